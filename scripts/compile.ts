@@ -1,0 +1,131 @@
+// npm run compile [-- options]: one program that needs nothing beside it, by default dist/gateway.
+//   --target NAME   bun-linux-x64 (-musl), bun-linux-arm64 (-musl), bun-darwin-x64, bun-darwin-arm64, bun-windows-x64;
+//                   default: this machine. Another machine's needs its database library once:
+//                   npm install --no-save --force @libsql/<platform>@<version of libsql>
+//   --outfile PATH  where the program goes
+//   --entry PATH    the module to compile (default: mod.ts)
+//   --no-minify, --no-bytecode
+// undici, which only Node uses, costs the program nothing: Bun answers to that name itself.
+
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+/** What this script uses of Bun's bundler. */
+interface BuildPlugin {
+  name: string;
+  setup(build: {
+    onLoad(
+      filter: { filter: RegExp },
+      load: (file: { path: string }) => Promise<{ contents: string; loader: "js" }>,
+    ): void;
+  }): void;
+}
+declare const Bun: {
+  build(options: {
+    entrypoints: string[];
+    compile: { outfile: string; target?: string; autoloadDotenv?: boolean; autoloadBunfig?: boolean };
+    minify: boolean | { whitespace: boolean; syntax: boolean; identifiers: boolean };
+    bytecode: boolean;
+    format: "esm" | "cjs";
+    sourcemap: "none" | "linked";
+    plugins: BuildPlugin[];
+    throw: boolean;
+  }): Promise<{ success: boolean; logs: unknown[] }>;
+  file(path: string): { text(): Promise<string> };
+};
+
+const root = resolve(import.meta.dirname, "..");
+
+/** libSQL's package of each target. */
+const nativePackages: Readonly<Record<string, string>> = {
+  "bun-linux-x64": "@libsql/linux-x64-gnu",
+  "bun-linux-x64-musl": "@libsql/linux-x64-musl",
+  "bun-linux-arm64": "@libsql/linux-arm64-gnu",
+  "bun-linux-arm64-musl": "@libsql/linux-arm64-musl",
+  "bun-darwin-x64": "@libsql/darwin-x64",
+  "bun-darwin-arm64": "@libsql/darwin-arm64",
+  "bun-windows-x64": "@libsql/win32-x64-msvc",
+};
+
+function hostTarget(): string {
+  const system = process.platform === "win32" ? "windows" : process.platform;
+  const musl =
+    process.platform === "linux" && existsSync(`/lib/ld-musl-${process.arch === "x64" ? "x86_64" : "aarch64"}.so.1`);
+  const glibc = existsSync("/lib64/ld-linux-x86-64.so.2") || existsSync("/lib/ld-linux-aarch64.so.1");
+  return `bun-${system}-${process.arch}${musl && !glibc ? "-musl" : ""}`;
+}
+
+/** Names libSQL's native module outright: the bundler cannot follow the `require` of a name put together at run time. */
+function nativeLibsql(nativePackage: string): BuildPlugin {
+  return {
+    name: "native-libsql",
+    setup(build) {
+      build.onLoad({ filter: /[\\/]node_modules[\\/]libsql[\\/](index|promise)\.js$/ }, async ({ path }) => {
+        const source = await Bun.file(path).text();
+        const contents = source
+          .replace(/const \{ load, currentTarget \} = require\("@neon-rs\/load"\);\n/, "")
+          .replace(/const \{ familySync, GLIBC, MUSL \} = require\("detect-libc"\);\n/, "")
+          .replace(
+            /function requireNative\(\) \{[\s\S]*?\n\}\n/,
+            `function requireNative() {\n  return require(${JSON.stringify(nativePackage)});\n}\n`,
+          );
+        if (!contents.includes(nativePackage) || contents.includes("currentTarget")) {
+          throw new Error(`Cannot compile libsql: ${path} changed its way of loading the native module`);
+        }
+        return { contents, loader: "js" };
+      });
+    },
+  };
+}
+
+const { values } = parseArgs({
+  allowNegative: true,
+  options: {
+    target: { type: "string", default: hostTarget() },
+    outfile: { type: "string" },
+    entry: { type: "string", default: join(root, "mod.ts") },
+    minify: { type: "boolean", default: true },
+    bytecode: { type: "boolean", default: true },
+  },
+});
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+const { target } = values;
+const nativePackage = nativePackages[target];
+if (nativePackage === undefined)
+  fail(`Cannot compile for "${target}": known are ${Object.keys(nativePackages).join(", ")}`);
+if (!existsSync(join(root, "node_modules", nativePackage))) {
+  const { version } = createRequire(join(root, "mod.ts"))("libsql/package.json");
+  fail(`Cannot compile for "${target}": run \`npm install --no-save --force ${nativePackage}@${version}\` first`);
+}
+const name = target === hostTarget() ? "gateway" : `gateway-${target.replace(/^bun-/, "")}`;
+const outfile = resolve(values.outfile ?? join(root, "dist", name + (target.includes("windows") ? ".exe" : "")));
+mkdirSync(dirname(outfile), { recursive: true });
+
+const startedAt = performance.now();
+const result = await Bun.build({
+  entrypoints: [resolve(values.entry)],
+  compile: {
+    outfile,
+    ...(target !== hostTarget() && { target }),
+    // Settings come from the real environment alone.
+    autoloadBunfig: false,
+  },
+  // Names stay, for readable stack traces; shortening them would save a thousandth.
+  minify: values.minify && { whitespace: true, syntax: true, identifiers: false },
+  bytecode: values.bytecode,
+  format: "esm",
+  sourcemap: "none",
+  plugins: [nativeLibsql(nativePackage)],
+  throw: false,
+});
+if (!result.success) fail(result.logs.map(String).join("\n"));
+const megabytes = (statSync(outfile).size / 1e6).toFixed(1);
+const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+console.log(`${relative(process.cwd(), outfile)}: ${megabytes} MB for ${target} in ${seconds} s`);

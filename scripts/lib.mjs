@@ -1,0 +1,179 @@
+// Shared by the scripts of this folder: installing what is missing, finding the pinned tools, running them.
+// Plain JavaScript for Node 20, because it runs before anything is installed.
+
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Folder of the repository. */
+export const root = resolve(fileURLToPath(import.meta.url), "../..");
+
+const modules = join(root, "node_modules");
+const exe = process.platform === "win32" ? ".exe" : "";
+
+/** True on Linux with musl instead of glibc. */
+function isMusl() {
+  if (process.platform !== "linux") return false;
+  return process.report.getReport().header.glibcVersionRuntime === undefined;
+}
+
+/** Where each tool's program lies below node_modules on this platform, best first. */
+const places = {
+  bun() {
+    const system = { win32: "windows" }[process.platform] ?? process.platform;
+    const arch = { arm64: "aarch64" }[process.arch] ?? process.arch;
+    const plain = `@oven/bun-${system}-${arch}/bin/bun${exe}`;
+    const musl = `@oven/bun-${system}-${arch}-musl/bin/bun`;
+    return isMusl() ? [musl, plain] : [plain, musl];
+  },
+  deno() {
+    const libc = process.platform === "linux" ? "-glibc" : "";
+    return [`@deno/${process.platform}-${process.arch}${libc}/deno${exe}`];
+  },
+  node() {
+    const system = { win32: "win" }[process.platform] ?? process.platform;
+    return [`node-${system}-${process.arch}/bin/node${exe}`];
+  },
+  biome() {
+    const plain = `@biomejs/cli-${process.platform}-${process.arch}`;
+    return (isMusl() ? [`${plain}-musl`, plain] : [plain, `${plain}-musl`]).map((name) => `${name}/biome${exe}`);
+  },
+  tsc() {
+    return [`@typescript/typescript-${process.platform}-${process.arch}/lib/tsc${exe}`];
+  },
+};
+
+/** Names `findTool` knows. */
+export const tools = Object.keys(places);
+
+/**
+ * The program of a tool, or undefined when this platform has none.
+ *
+ * @param {string} name One of `tools`.
+ * @returns {string | undefined}
+ */
+export function findTool(name) {
+  for (const place of places[name]()) {
+    const file = join(modules, place);
+    if (existsSync(file)) return file;
+  }
+  // A Node that strips types by itself serves where no pinned one is published.
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  if (name === "node" && (major > 22 || (major === 22 && minor >= 18))) return process.execPath;
+  return undefined;
+}
+
+/** Like `findTool`, but ends the process with a message when there is none. */
+export function requireTool(name) {
+  const file = findTool(name);
+  if (file === undefined) {
+    console.error(`Cannot find ${name}: no program for ${process.platform}-${process.arch} in node_modules`);
+    process.exit(1);
+  }
+  return file;
+}
+
+function readLock(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")).packages ?? {};
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * True when node_modules holds what package-lock.json asks for. Compares versions, not times: git does not keep times.
+ * An optional package may be absent, since most are for other platforms.
+ */
+function isInstalled() {
+  const wanted = readLock(join(root, "package-lock.json"));
+  const present = readLock(join(modules, ".package-lock.json"));
+  if (present === undefined || findTool("bun") === undefined) return false;
+  return Object.entries(wanted ?? {}).every(([path, entry]) => {
+    if (path === "" || entry.link) return true;
+    const found = present[path];
+    if (found === undefined) return entry.optional === true || entry.devOptional === true || entry.peer === true;
+    return found.version === entry.version;
+  });
+}
+
+/** Runs npm without node_modules/.bin on PATH, so that it never replaces the Node it runs on. */
+function npm(args) {
+  const path = (process.env.PATH ?? "")
+    .split(delimiter)
+    .filter((folder) => !folder.includes(join("node_modules", ".bin")) && !folder.includes("node-gyp-bin"))
+    .join(delimiter);
+  return spawnSync("npm", [...args, "--loglevel=error", "--no-progress"], {
+    cwd: root,
+    encoding: "utf8",
+    env: { ...process.env, PATH: path },
+    shell: process.platform === "win32",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+/**
+ * Installs dependencies when they are missing or differ from package-lock.json; else returns at once.
+ * Ends the process when that fails.
+ */
+export function ensureInstalled() {
+  if (isInstalled()) return;
+  const started = Date.now();
+  console.error("Installing dependencies (npm) ...");
+  // `npm ci` empties node_modules first; where one exists, `npm install` changes only what differs. The latter also
+  // serves when the lock lacks optional packages that the registry in use did not have.
+  let result = existsSync(modules) ? undefined : npm(["ci"]);
+  if (result?.status !== 0) result = npm(["install", "--no-save"]);
+  if (result.status !== 0 || findTool("bun") === undefined) {
+    console.error(`${result.error ?? ""}${result.stdout}${result.stderr}`.trim());
+    console.error("Cannot install dependencies: npm install failed or left no bun for this platform");
+    process.exit(1);
+  }
+  console.error(`Installed in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/** Exit code of an ended child, the way shells number signals. */
+export function exitCode(code, signal) {
+  return code ?? 128 + (constants.signals[signal] ?? 0);
+}
+
+/**
+ * Runs a program in the foreground, hands it the signals this process gets and ends with its exit code.
+ *
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{ cleanOnSignal?: boolean, env?: NodeJS.ProcessEnv }} [options] cleanOnSignal: a child ended by the very
+ *   signal it was handed counts as success.
+ */
+export function runForeground(command, args, options = {}) {
+  const child = spawn(command, args, { stdio: "inherit", env: options.env ?? process.env });
+  const handed = new Set();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => {
+      handed.add(signal);
+      // A terminal sends its interrupt to the whole group: the child has it already.
+      if (signal === "SIGINT" && process.stdin.isTTY) return;
+      child.kill(signal);
+    });
+  }
+  // Asked to end, npm tells only the shell between it and this process, and Debian's dies without passing it on.
+  if (process.env.npm_lifecycle_event !== undefined && process.platform !== "win32") {
+    const parent = process.ppid;
+    const watch = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(watch);
+      handed.add("SIGTERM");
+      child.kill("SIGTERM");
+    }, 200);
+  }
+  child.on("error", (error) => {
+    console.error(`Cannot run ${command}: ${error.message}`);
+    process.exit(1);
+  });
+  child.on("exit", (code, signal) => {
+    if (options.cleanOnSignal && signal !== null && handed.has(signal)) process.exit(0);
+    process.exit(exitCode(code, signal));
+  });
+}

@@ -1,0 +1,159 @@
+import type { CallerContext, Services } from "../context.ts";
+import type { LogFilter, LogScope, StoredLog } from "../db/stores/logs.ts";
+import { defineEndpoint, type Endpoint } from "../endpoint.ts";
+import { InvalidRequestError, NotFoundError } from "../errors.ts";
+import { isId, timeOfId } from "../lib/ids.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import { LogDetail, type LogDetails, LogList, type LogRow } from "../schemas/logs.ts";
+import { assembleStream } from "./log-stream.ts";
+
+const defaultLimit = 50;
+const maxLimit = 100;
+
+function refuse(name: string, wanted: string): never {
+  throw new InvalidRequestError(`Cannot use ${name}: write ${wanted}`, { param: name, code: "AB01" });
+}
+
+function readInteger(query: URLSearchParams, name: string, bounds: { min: number; max: number }): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= bounds.min && value <= bounds.max)) refuse(name, `a whole number from ${bounds.min} to ${bounds.max}`);
+  return value;
+}
+
+const timeForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+function readTime(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const time = timeForm.test(text) ? Date.parse(text) : Number.NaN;
+  if (!(time >= 0)) refuse(name, "a time as ISO 8601, for example 2026-01-31T12:00:00Z");
+  return time;
+}
+
+function scopeOf(context: CallerContext): LogScope {
+  return { organisationId: context.principal.organisationId, workspaceId: context.principal.workspaceId };
+}
+
+/** The text a cursor's digest covers: another tenant's cursor does not fit. */
+function cursorText(scope: LogScope, id: string): string {
+  return JSON.stringify(["logs", scope.organisationId, scope.workspaceId, id]);
+}
+
+async function readCursor(query: URLSearchParams, scope: LogScope, services: Services): Promise<string | undefined> {
+  const cursor = query.get("cursor");
+  if (cursor === null) return undefined;
+  const [id = "", digest = ""] = cursor.split(".");
+  if (isId(id) && (await services.stateMac(cursorText(scope, id))) === digest) return id;
+  return refuse("cursor", "the next_cursor of the page before");
+}
+
+async function readFilter(context: CallerContext, services: Services): Promise<LogFilter> {
+  const query = context.url.searchParams;
+  const before = await readCursor(query, scopeOf(context), services);
+  const from = readTime(query, "from");
+  const to = readTime(query, "to");
+  const status = readInteger(query, "status", { min: 0, max: 999 });
+  const model = query.get("model");
+  const provider = query.get("provider");
+  const traceId = query.get("trace_id");
+  const apiKeyId = query.get("api_key_id");
+  return {
+    limit: readInteger(query, "limit", { min: 1, max: maxLimit }) ?? defaultLimit,
+    ...(before !== undefined && { before }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    ...(status !== undefined && { status }),
+    ...(model !== null && { model }),
+    ...(provider !== null && { provider }),
+    ...(traceId !== null && { traceId }),
+    ...(apiKeyId !== null && { apiKeyId }),
+  };
+}
+
+/** A stored row as the API shows it. */
+function toRow(stored: StoredLog): LogRow {
+  const details: LogDetails = JSON.parse(stored.details);
+  return {
+    id: stored.id,
+    object: "log",
+    created_at: new Date(timeOfId(stored.id)).toISOString(),
+    organisation_id: stored.organisationId,
+    workspace_id: stored.workspaceId,
+    api_key_id: stored.apiKeyId,
+    status: stored.status,
+    provider: stored.provider,
+    model: stored.model,
+    trace_id: stored.traceId,
+    ...details,
+  };
+}
+
+function toSide(headers: unknown, text: string | null, truncated: boolean) {
+  const shown = isObject(headers)
+    ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+    : {};
+  const body = text === null || truncated ? text : (assembleStream(text) ?? parseJson(text) ?? text);
+  return { headers: shown, body, truncated };
+}
+
+function toDetail(stored: StoredLog): LogDetail {
+  const parsed = stored.headers === null ? {} : parseJson(stored.headers);
+  const headers = isObject(parsed) ? parsed : {};
+  return {
+    ...toRow(stored),
+    request: toSide(headers.request, stored.request, headers.request_truncated === true),
+    response: toSide(headers.response, stored.response, headers.response_truncated === true),
+  };
+}
+
+async function listLogs(context: CallerContext, services: Services): Promise<object> {
+  const scope = scopeOf(context);
+  const filter = await readFilter(context, services);
+  const found = await services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
+  const page = found.slice(0, filter.limit);
+  const last = page.at(-1);
+  const more = found.length > filter.limit && last !== undefined;
+  const next_cursor = more ? `${last.id}.${await services.stateMac(cursorText(scope, last.id))}` : null;
+  return { object: "list", data: page.map(toRow), has_more: more, next_cursor };
+}
+
+async function readLog(context: CallerContext, services: Services): Promise<object> {
+  const stored = await services.logStore.find(scopeOf(context), context.params.id ?? "");
+  if (!stored) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
+  return toDetail(stored);
+}
+
+/** Rows of the log API. */
+export const logEndpoints: readonly Endpoint[] = [
+  defineEndpoint({
+    method: "GET",
+    path: "/v1/logs",
+    tag: "Logs",
+    summary: "List requests, newest first",
+    access: { keys: "any", scopes: ["logs.list", "logs.view"] },
+    query: [
+      { name: "limit", description: `Rows of a page, at most ${maxLimit}, default ${defaultLimit}` },
+      { name: "cursor", description: "next_cursor of the page before" },
+      { name: "from", description: "First time, ISO 8601, inclusive" },
+      { name: "to", description: "Last time, ISO 8601, exclusive" },
+      { name: "status", description: "Status that was answered" },
+      { name: "model", description: "Model that was asked for" },
+      { name: "provider", description: "Provider that was called" },
+      { name: "trace_id", description: "Trace the request belongs to" },
+      { name: "api_key_id", description: "Key that was used" },
+    ],
+    response: LogList,
+    handle: listLogs,
+  }),
+  defineEndpoint({
+    method: "GET",
+    path: "/v1/logs/:id",
+    tag: "Logs",
+    summary: "Show one request with its bodies",
+    access: { keys: "any", scopes: ["logs.view", "logs.read", "logs.write", "completions.write"] },
+    response: LogDetail,
+    handle: readLog,
+  }),
+];

@@ -1,0 +1,36 @@
+import { defineEndpoint, type Endpoint } from "../endpoint.ts";
+import { UnavailableError } from "../errors.ts";
+
+/** Rows that tell hosts and load balancers about the process. They tell nothing else. */
+export const systemEndpoints: readonly Endpoint[] = [
+  defineEndpoint({
+    method: "GET",
+    path: "/",
+    tag: "System",
+    summary: "Greeting",
+    access: "public",
+    handle: () =>
+      new Response("AI gateway. See /openapi.json\n", { headers: { "content-type": "text/plain; charset=utf-8" } }),
+  }),
+  ...["/health", "/v1/health"].map((path) =>
+    defineEndpoint({
+      method: "GET",
+      path,
+      tag: "System",
+      summary: "Whether the process is alive",
+      access: "public",
+      handle: () => ({ status: "success", message: "Server is healthy" }),
+    }),
+  ),
+  defineEndpoint({
+    method: "GET",
+    path: "/ready",
+    tag: "System",
+    summary: "Whether the process can serve",
+    access: "public",
+    handle(_context, services) {
+      if (services.isReady()) return { status: "success", message: "Server is ready" };
+      throw new UnavailableError("Server is starting or stopping", { code: "not_ready", retryAfterSeconds: 1 });
+    },
+  }),
+];

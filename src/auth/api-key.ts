@@ -1,0 +1,61 @@
+import { memoizeText } from "../lib/bounded-map.ts";
+import { crc32, randomBase62, randomBytes, toBase62 } from "../lib/hash.ts";
+
+/** Prefix of keys when the operator sets none. */
+export const defaultKeyPrefix = "gk";
+
+/** A new key: shown once, then only its digest is kept. */
+export interface MintedKey {
+  /** `<prefix>_<id>_<secret><check>`. */
+  key: string;
+  /** The public part it is looked up by. */
+  lookupId: string;
+}
+
+function checkOf(text: string): string {
+  return toBase62(BigInt(crc32(text)), 6);
+}
+
+/** Makes a key: 12 public letters, 43 letters from 32 random bytes, 6 letters of CRC-32. */
+export function mintApiKey(prefix: string): MintedKey {
+  const lookupId = randomBase62(12);
+  const secret = toBase62(
+    randomBytes(32).reduce((number, byte) => number * 256n + BigInt(byte), 0n),
+    43,
+  );
+  const body = `${prefix}_${lookupId}_${secret}`;
+  return { key: body + checkOf(body), lookupId };
+}
+
+const keyForm = /^([A-Za-z0-9-]{1,16})_([0-9A-Za-z]{12})_[0-9A-Za-z]{49}$/;
+
+/** The public part of a key of our form; undefined when form, prefix or check letters are wrong. No store is asked. */
+export function readLookupId(key: string, prefix: string): string | undefined {
+  const match = keyForm.exec(key);
+  if (!match || match[1] !== prefix) return undefined;
+  return checkOf(key.slice(0, -6)) === key.slice(-6) ? match[2] : undefined;
+}
+
+/** A secret as lists show it: two letters, stars, three letters; short ones are stars only. */
+export function maskSecret(secret: string): string {
+  return secret.length < 12 ? "*****" : `${secret.slice(0, 2)}*****${secret.slice(-3)}`;
+}
+
+const documentedExamples = new Set(["your-gateway-api-key", "change-me-change-me", "example-example-"]);
+
+/**
+ * Checks a bootstrap key the operator chose.
+ *
+ * @throws {TypeError} If it is empty, short, an example, or holds what no header can carry.
+ */
+export function requireBootstrapKey(name: string, key: string): string {
+  if (!/^[A-Za-z0-9._~+/=-]{16,512}$/.test(key)) {
+    throw new TypeError(`Cannot use ${name}: it must be 16 to 512 letters, digits or any of . _ ~ + / = -`);
+  }
+  if (documentedExamples.has(key.toLowerCase()))
+    throw new TypeError(`Cannot use ${name}: it is an example of the documentation`);
+  return key;
+}
+
+/** Whether a credential is free of what joins repeated headers. */
+export const isSingleCredential: (text: string) => boolean = memoizeText(1_000, (text) => /^[^\s,]+$/.test(text));

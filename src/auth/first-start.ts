@@ -1,0 +1,112 @@
+import type { FirstStart, InstallationStore } from "../db/stores/installation.ts";
+import type { ApiKeyRow } from "../db/tables/api-keys.ts";
+import { deriveKey, type MacFactory, randomBytes } from "../lib/hash.ts";
+import { maskSecret, mintApiKey, readLookupId } from "./api-key.ts";
+import { type MasterKey, unwrapRootSecret, wrapRootSecret } from "./master-keys.ts";
+import { type KeyKind, scopesOfKind } from "./scopes.ts";
+
+/** Keys of the first start, shown once. Null where the operator chose the key and knows it. */
+export interface FirstKeys {
+  adminKey: string | null;
+  workspaceKey: string | null;
+}
+
+/** What the installation is opened with. */
+export interface OpenInstallationOptions {
+  store: InstallationStore;
+  masterKeys: readonly MasterKey[];
+  createMac: MacFactory;
+  keyPrefix: string;
+  now: number;
+  /** Keys the operator chose for the first start. */
+  bootstrap: { adminKey?: string; workspaceKey?: string };
+}
+
+/** Keys for one purpose each, derived from the root secret. */
+export interface InstallationKeys {
+  pepper: Uint8Array<ArrayBuffer>;
+  logHash: Uint8Array<ArrayBuffer>;
+  state: Uint8Array<ArrayBuffer>;
+}
+
+/** An open installation; `firstKeys` only when this process made it. */
+export interface Installation {
+  keys: InstallationKeys;
+  firstKeys: FirstKeys | undefined;
+}
+
+async function deriveKeys(rootSecret: Uint8Array<ArrayBuffer>): Promise<InstallationKeys> {
+  const [pepper, logHash, state] = await Promise.all([
+    deriveKey(rootSecret, "key-pepper"),
+    deriveKey(rootSecret, "log-hash"),
+    deriveKey(rootSecret, "state"),
+  ]);
+  return { pepper, logHash, state };
+}
+
+/** A key's text and the row that stores its digest. */
+async function toKeyRow(
+  key: string,
+  kind: KeyKind,
+  owner: { organisationId: string; workspaceId: string | null },
+  options: { digest: (text: string) => string | Promise<string>; keyPrefix: string; now: number },
+): Promise<ApiKeyRow> {
+  return {
+    id: crypto.randomUUID(),
+    lookupId: readLookupId(key, options.keyPrefix) ?? null,
+    ...owner,
+    name: kind === "organisation-service" ? "First admin key" : "First workspace key",
+    kind,
+    digest: await options.digest(key),
+    masked: maskSecret(key),
+    scopes: JSON.stringify(scopesOfKind(kind)),
+    status: "active",
+    expiresAt: null,
+    createdAt: options.now,
+  };
+}
+
+async function createFirstStart(options: OpenInstallationOptions, masterKey: MasterKey) {
+  const { bootstrap, keyPrefix, now } = options;
+  const rootSecret = randomBytes(32);
+  const keys = await deriveKeys(rootSecret);
+  const adminKey = bootstrap.adminKey ?? mintApiKey(keyPrefix).key;
+  const workspaceKey = bootstrap.workspaceKey ?? mintApiKey(keyPrefix).key;
+  const organisationId = crypto.randomUUID();
+  const workspaceId = crypto.randomUUID();
+  const rowOptions = { digest: options.createMac(keys.pepper), keyPrefix, now };
+  const start: FirstStart = {
+    rootSecret: await wrapRootSecret(rootSecret, masterKey),
+    organisation: { id: organisationId, name: "default", slug: "default", createdAt: now },
+    workspace: { id: workspaceId, organisationId, name: "default", slug: "default", createdAt: now },
+    owner: { id: crypto.randomUUID(), organisationId, email: "owner@localhost", role: "owner", createdAt: now },
+    keys: [
+      await toKeyRow(adminKey, "organisation-service", { organisationId, workspaceId: null }, rowOptions),
+      await toKeyRow(workspaceKey, "workspace-service", { organisationId, workspaceId }, rowOptions),
+    ],
+  };
+  const firstKeys: FirstKeys = {
+    adminKey: bootstrap.adminKey === undefined ? adminKey : null,
+    workspaceKey: bootstrap.workspaceKey === undefined ? workspaceKey : null,
+  };
+  return { start, keys, firstKeys };
+}
+
+/**
+ * Opens the installation a database holds; an empty database gets its first organisation, workspace, owner and keys.
+ *
+ * @throws {Error} If the master keys do not open it.
+ */
+export async function openInstallation(options: OpenInstallationOptions): Promise<Installation> {
+  const { store, masterKeys } = options;
+  const [writing] = masterKeys;
+  if (!writing) throw new TypeError("Cannot open the database: no master key is given");
+  for (;;) {
+    const stored = await store.readRootSecret();
+    if (stored !== undefined) {
+      return { keys: await deriveKeys(await unwrapRootSecret(stored, masterKeys)), firstKeys: undefined };
+    }
+    const { start, keys, firstKeys } = await createFirstStart(options, writing);
+    if (await store.writeFirstStart(start)) return { keys, firstKeys };
+  }
+}

@@ -1,0 +1,81 @@
+import { deriveKey, fromBase64Url, randomBytes, toBase64Url } from "../lib/hash.ts";
+
+/** One version of the key that wraps other keys. */
+export interface MasterKey {
+  /** `v1`, `v2` … */
+  version: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+const entryForm = /^(v[1-9][0-9]{0,5}):([A-Za-z0-9_-]+=*)$/;
+
+/**
+ * Master keys of a text `v2:<base64url of 32 bytes>,v1:<…>`; the first one writes.
+ *
+ * @throws {TypeError} If one is malformed, short, all zero, or stands twice.
+ */
+export function readMasterKeys(text: string): MasterKey[] {
+  const keys = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .map(readEntry);
+  if (keys.length === 0) throw new TypeError("Cannot use the master keys: none is given");
+  const distinct = new Set(keys.flatMap(({ version, bytes }) => [version, toBase64Url(bytes)]));
+  if (distinct.size !== keys.length * 2)
+    throw new TypeError("Cannot use the master keys: a version or a key stands twice");
+  return keys;
+}
+
+function readEntry(entry: string): MasterKey {
+  const [, version, encoded] = entryForm.exec(entry) ?? [];
+  if (version === undefined || encoded === undefined) {
+    throw new TypeError("Cannot use the master keys: each must be written v1:<base64url of 32 bytes>");
+  }
+  const bytes = fromBase64Url(encoded);
+  if (bytes.length !== 32) throw new TypeError(`Cannot use master key ${version}: it must be 32 bytes long`);
+  if (new Set(bytes).size < 4) throw new TypeError(`Cannot use master key ${version}: its bytes are not random`);
+  return { version, bytes };
+}
+
+/** The text of a new master key. */
+export function createMasterKeyText(): string {
+  return `v1:${toBase64Url(randomBytes(32))}`;
+}
+
+async function wrappingKey(key: MasterKey): Promise<CryptoKey> {
+  const bytes = await deriveKey(key.bytes, "kek");
+  return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
+}
+
+const rootSecretName = "root-secret";
+
+function aesParameters(nonce: Uint8Array<ArrayBuffer>, version: string): AesGcmParams {
+  return { name: "AES-GCM", iv: nonce, additionalData: new TextEncoder().encode(`${version}|${rootSecretName}`) };
+}
+
+/** The root secret as it is stored: `1.<version>.<nonce>.<ciphertext>`. */
+export async function wrapRootSecret(secret: Uint8Array<ArrayBuffer>, key: MasterKey): Promise<string> {
+  const nonce = randomBytes(12);
+  const sealed = await crypto.subtle.encrypt(aesParameters(nonce, key.version), await wrappingKey(key), secret);
+  return `1.${key.version}.${toBase64Url(nonce)}.${toBase64Url(new Uint8Array(sealed))}`;
+}
+
+/**
+ * The root secret from its stored form.
+ *
+ * @throws {Error} If no given master key opens it.
+ */
+export async function unwrapRootSecret(stored: string, keys: readonly MasterKey[]): Promise<Uint8Array<ArrayBuffer>> {
+  const [form, version, nonce, sealed] = stored.split(".");
+  const key = keys.find((candidate) => candidate.version === version);
+  if (form !== "1" || version === undefined || nonce === undefined || sealed === undefined || !key) {
+    throw new Error(`Cannot open this database: master key ${version ?? ""} is not among the given ones`);
+  }
+  try {
+    const parameters = aesParameters(fromBase64Url(nonce), version);
+    return new Uint8Array(await crypto.subtle.decrypt(parameters, await wrappingKey(key), fromBase64Url(sealed)));
+  } catch (cause) {
+    throw new Error(`Cannot open this database: it was made under another master key ${version}`, { cause });
+  }
+}

@@ -1,0 +1,87 @@
+const crud = ["create", "read", "update", "delete", "list"];
+
+/** Verbs of each family of scopes, and which kinds of key may hold them: admin, workspace service, workspace user. */
+interface ScopeFamily {
+  verbs: readonly string[];
+  admin?: readonly string[];
+  service?: readonly string[];
+  user?: readonly string[];
+}
+
+function shared(verbs: readonly string[]): ScopeFamily {
+  return { verbs, admin: verbs, service: verbs, user: verbs };
+}
+
+function adminOnly(verbs: readonly string[]): ScopeFamily {
+  return { verbs, admin: verbs };
+}
+
+function workspaceOnly(verbs: readonly string[]): ScopeFamily {
+  return { verbs, service: verbs, user: verbs };
+}
+
+function organisationLevel(verbs: readonly string[]): ScopeFamily {
+  return { verbs, admin: verbs, service: ["list"], user: ["list"] };
+}
+
+/** Every scope a key can hold. */
+const scopeFamilies: Readonly<Record<string, ScopeFamily>> = {
+  organisation_users: adminOnly(crud),
+  organisation_guardrails: adminOnly(crud),
+  deployments: adminOnly(crud),
+  secret_references: adminOnly(crud),
+  organisation_service_api_keys: adminOnly([...crud, "rotate"]),
+  organisation_settings: adminOnly(["read", "update"]),
+  organisation_exclusions: adminOnly(["update", "list"]),
+  plugins: adminOnly(["create", "update", "list"]),
+  audit_logs: adminOnly(["list"]),
+  workspaces: { verbs: crud, admin: crud, service: ["read", "update", "list"], user: ["read", "update", "list"] },
+  workspace_service_api_keys: { verbs: [...crud, "rotate"], admin: [...crud, "rotate"], service: [...crud, "rotate"] },
+  workspace_user_api_keys: { verbs: [...crud, "rotate"], admin: [...crud, "rotate"], service: [...crud, "rotate"] },
+  workspace_users: shared(crud),
+  configs: shared(crud),
+  providers: shared(crud),
+  policies: shared(crud),
+  workspace_integrations: shared(crud),
+  workspace_mcp_integrations: shared(crud),
+  workspace_agent_integrations: shared(crud),
+  agent_servers: shared(crud),
+  mcp_servers: shared(crud),
+  prompts: {
+    verbs: [...crud, "publish", "render"],
+    admin: [...crud, "publish"],
+    service: [...crud, "publish", "render"],
+    user: [...crud, "publish", "render"],
+  },
+  guardrails: { verbs: [...crud, "invoke"], admin: crud, service: [...crud, "invoke"], user: [...crud, "invoke"] },
+  virtual_keys: shared([...crud, "duplicate", "copy"]),
+  organisation_integrations: organisationLevel(crud),
+  organisation_mcp_integrations: organisationLevel(crud),
+  organisation_agent_integrations: organisationLevel(crud),
+  completions: workspaceOnly(["write"]),
+  mcp: workspaceOnly(["invoke"]),
+  agents: workspaceOnly(["invoke"]),
+  analytics: shared(["view"]),
+  logs: {
+    verbs: ["export", "list", "view", "write"],
+    admin: ["export", "list", "view"],
+    service: ["export", "list", "view", "write"],
+    user: ["export", "list", "view", "write"],
+  },
+};
+
+/** What a key is: it decides which scopes it may hold and which routes it reaches. */
+export type KeyKind = "organisation-service" | "workspace-service" | "workspace-user";
+
+/** All scopes a key of this kind may hold, written with a dot. */
+export function scopesOfKind(kind: KeyKind): string[] {
+  const column = { "organisation-service": "admin", "workspace-service": "service", "workspace-user": "user" } as const;
+  return Object.entries(scopeFamilies).flatMap(([family, verbs]) =>
+    (verbs[column[kind]] ?? []).map((verb) => `${family}.${verb}`),
+  );
+}
+
+/** A scope name in the spelling that is stored: `completions:write` and `completions.write` are one. */
+export function normalizeScope(scope: string): string {
+  return scope.replace(":", ".");
+}

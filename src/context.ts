@@ -1,0 +1,242 @@
+import type { Authenticator } from "./auth/authenticate.ts";
+import type { Principal } from "./auth/principal.ts";
+import type { LogStore } from "./db/stores/logs.ts";
+import { InvalidRequestError } from "./errors.ts";
+import type { AddressGuard } from "./lib/address.ts";
+import type { Clock } from "./lib/clock.ts";
+import type { Mac } from "./lib/hash.ts";
+import type { IdFactory } from "./lib/ids.ts";
+import { type Metadata, readBaggage, readMetadata, readTraceparent } from "./lib/metadata.ts";
+import type { Outbound } from "./lib/outbound.ts";
+import { findPathProblem, isValidHost } from "./lib/path.ts";
+import type { LogRecord } from "./logs/record.ts";
+import type { ProviderRegistry } from "./providers/registry.ts";
+import type { LoggedUsage } from "./schemas/logs.ts";
+
+/** Bounds an operator can move. Sizes in bytes, times in milliseconds. */
+export interface Limits {
+  /** Body of a JSON route. */
+  jsonBodyBytes: number;
+  /** Body of a file or passthrough route. */
+  streamedBodyBytes: number;
+  /** Time to the first byte of an answer when the request sets none. */
+  requestTimeoutMs: number;
+  /** Silence inside a stream. */
+  streamIdleTimeoutMs: number;
+  /** A whole stream. */
+  streamTotalTimeoutMs: number;
+}
+
+/** Facts about the connection that a `Request` cannot carry. */
+export interface ConnectionInfo {
+  /** Address of the peer. */
+  readonly remoteAddress?: string;
+  /** Keeps the host alive until a promise settles. */
+  waitUntil?(promise: Promise<unknown>): void;
+}
+
+/** A stream that is being answered; the gateway ends it when it closes. */
+export interface RunningStream {
+  /** Milliseconds of the monotonic clock; called about once a second. */
+  tick(now: number): void;
+  /** Sends an error event and ends the stream. */
+  end(): void;
+}
+
+/** Parts that live as long as the gateway. Only endpoint handlers see all of them. */
+export interface Services {
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly createId: IdFactory;
+  readonly providers: ProviderRegistry;
+  readonly outbound: Outbound;
+  readonly addressGuard: AddressGuard;
+  readonly authenticator: Authenticator;
+  readonly logStore: LogStore;
+  /** Takes a finished request; never fails and is not awaited. */
+  readonly record: (record: LogRecord) => void;
+  /** Digest for what callers hand back to us, such as cursors. */
+  readonly stateMac: Mac;
+  /** Prefixes of our own headers, `x-gateway-` first. */
+  readonly headerPrefixes: readonly string[];
+  readonly serverTiming: boolean;
+  readonly streams: Set<RunningStream>;
+  /** False while the gateway starts or drains. */
+  isReady(): boolean;
+}
+
+/** What becomes known of a request on its way, for its log row. */
+export interface LogDraft {
+  operation: string;
+  provider: string | null;
+  model: string | null;
+  stream: boolean;
+  /** Milliseconds of the monotonic clock. */
+  upstreamStartedAt: number | null;
+  firstByteAt: number | null;
+  upstreamEndedAt: number | null;
+  upstreamUrl: string | null;
+  upstreamCalls: number;
+  usage: LoggedUsage | null;
+  requestBody: string | null;
+  responseBody: string | null;
+  /** The row is written when the stream ends, not when its answer begins. */
+  deferred: boolean;
+  settled: boolean;
+}
+
+/** One request's life. */
+export interface RequestContext {
+  readonly id: string;
+  readonly traceId: string;
+  readonly spanId: string | null;
+  readonly parentSpanId: string | null;
+  readonly spanName: string | null;
+  readonly request: Request;
+  readonly connection: ConnectionInfo;
+  readonly method: string;
+  readonly url: URL;
+  /** Path parameters, decoded. */
+  params: Readonly<Record<string, string>>;
+  /** Milliseconds of the monotonic clock. */
+  readonly startedAt: number;
+  /** Value of a gateway header by its name without prefix. */
+  header(name: string): string | null;
+  readonly log: LogDraft;
+}
+
+/** A request whose caller is known. */
+export interface CallerContext extends RequestContext {
+  readonly principal: Principal;
+  /** The credential for the provider that came in `authorization`; absent when that header held the gateway key. */
+  readonly providerCredential: string | undefined;
+  /** The header the gateway key came in. */
+  readonly keyHeader: KeyHeader;
+  readonly metadata: Metadata;
+}
+
+/** Headers a gateway key may come in. */
+export type KeyHeader = "x-gateway-api-key" | "authorization" | "x-api-key";
+
+/** A draft of which nothing is known. */
+export function createLogDraft(): LogDraft {
+  return {
+    operation: "",
+    provider: null,
+    model: null,
+    stream: false,
+    upstreamStartedAt: null,
+    firstByteAt: null,
+    upstreamEndedAt: null,
+    upstreamUrl: null,
+    upstreamCalls: 0,
+    usage: null,
+    requestBody: null,
+    responseBody: null,
+    deferred: false,
+    settled: false,
+  };
+}
+
+/** The first header of a name among our prefixes. */
+function readOwnHeader(headers: Headers, name: string, prefixes: readonly string[]): string | null {
+  if (prefixes.length === 1) return headers.get(`${prefixes[0]}${name}`);
+  let found: string | null = null;
+  for (const prefix of prefixes) {
+    const value = headers.get(prefix + name);
+    if (value === null) continue;
+    if (found !== null && found !== value) {
+      throw new InvalidRequestError(`Cannot choose between two values of ${prefixes[0]}${name}: send it once`, {
+        param: `${prefixes[0]}${name}`,
+        code: "invalid_header",
+      });
+    }
+    found = value;
+  }
+  return found;
+}
+
+/** The address of a request, once its Host and path are safe to use. */
+function readUrl(request: Request): URL {
+  const host = request.headers.get("host");
+  if (host !== null && !isValidHost(host)) {
+    throw new InvalidRequestError("Cannot use the Host header: write a name or an address, and a port", {
+      param: "host",
+      code: "invalid_host",
+    });
+  }
+  const url = URL.parse(request.url);
+  const problem = url ? findPathProblem(url.pathname) : "it is not a URL";
+  if (url && problem === undefined) return url;
+  throw new InvalidRequestError(`Cannot use this path: ${problem}`, { code: "invalid_path" });
+}
+
+const maxIdLength = 256;
+
+function readTraceHeader(value: string | null, name: string): string | null {
+  if (value === null || value === "") return null;
+  if (value.length <= maxIdLength) return value;
+  throw new InvalidRequestError(`Cannot use x-gateway-${name}: it is longer than ${maxIdLength} characters`, {
+    param: `x-gateway-${name}`,
+    code: "invalid_header",
+  });
+}
+
+/** Where a request stands in a trace: our own headers win over `traceparent`. */
+function readTrace(request: Request, header: RequestContext["header"]) {
+  const parent = request.headers.get("traceparent");
+  const standard = parent === null ? undefined : readTraceparent(parent);
+  return {
+    traceId: readTraceHeader(header("trace-id"), "trace-id") ?? standard?.traceId ?? null,
+    spanId: readTraceHeader(header("span-id"), "span-id"),
+    parentSpanId: readTraceHeader(header("parent-span-id"), "parent-span-id") ?? standard?.parentSpanId ?? null,
+    spanName: readTraceHeader(header("span-name"), "span-name"),
+  };
+}
+
+/**
+ * The context of a request whose caller is not known yet.
+ *
+ * @param id Id of the request; its trace id too when the caller gives none.
+ * @throws {InvalidRequestError} If Host, path or a tracing header cannot be used.
+ */
+export function createRequestContext(
+  request: Request,
+  connection: ConnectionInfo,
+  { id, services }: { id: string; services: Services },
+): RequestContext {
+  const { headers } = request;
+  const header = (name: string) => readOwnHeader(headers, name, services.headerPrefixes);
+  const trace = readTrace(request, header);
+  return {
+    ...trace,
+    id,
+    traceId: trace.traceId ?? id,
+    request,
+    connection,
+    method: request.method,
+    url: readUrl(request),
+    params: {},
+    startedAt: services.clock.monotonic(),
+    header,
+    log: createLogDraft(),
+  };
+}
+
+/**
+ * Facts the caller attached: `x-gateway-metadata` over `baggage`.
+ *
+ * @throws {InvalidRequestError} If the header is not a JSON object of plain values.
+ */
+export function readRequestMetadata(context: RequestContext): Metadata {
+  const own = context.header("metadata");
+  const baggage = context.request.headers.get("baggage");
+  const metadata = own === null ? {} : readMetadata(own);
+  if (metadata === undefined) {
+    throw new InvalidRequestError("Cannot read x-gateway-metadata: write a JSON object of texts", {
+      param: "x-gateway-metadata",
+      code: "invalid_metadata",
+    });
+  }
+  return baggage === null ? metadata : { ...readBaggage(baggage), ...metadata };
+}

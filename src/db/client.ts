@@ -1,0 +1,147 @@
+import type { Client, InStatement, ResultSet } from "@libsql/client";
+import type { LibSQLDatabase } from "drizzle-orm/libsql";
+import { drizzle } from "drizzle-orm/libsql/sqlite3";
+
+/** Longest a statement may block the event loop waiting for another process's lock. */
+const busyTimeoutMs = 20;
+/** Longest a write waits for another process's lock in all. */
+const busyDeadlineMs = 5_000;
+
+/** Where the data lives. */
+export interface DatabaseLocation {
+  /** `file:`, `:memory:`, `libsql://`, `http(s)://` or `ws(s)://`. */
+  url: string;
+  authToken?: string;
+}
+
+/** The open database: reads go through `orm`, every write through the one queue behind `write`. */
+export interface Database {
+  /** Builds and runs queries; `toStatement` turns a built write into one for `write`. */
+  readonly orm: LibSQLDatabase;
+  /** Runs one reading statement. */
+  read(statement: InStatement): Promise<ResultSet>;
+  /** Runs the statements in one transaction, after all earlier writes; waits while another process holds the lock. */
+  write(statements: readonly InStatement[]): Promise<ResultSet[]>;
+  /** Whether data leaves this machine. */
+  readonly remote: boolean;
+  /** Waits for queued writes, then closes. */
+  close(): Promise<void>;
+}
+
+/** Anything drizzle can print as SQL. */
+interface PrintableQuery {
+  toSQL(): { sql: string; params: unknown[] };
+}
+
+/** A query built with drizzle as a statement for `Database.write`. */
+export function toStatement(query: PrintableQuery): InStatement {
+  const { sql, params } = query.toSQL();
+  return { sql, args: params.map(toArgument) };
+}
+
+function toArgument(value: unknown): string | number | bigint | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") return value;
+  throw new TypeError(`Cannot bind a value of type ${typeof value}`);
+}
+
+/** Whether the data stays in this process or on this machine. */
+export function isLocalDatabase(url: string): boolean {
+  return url === ":memory:" || url.startsWith("file:");
+}
+
+/** Whether an error says that another process holds the lock. */
+function isBusy(error: unknown): boolean {
+  return (
+    error instanceof Error && /SQLITE_BUSY|database is locked/i.test(`${Reflect.get(error, "code")} ${error.message}`)
+  );
+}
+
+/** Whether an error says that a row exists already. */
+export function isConflict(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /SQLITE_CONSTRAINT|UNIQUE constraint/i.test(`${Reflect.get(error, "code")} ${error.message}`)
+  );
+}
+
+async function createLibsqlClient(location: DatabaseLocation): Promise<Client> {
+  const { url, authToken } = location;
+  if (isLocalDatabase(url)) {
+    const { createClient } = await import("@libsql/client/sqlite3");
+    return createClient({ url, concurrency: 1, timeout: busyTimeoutMs });
+  }
+  const { createClient } = await import("@libsql/client");
+  return createClient(authToken === undefined ? { url } : { url, authToken });
+}
+
+/** Sets what every local connection needs and checks that it holds. */
+async function prepareConnection(client: Client, url: string): Promise<void> {
+  if (!isLocalDatabase(url)) return;
+  await untilUnlocked(async () => {
+    await client.execute("PRAGMA journal_mode = WAL");
+    await client.execute("PRAGMA synchronous = NORMAL");
+    await client.execute("PRAGMA foreign_keys = ON");
+    await client.execute("PRAGMA trusted_schema = OFF");
+  });
+  const { rows } = await client.execute("PRAGMA foreign_keys");
+  if (Number(rows[0]?.foreign_keys) !== 1)
+    throw new Error("Cannot use this database: it does not enforce foreign keys");
+}
+
+/** Repeats `action` with growing, jittered pauses while another process holds the lock. */
+async function untilUnlocked<Value>(action: () => Promise<Value>, recover?: () => Promise<void>): Promise<Value> {
+  const deadline = performance.now() + busyDeadlineMs;
+  for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 2, 200)) {
+    try {
+      return await action();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() + pauseMs > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random())));
+      await recover?.();
+    }
+  }
+}
+
+/**
+ * Opens the database.
+ *
+ * @throws If it cannot be opened or does not keep what `prepareConnection` sets.
+ */
+export async function openDatabase(location: DatabaseLocation): Promise<Database> {
+  const writer = await createLibsqlClient(location);
+  await prepareConnection(writer, location.url);
+  // an in-memory database belongs to one connection
+  const reader = location.url.startsWith("file:") ? await createLibsqlClient(location) : writer;
+  if (reader !== writer) await prepareConnection(reader, location.url);
+
+  /** A connection that met a lock may refuse all later transactions: it is replaced. */
+  const reopen = async () => {
+    if (location.url === ":memory:") return;
+    await writer.reconnect();
+    await prepareConnection(writer, location.url);
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    orm: drizzle({ client: reader }),
+    read: (statement) => untilUnlocked(() => reader.execute(statement)),
+    remote: !isLocalDatabase(location.url),
+    write(statements) {
+      const run = () => untilUnlocked(() => runWrite(writer, statements), reopen);
+      const result = last.then(run, run);
+      last = result.catch(() => undefined);
+      return result;
+    },
+    async close() {
+      await last;
+      writer.close();
+      if (reader !== writer) reader.close();
+    },
+  };
+}
+
+async function runWrite(client: Client, statements: readonly InStatement[]): Promise<ResultSet[]> {
+  const [only, ...others] = statements;
+  if (only !== undefined && others.length === 0) return [await client.execute(only)];
+  return client.batch([...statements], "write");
+}

@@ -1,0 +1,180 @@
+import type * as v from "valibot";
+import type { CallerContext, RequestContext, Services } from "./context.ts";
+import { BodyTooLargeError, InvalidRequestError, TimeoutError, UnsupportedMediaError } from "./errors.ts";
+import { BodyError, inflate, readBytes, receiveTimes } from "./lib/body.ts";
+import { decodeUtf8, findJsonExcess } from "./lib/json.ts";
+
+/** Methods that reach handlers. */
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+/** What handlers give back: a finished response, or a value that is answered as JSON. */
+export type Answer = Response | object;
+
+interface EndpointBase {
+  readonly method: Method;
+  /** Path with parameters, such as `/v1/logs/:id`; `*` at its end takes the rest. */
+  readonly path: string;
+  readonly summary: string;
+  readonly tag: string;
+  /** Schema of the JSON answer, for the OpenAPI document. */
+  readonly response?: v.GenericSchema;
+  /** Query parameters, for the OpenAPI document. */
+  readonly query?: readonly QueryParameter[];
+}
+
+/** One query parameter as the OpenAPI document tells it. */
+export interface QueryParameter {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** A route without credential. */
+export interface PublicEndpoint extends EndpointBase {
+  readonly access: "public";
+  handle(context: RequestContext, services: Services): Answer | Promise<Answer>;
+}
+
+/** Which kinds of key reach a route, and one of which scopes they need. */
+export interface KeyAccess {
+  readonly keys: "workspace" | "any";
+  readonly scopes: readonly string[];
+}
+
+/** A parsed JSON body. */
+export interface JsonBody<Value> {
+  value: Value;
+  /** The text as it was sent. */
+  text: string;
+}
+
+/** A route for callers with a key. */
+export interface KeyEndpoint extends EndpointBase {
+  readonly access: KeyAccess;
+  /** Name of the route in logs; absent: its requests leave no row. */
+  readonly operation?: string;
+  /** The body is streamed or absent: the handler reads what it needs. */
+  handle(context: CallerContext, services: Services): Answer | Promise<Answer>;
+}
+
+/** A route with a JSON body, checked before the handler runs. */
+export interface JsonEndpoint extends EndpointBase {
+  readonly access: KeyAccess;
+  readonly operation?: string;
+  readonly body: v.GenericSchema;
+  readonly maxBodyBytes?: number;
+  /** Called with a value the schema accepted. */
+  handleJson(body: JsonBody<unknown>, context: CallerContext, services: Services): Promise<Answer>;
+}
+
+/** One row of the API. */
+export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint;
+
+/** What is declared of a route with a JSON body. */
+export interface JsonEndpointDefinition<Schema extends v.GenericSchema>
+  extends Omit<JsonEndpoint, "handleJson" | "body"> {
+  readonly body: Schema;
+  handle(body: JsonBody<v.InferOutput<Schema>>, context: CallerContext, services: Services): Promise<Answer>;
+}
+
+/** Declares a route with a JSON body; the handler's body has the schema's type. Schemas must not transform. */
+export function defineJsonEndpoint<Schema extends v.GenericSchema>(
+  definition: JsonEndpointDefinition<Schema>,
+): JsonEndpoint {
+  const { handle, ...row } = definition;
+  return {
+    ...row,
+    // the router has checked the value with `definition.body`
+    handleJson: (body, context, services) => handle(body as JsonBody<v.InferOutput<Schema>>, context, services),
+  };
+}
+
+/** Declares any other route. */
+export function defineEndpoint<Row extends PublicEndpoint | KeyEndpoint>(row: Row): Row {
+  return row;
+}
+
+const codings = new Set(["gzip", "deflate"]);
+
+/** Undoes the one layer of content coding a body may have. */
+async function decodeBody(bytes: Uint8Array, coding: string, maxBytes: number): Promise<Uint8Array> {
+  if (!codings.has(coding)) {
+    throw new UnsupportedMediaError(
+      `Cannot read a body of content coding "${coding}": send it plain, gzip or deflate`,
+      {
+        code: "unsupported_encoding",
+        param: "content-encoding",
+      },
+    );
+  }
+  return inflate(bytes, coding === "gzip" ? "gzip" : "deflate", { bytes: maxBytes, ...receiveTimes });
+}
+
+/** The error a caller gets for a body that could not be read. */
+export function toBodyError(error: unknown, maxBytes: number): unknown {
+  if (!(error instanceof BodyError)) return error;
+  const options = { cause: error };
+  switch (error.problem) {
+    case "too_large":
+      return new BodyTooLargeError(`Payload size exceeds the limit of ${Math.floor(maxBytes / 2 ** 20)}MB`, {
+        ...options,
+        code: "request_too_large",
+      });
+    case "timeout":
+      return new TimeoutError("Cannot read the body: it did not arrive in time", { ...options, code: "body_timeout" });
+    case "broken":
+      return new InvalidRequestError("Cannot read the body: it is cut off or its coding is broken", {
+        ...options,
+        code: "invalid_body",
+      });
+  }
+}
+
+/**
+ * Reads a JSON body: type, size, coding, UTF-8, depth, syntax.
+ *
+ * @throws {GatewayError} 400, 408, 413 or 415, saying what to change.
+ */
+export async function readJsonBody(context: RequestContext, maxBytes: number): Promise<JsonBody<unknown>> {
+  const { headers } = context.request;
+  const type = headers.get("content-type");
+  if (type !== null && !isJsonType(type)) {
+    throw new InvalidRequestError("Invalid content type passed: send application/json", {
+      code: "invalid_content_type",
+      param: "content-type",
+    });
+  }
+  let bytes: Uint8Array;
+  try {
+    bytes = await readBytes(context.request, { bytes: maxBytes, ...receiveTimes });
+    const coding = headers.get("content-encoding");
+    if (coding !== null && coding !== "identity")
+      bytes = await decodeBody(bytes, coding.trim().toLowerCase(), maxBytes);
+  } catch (error) {
+    throw toBodyError(error, maxBytes);
+  }
+  return parseBody(bytes, context);
+}
+
+/** Whether a content type is JSON, whatever its parameters. */
+export function isJsonType(type: string): boolean {
+  return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type);
+}
+
+function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown> {
+  let text: string;
+  try {
+    text = decodeUtf8(bytes);
+  } catch (cause) {
+    throw new InvalidRequestError("Cannot read the body: it is not UTF-8", { cause, code: "invalid_body" });
+  }
+  context.log.requestBody = text;
+  const excess = findJsonExcess(bytes);
+  if (excess !== undefined) {
+    throw new InvalidRequestError(`Cannot read the body: it has ${excess}`, { code: "invalid_body" });
+  }
+  try {
+    return { value: JSON.parse(text), text };
+  } catch (cause) {
+    throw new InvalidRequestError("Cannot read the body: it is not valid JSON", { cause, code: "invalid_json" });
+  }
+}

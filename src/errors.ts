@@ -1,0 +1,187 @@
+import { isHeaderValue } from "./lib/headers.ts";
+
+/** What an error may carry besides its message. */
+export interface GatewayErrorOptions {
+  cause?: unknown;
+  /** Stable name of the case, for programs. */
+  code?: string;
+  /** The member or header that is wrong. */
+  param?: string;
+  /** Headers of the answer, such as `retry-after`. */
+  headers?: Record<string, string>;
+  /** Slug of the provider that failed. */
+  provider?: string;
+}
+
+/** An error that is answered to the caller as it is. Subclasses fix status and type. */
+export abstract class GatewayError extends Error {
+  abstract readonly status: number;
+  /** Family of the error, as OpenAI clients know it. */
+  abstract readonly type: string;
+  readonly code: string | null;
+  readonly param: string | null;
+  readonly headers: Record<string, string>;
+  readonly provider: string | undefined;
+
+  constructor(message: string, options: GatewayErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = this.constructor.name;
+    this.code = options.code ?? null;
+    this.param = options.param ?? null;
+    this.headers = options.headers ?? {};
+    this.provider = options.provider;
+  }
+}
+
+/** The request is wrong and stays wrong when it is repeated. */
+export class InvalidRequestError extends GatewayError {
+  override readonly status: number = 400;
+  override readonly type: string = "invalid_request_error";
+}
+
+/** The body is larger than the route takes. */
+export class BodyTooLargeError extends InvalidRequestError {
+  override readonly status = 413;
+  override readonly type = "request_too_large";
+}
+
+/** The content type or content coding is not one the route takes. */
+export class UnsupportedMediaError extends InvalidRequestError {
+  override readonly status = 415;
+}
+
+/** A header, or all of them, are larger than the gateway takes. */
+export class HeadersTooLargeError extends InvalidRequestError {
+  override readonly status = 431;
+}
+
+/** No credential, or a wrong one. */
+export class AuthenticationError extends GatewayError {
+  override readonly status = 401;
+  override readonly type = "authentication_error";
+}
+
+/** The caller is known and may not do this. */
+export class PermissionError extends GatewayError {
+  override readonly status = 403;
+  override readonly type = "permission_error";
+}
+
+/** There is nothing at this path, or nothing the caller may know of. */
+export class NotFoundError extends GatewayError {
+  override readonly status = 404;
+  override readonly type = "not_found_error";
+}
+
+/** The path exists, not with this method. */
+export class MethodNotAllowedError extends GatewayError {
+  override readonly status = 405;
+  override readonly type = "invalid_request_error";
+
+  /** @param allowed Methods the path has. */
+  constructor(allowed: readonly string[]) {
+    const list = allowed.join(", ");
+    super(`Cannot use this method here: the path takes ${list}`, {
+      code: "method_not_allowed",
+      headers: { allow: list },
+    });
+  }
+}
+
+/** Time ran out before the first byte of an answer. */
+export class TimeoutError extends GatewayError {
+  override readonly status = 408;
+  override readonly type = "timeout_error";
+}
+
+/** The caller asks more often than it may. */
+export class RateLimitError extends GatewayError {
+  override readonly status = 429;
+  override readonly type = "rate_limit_error";
+}
+
+/** The gateway cannot serve now and says when to come back. */
+export class UnavailableError extends GatewayError {
+  override readonly status = 503;
+  override readonly type = "api_error";
+
+  constructor(message: string, options: GatewayErrorOptions & { retryAfterSeconds: number }) {
+    super(message, { ...options, headers: { "retry-after": String(options.retryAfterSeconds), ...options.headers } });
+  }
+}
+
+/** The caller went away before there was an answer. Nobody reads it; the log does. */
+export class ClientClosedError extends GatewayError {
+  override readonly status = 499;
+  override readonly type = "client_closed_request";
+}
+
+/** Members of an upstream's error object that are handed on. */
+export interface UpstreamErrorDetails extends GatewayErrorOptions {
+  type?: string;
+}
+
+/** The provider answered with a failure, or did not answer. */
+export class UpstreamError extends GatewayError {
+  override readonly status: number;
+  override readonly type: string;
+
+  constructor(status: number, message: string, details: UpstreamErrorDetails = {}) {
+    super(message, details);
+    this.status = status;
+    this.type = details.type ?? errorTypeOf(status);
+  }
+}
+
+/** The `error.type` that fits a status when nobody names a better one. */
+export function errorTypeOf(status: number): string {
+  const known: Readonly<Record<number, string>> = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    408: "timeout_error",
+    409: "conflict_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+  };
+  return known[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
+}
+
+/** Shape of an error body: every route has the common members, some clients look for more. */
+export type ErrorForm = "common" | "messages" | "admin";
+
+/** An error as a caller may see it: anything we did not foresee becomes a fixed text. */
+export function toGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new InternalError("Cannot answer this request: the gateway failed", { cause: error, code: "internal_error" });
+}
+
+/** A fault of ours; always a bug. */
+export class InternalError extends GatewayError {
+  override readonly status = 500;
+  override readonly type = "api_error";
+}
+
+/** The body of an error answer. */
+export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
+  const { message, type, code, param, provider } = error;
+  return {
+    status: "failure",
+    message,
+    ...(form === "messages" && { type: "error" }),
+    ...(form === "admin" && { success: false, data: { message, errorCode: code } }),
+    error: { message, type, code, param },
+    ...(provider !== undefined && { provider }),
+  };
+}
+
+/** The answer to a request that failed, whatever was thrown. The only place that makes one. */
+export function toErrorResponse(thrown: unknown, form: ErrorForm = "common"): Response {
+  const error = toGatewayError(thrown);
+  const headers = new Headers({ "content-type": "application/json" });
+  for (const [name, value] of Object.entries(error.headers)) {
+    if (isHeaderValue(value)) headers.set(name, value);
+  }
+  return new Response(JSON.stringify(toErrorBody(error, form)), { status: error.status, headers });
+}

@@ -1,0 +1,293 @@
+import { logEndpoints } from "./admin/logs.ts";
+import { systemEndpoints } from "./admin/system.ts";
+import { defaultKeyPrefix } from "./auth/api-key.ts";
+import { createAuthenticator } from "./auth/authenticate.ts";
+import { type FirstKeys, type Installation, openInstallation } from "./auth/first-start.ts";
+import { createMasterKeyText, readMasterKeys } from "./auth/master-keys.ts";
+import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.ts";
+import { type Database, openDatabase } from "./db/client.ts";
+import { migrate } from "./db/migrate.ts";
+import { createApiKeyStore } from "./db/stores/api-keys.ts";
+import { createInstallationStore } from "./db/stores/installation.ts";
+import { createLogStore } from "./db/stores/logs.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { toErrorResponse, UnavailableError } from "./errors.ts";
+import { createHandle, type Handle } from "./handler.ts";
+import { inferenceEndpoints, passthroughEndpoints } from "./inference/endpoints.ts";
+import { createAddressGuard } from "./lib/address.ts";
+import { type Clock, systemClock } from "./lib/clock.ts";
+import { type MacFactory, webMac } from "./lib/hash.ts";
+import { createIdFactory } from "./lib/ids.ts";
+import { createOutbound, type Transport } from "./lib/outbound.ts";
+import { createLogQueue, type LogQueue } from "./logs/queue.ts";
+import { describeLoss, toLogEntry } from "./logs/record.ts";
+import { createRedactor } from "./logs/redact.ts";
+import { createOpenapiEndpoint } from "./openapi.ts";
+import { createProviderRegistry } from "./providers/registry.ts";
+import type { Provider } from "./providers/types.ts";
+
+/** What a gateway is made from. Everything has a default but the transport of hosts without a global `fetch`. */
+export interface GatewayOptions {
+  /** `file:`, `:memory:`, `libsql://` or `http(s)://`. Default `:memory:`. */
+  database?: string;
+  databaseAuthToken?: string;
+  /** `v2:<base64url of 32 bytes>,v1:<…>`; needed by every database that outlives the process. */
+  masterKeys?: string;
+  /** Keys of the first start, instead of random ones. */
+  bootstrap?: { adminKey?: string; workspaceKey?: string };
+  /** Providers besides the built-in ones. */
+  providers?: readonly Provider[];
+  /** Hosts that may be private; see `docs/configuration.md`. */
+  trustedHosts?: readonly string[];
+  /** Sends requests; by default the global `fetch`, without address checks after name resolution. */
+  transport?: Transport;
+  /** Synchronous digests, where the host has them. */
+  createMac?: MacFactory;
+  clock?: Clock;
+  limits?: Partial<Limits>;
+  keyPrefix?: string;
+  headerAliases?: readonly string[];
+  /** Lower-case header names whose values are never stored. */
+  sensitiveHeaders?: readonly string[];
+  logRetentionDays?: number;
+  authFailuresPerMinute?: number;
+  serverTiming?: boolean;
+  /** Told what an operator should know; by default written to the console. */
+  warn?: (message: string, error?: unknown) => void;
+}
+
+/** A gateway. */
+export interface Gateway {
+  /** Answers one request. Never rejects. */
+  fetch(request: Request, connection?: ConnectionInfo): Promise<Response>;
+  /**
+   * Opens the database and gets ready to serve; the first request does it too.
+   *
+   * @returns The keys of the first start, once; undefined in a database that was used before.
+   * @throws If the database or the settings cannot be used.
+   */
+  start(): Promise<FirstKeys | undefined>;
+  /** Stops being ready, waits for running requests, then ends what still runs. Milliseconds. */
+  drain(timeoutMs: number): Promise<void>;
+  /** Stores what is still buffered. Call once, after the last request. */
+  close(): Promise<void>;
+}
+
+const defaultLimits: Limits = {
+  jsonBodyBytes: 25 * 1024 * 1024,
+  streamedBodyBytes: 512 * 1024 * 1024,
+  requestTimeoutMs: 300_000,
+  streamIdleTimeoutMs: 120_000,
+  streamTotalTimeoutMs: 30 * 60_000,
+};
+
+/** Parts that exist once the database is open. */
+interface RunningGateway {
+  database: Database;
+  queue: LogQueue;
+  services: Services;
+  handle: Handle;
+  firstKeys: FirstKeys | undefined;
+  stopTimers(): void;
+}
+
+/** Sends with the global `fetch`: for hosts that offer nothing better. */
+const webTransport: Transport = {
+  send(url, { raw: _raw, ...init }) {
+    // `duplex` is required for streamed bodies and missing in the DOM types
+    const streamed = init.body instanceof ReadableStream ? { duplex: "half" } : {};
+    return globalThis.fetch(url, { redirect: "manual", ...streamed, ...init } as RequestInit);
+  },
+};
+
+function requireMasterKeys(options: GatewayOptions, location: string) {
+  if (options.masterKeys !== undefined) return readMasterKeys(options.masterKeys);
+  if (location === ":memory:") return readMasterKeys(createMasterKeyText());
+  throw new TypeError("Cannot open a lasting database without master keys: set masterKeys (GATEWAY_MASTER_KEYS)");
+}
+
+async function openData(
+  options: GatewayOptions,
+  clock: Clock,
+): Promise<{ database: Database; installation: Installation }> {
+  const url = options.database ?? ":memory:";
+  const masterKeys = requireMasterKeys(options, url);
+  const authToken = options.databaseAuthToken;
+  const database = await openDatabase({ url, ...(authToken !== undefined && { authToken }) });
+  try {
+    await migrate(database);
+    const installation = await openInstallation({
+      store: createInstallationStore(database),
+      masterKeys,
+      createMac: options.createMac ?? webMac,
+      keyPrefix: options.keyPrefix ?? defaultKeyPrefix,
+      now: clock.now(),
+      bootstrap: options.bootstrap ?? {},
+    });
+    return { database, installation };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** How often old log rows are looked for, and how many go at once. */
+const purgeEveryMs = 60_000;
+const purgeRows = 200;
+
+function startTimers(
+  services: Services,
+  options: GatewayOptions,
+  warn: NonNullable<GatewayOptions["warn"]>,
+): () => void {
+  const streams = setInterval(() => {
+    if (services.streams.size === 0) return;
+    const now = services.clock.monotonic();
+    for (const stream of [...services.streams]) stream.tick(now);
+  }, 1_000);
+  const keepMs = (options.logRetentionDays ?? 30) * 86_400_000;
+  const purge = setInterval(() => {
+    services.logStore
+      .purge(services.clock.now() - keepMs, purgeRows)
+      .catch((error) => warn("Cannot remove old log rows", error));
+  }, purgeEveryMs);
+  return () => {
+    clearInterval(streams);
+    clearInterval(purge);
+  };
+}
+
+/** All rows, in the order they are tried. */
+function listEndpoints(): Endpoint[] {
+  const rows = [...inferenceEndpoints, ...systemEndpoints, ...logEndpoints];
+  return [...rows, createOpenapiEndpoint([...rows, ...passthroughEndpoints]), ...passthroughEndpoints];
+}
+
+function createServices(
+  options: GatewayOptions,
+  parts: { clock: Clock; database: Database; installation: Installation; isReady(): boolean },
+): { services: Services; queue: LogQueue } {
+  const { clock, database, installation } = parts;
+  const warn = options.warn ?? ((message, error) => console.error(message, error ?? ""));
+  const createMac = options.createMac ?? webMac;
+  const keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
+  const aliases = options.headerAliases ?? [];
+  const createId = createIdFactory(clock.now);
+  const logStore = createLogStore(database);
+  const guard = createAddressGuard({ trustedHosts: options.trustedHosts ?? [], warn: (message) => warn(message) });
+  const redactor = createRedactor({
+    mac: createMac(installation.keys.logHash),
+    keyPrefix,
+    sensitiveNames: options.sensitiveHeaders ?? [],
+    aliasPrefixes: aliases,
+  });
+  const queue = createLogQueue({
+    store: logStore.append,
+    describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
+    warn,
+  });
+  const services: Services = {
+    ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady },
+    limits: { ...defaultLimits, ...options.limits },
+    providers: createProviderRegistry(options.providers),
+    outbound: createOutbound({ transport: options.transport ?? webTransport, guard }),
+    authenticator: createAuthenticator({
+      ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper },
+      mac: createMac(installation.keys.pepper),
+      failuresPerMinute: options.authFailuresPerMinute ?? 300,
+    }),
+    record(record) {
+      const entry = toLogEntry(record, redactor);
+      if (entry instanceof Promise) entry.then(queue.add, (error) => warn("Cannot make a log row", error));
+      else queue.add(entry);
+    },
+    stateMac: createMac(installation.keys.state),
+    headerPrefixes: ["x-gateway-", ...aliases],
+    serverTiming: options.serverTiming ?? false,
+    streams: new Set<RunningStream>(),
+  };
+  return { services, queue };
+}
+
+/** Counts what runs, so that a drain knows when nothing does. */
+function createActivity() {
+  let running = 0;
+  let idle: (() => void) | undefined;
+  return {
+    begin: () => void running++,
+    end() {
+      if (--running === 0) idle?.();
+    },
+    /** Resolves when nothing runs, or after the time. */
+    async settle(isIdle: () => boolean, timeoutMs: number): Promise<void> {
+      const deadline = performance.now() + timeoutMs;
+      while ((running > 0 || !isIdle()) && performance.now() < deadline) {
+        await new Promise<void>((resolve) => {
+          idle = resolve;
+          setTimeout(resolve, 50);
+        });
+      }
+    },
+  };
+}
+
+/**
+ * Creates a gateway. Nothing is opened before `start` or the first request.
+ *
+ * @throws {TypeError} When started with settings that cannot be used.
+ */
+export function createGateway(options: GatewayOptions = {}): Gateway {
+  const clock = options.clock ?? systemClock;
+  const activity = createActivity();
+  let draining = false;
+  let running: RunningGateway | undefined;
+  let starting: Promise<RunningGateway> | undefined;
+
+  const open = async (): Promise<RunningGateway> => {
+    const { database, installation } = await openData(options, clock);
+    const isReady = () => running !== undefined && !draining;
+    const { services, queue } = createServices(options, { clock, database, installation, isReady });
+    const warn = options.warn ?? ((message, error) => console.error(message, error ?? ""));
+    const stopTimers = startTimers(services, options, warn);
+    const handle = createHandle(listEndpoints(), services);
+    running = { database, queue, services, handle, stopTimers, firstKeys: installation.firstKeys };
+    return running;
+  };
+  const ensureRunning = (): Promise<RunningGateway> => {
+    starting ??= open();
+    return starting;
+  };
+  const answer = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
+    activity.begin();
+    try {
+      const { handle } = running ?? (await ensureRunning());
+      return await handle(request, connection);
+    } catch (cause) {
+      starting = undefined;
+      const message = "Cannot serve: the database cannot be opened";
+      return toErrorResponse(new UnavailableError(message, { cause, code: "not_ready", retryAfterSeconds: 1 }));
+    } finally {
+      activity.end();
+    }
+  };
+
+  return {
+    fetch: (request, connection = {}) => answer(request, connection),
+    start: async () => (await ensureRunning()).firstKeys,
+    async drain(timeoutMs) {
+      draining = true;
+      const streams = running?.services.streams;
+      await activity.settle(() => (streams?.size ?? 0) === 0, timeoutMs);
+      for (const stream of [...(streams ?? [])]) stream.end();
+      await activity.settle(() => (streams?.size ?? 0) === 0, 1_000);
+    },
+    async close() {
+      draining = true;
+      const open = await starting?.catch(() => undefined);
+      if (!open) return;
+      open.stopTimers();
+      await open.queue.close();
+      await open.database.close();
+    },
+  };
+}

@@ -1,0 +1,274 @@
+import { type IRequest, Router } from "itty-router";
+import * as v from "valibot";
+import type { Principal } from "./auth/principal.ts";
+import {
+  type CallerContext,
+  type ConnectionInfo,
+  createRequestContext,
+  type KeyHeader,
+  type RequestContext,
+  readRequestMetadata,
+  type Services,
+} from "./context.ts";
+import {
+  type Answer,
+  type Endpoint,
+  type JsonEndpoint,
+  type KeyEndpoint,
+  type Method,
+  readJsonBody,
+} from "./endpoint.ts";
+import {
+  AuthenticationError,
+  type ErrorForm,
+  HeadersTooLargeError,
+  InvalidRequestError,
+  MethodNotAllowedError,
+  NotFoundError,
+  PermissionError,
+  toErrorBody,
+  toErrorResponse,
+  toGatewayError,
+} from "./errors.ts";
+import { settle } from "./inference/settle.ts";
+import { hasEncodedSlash } from "./lib/path.ts";
+
+/** Most characters of one config header. */
+const maxConfigLength = 48 * 1024;
+
+/** What the router matches on: exactly the path that was checked. */
+interface Route extends IRequest {
+  context: RequestContext;
+}
+
+type RouteHandler = (route: Route) => Promise<Response>;
+
+/** Answers one request. Never rejects. */
+export type Handle = (request: Request, connection: ConnectionInfo) => Promise<Response>;
+
+function verb(method: Method): "get" | "post" | "put" | "delete" {
+  switch (method) {
+    case "GET":
+      return "get";
+    case "POST":
+      return "post";
+    case "PUT":
+      return "put";
+    case "DELETE":
+      return "delete";
+  }
+}
+
+/** The key a request carries and the header it came in; what else `authorization` holds is for the provider. */
+function readCredentials(context: RequestContext): {
+  key: string;
+  keyHeader: KeyHeader;
+  providerCredential: string | undefined;
+} {
+  const own = context.header("api-key");
+  const { headers } = context.request;
+  const authorization = headers.get("authorization");
+  const token = authorization === null ? undefined : readBearer(authorization);
+  if (own !== null) return { key: own, keyHeader: "x-gateway-api-key", providerCredential: token };
+  if (token !== undefined) return { key: token, keyHeader: "authorization", providerCredential: undefined };
+  const vendorStyle = headers.get("x-api-key");
+  if (vendorStyle !== null) return { key: vendorStyle, keyHeader: "x-api-key", providerCredential: undefined };
+  throw new AuthenticationError("Cannot authenticate: send your gateway key in x-gateway-api-key", {
+    code: "missing_api_key",
+  });
+}
+
+/** The token of an `authorization` header; one with white space or a comma is two headers joined. */
+function readBearer(authorization: string): string {
+  const token = authorization.replace(/^bearer\s+/i, "").trim();
+  if (token !== "" && !/[\s,]/.test(token)) return token;
+  throw new AuthenticationError("Cannot authenticate: authorization must hold one bearer token", {
+    code: "invalid_authorization",
+    param: "authorization",
+  });
+}
+
+function requireAccess(principal: Principal, { keys, scopes }: KeyEndpoint["access"]): void {
+  if (keys === "workspace" && principal.workspaceId === null) {
+    throw new PermissionError("Forbidden! This route takes workspace keys, and this is a key of the organisation", {
+      code: "AB03",
+    });
+  }
+  if (scopes.some((scope) => principal.scopes.has(scope))) return;
+  throw new PermissionError(`Forbidden! This key needs the scope ${scopes.join(" or ")}`, { code: "AB03" });
+}
+
+/** The caller behind a request. Nothing it sends besides the credential has a say in it. */
+async function authenticate(context: RequestContext, services: Services): Promise<CallerContext> {
+  const { key, keyHeader, providerCredential } = readCredentials(context);
+  const found = services.authenticator.authenticate(key, () => context.connection.remoteAddress ?? "unknown");
+  const principal = found instanceof Promise ? await found : found;
+  return Object.assign(context, { principal, keyHeader, providerCredential, metadata: {} });
+}
+
+function describeIssue(issue: v.BaseIssue<unknown>): { path: string | undefined; message: string } {
+  const path = v.getDotPath(issue) ?? undefined;
+  return { path, message: path === undefined ? issue.message : `${path}: ${issue.message}` };
+}
+
+/** Runs a JSON row once its body is what the schema says. */
+async function runJson(endpoint: JsonEndpoint, context: CallerContext, services: Services): Promise<Answer> {
+  const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes);
+  const checked = v.safeParse(endpoint.body, body.value, { abortEarly: true });
+  if (!checked.success) {
+    const { path, message } = describeIssue(checked.issues[0]);
+    throw new InvalidRequestError(`Invalid request body: ${message}`, {
+      code: "invalid_body",
+      ...(path !== undefined && { param: path }),
+    });
+  }
+  return endpoint.handleJson(body, context, services);
+}
+
+async function runKeyed(
+  endpoint: KeyEndpoint | JsonEndpoint,
+  context: CallerContext,
+  services: Services,
+): Promise<Answer> {
+  requireAccess(context.principal, endpoint.access);
+  Object.assign(context, { metadata: readRequestMetadata(context) });
+  if ((context.header("config")?.length ?? 0) > maxConfigLength) {
+    throw new HeadersTooLargeError("Cannot use x-gateway-config: save configs this large and name them by their id", {
+      code: "headers_too_large",
+      param: "x-gateway-config",
+    });
+  }
+  if (!endpoint.path.endsWith("*") && hasEncodedSlash(context.url.pathname)) {
+    throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "invalid_path" });
+  }
+  return "body" in endpoint ? runJson(endpoint, context, services) : endpoint.handle(context, services);
+}
+
+function toResponse(answer: Answer): Response {
+  return answer instanceof Response ? answer : Response.json(answer);
+}
+
+/** Answers one row, failures included, and leaves its log row. */
+async function serveEndpoint(endpoint: Endpoint, context: RequestContext, services: Services): Promise<Response> {
+  if (endpoint.access === "public") return toResponse(await endpoint.handle(context, services));
+  const caller = await authenticate(context, services);
+  if (endpoint.operation === undefined) return toResponse(await runKeyed(endpoint, caller, services));
+  context.log.operation = endpoint.operation;
+  try {
+    const response = toResponse(await runKeyed(endpoint, caller, services));
+    if (!context.log.deferred) settle(caller, services, { status: response.status, responseHeaders: response.headers });
+    return response;
+  } catch (thrown) {
+    const error = toGatewayError(thrown);
+    context.log.responseBody = JSON.stringify(toErrorBody(error, formOf(context)));
+    const response = toErrorResponse(error, formOf(context));
+    settle(caller, services, { status: error.status, responseHeaders: response.headers, error });
+    return response;
+  }
+}
+
+/** Paths whose clients look for more than the common members of an error. */
+function formOf(context: RequestContext | undefined): ErrorForm {
+  return context?.url.pathname.startsWith("/v1/messages") ? "messages" : "common";
+}
+
+function isPassthrough(endpoint: Endpoint): boolean {
+  return endpoint.path.endsWith("*");
+}
+
+/** Regular expression of a row's path, for questions the router does not answer. */
+function pathForm(path: string): RegExp {
+  return new RegExp(`^${path.replace(/:\w+/g, "[^/]+").replace(/\/\*$/, "(?:/.*)?")}/?$`);
+}
+
+function decodeParams(params: Record<string, string> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
+}
+
+/** Methods each known path has. */
+function createMethodTable(endpoints: readonly Endpoint[]): (pathname: string) => Method[] {
+  const forms = endpoints.map((endpoint) => ({ endpoint, form: pathForm(endpoint.path) }));
+  return (pathname) => {
+    const matching = forms.filter(({ form }) => form.test(pathname)).map(({ endpoint }) => endpoint);
+    return [...new Set(matching.map(({ method }) => method))];
+  };
+}
+
+function createRouter(endpoints: readonly Endpoint[], services: Services) {
+  const router = Router<Route>();
+  for (const endpoint of endpoints) {
+    const serve: RouteHandler = (route) => {
+      route.context.params = isPassthrough(endpoint) ? {} : decodeParams(route.params);
+      return serveEndpoint(endpoint, route.context, services);
+    };
+    router[verb(endpoint.method)](endpoint.path, serve);
+  }
+  return router;
+}
+
+/** The answer to what no row takes. */
+function answerUnrouted(context: RequestContext, methods: Method[]): Response {
+  const { method } = context;
+  const known = methods.length > 0;
+  const allowed = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
+  if (known && method === "HEAD") return new Response(null, { status: 200 });
+  if (known && method === "OPTIONS") return new Response(null, { status: 204, headers: { allow: allowed.join(", ") } });
+  if (known || !["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"].includes(method)) {
+    throw new MethodNotAllowedError(known ? allowed : ["GET", "POST", "PUT", "DELETE"]);
+  }
+  throw new NotFoundError("Not Found: there is nothing at this path", { code: "not_found" });
+}
+
+/** Sets what every answer carries; nothing an upstream sent can stand in its place. */
+function finish(
+  response: Response,
+  ids: { id: string; traceId: string; totalMs: number },
+  services: Services,
+): Response {
+  const { headers } = response;
+  for (const prefix of services.headerPrefixes) {
+    headers.set(`${prefix}trace-id`, ids.traceId);
+    headers.set(`${prefix}request-id`, ids.id);
+    if (prefix === services.headerPrefixes[0]) continue;
+    for (const name of ["provider", "last-used-option-index", "retry-attempt-count", "cache-status"]) {
+      const value = headers.get(`x-gateway-${name}`);
+      if (value !== null) headers.set(prefix + name, value);
+    }
+  }
+  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+  headers.set("x-content-type-options", "nosniff");
+  if (services.serverTiming) headers.set("server-timing", `total;dur=${ids.totalMs.toFixed(1)}`);
+  return response;
+}
+
+/** A trace id that may go into a header of an answer. */
+function safeTraceId(request: Request, id: string): string {
+  return request.headers.get("x-gateway-trace-id")?.slice(0, 256) || id;
+}
+
+/** One function over all rows: the way in that no route can leave out. */
+export function createHandle(endpoints: readonly Endpoint[], services: Services): Handle {
+  const router = createRouter(endpoints, services);
+  const methodsOf = createMethodTable(endpoints);
+  const answer = async (context: RequestContext): Promise<Response> => {
+    const { method, url } = context;
+    // the router makes a URL of this again: it is the checked one
+    const found: unknown = await router.fetch({ method, url: url.href, context } as Route);
+    if (found instanceof Response) return found;
+    return answerUnrouted(context, methodsOf(url.pathname));
+  };
+  return async (request, connection) => {
+    const id = services.createId();
+    const startedAt = services.clock.monotonic();
+    let context: RequestContext | undefined;
+    let response: Response;
+    try {
+      context = createRequestContext(request, connection, { id, services });
+      response = await answer(context);
+    } catch (error) {
+      response = toErrorResponse(error, formOf(context));
+    }
+    const totalMs = services.clock.monotonic() - startedAt;
+    return finish(response, { id, traceId: context?.traceId ?? safeTraceId(request, id), totalMs }, services);
+  };
+}

@@ -1,0 +1,73 @@
+import type { CallerContext, Services } from "../context.ts";
+import { ClientClosedError } from "../errors.ts";
+import { startTimer } from "../lib/clock.ts";
+import { AbortReason, addressOf, type ProviderCall, sendCall, toCallError } from "../providers/call.ts";
+
+/** One call to a provider while it runs: its timer and its ties to the caller. */
+export interface Attempt {
+  readonly signal: AbortSignal;
+  /** Ends the call from our side. */
+  abort(reason: AbortReason): void;
+  /** Ends the wait for the first byte. */
+  stopTimer(): void;
+  /** Unties the call from the caller: it is over. */
+  release(): void;
+}
+
+/** Starts the timer of a call and ties it to the caller's connection. */
+export function startAttempt(request: Request, timeoutMs: number): Attempt {
+  const controller = new AbortController();
+  const abort = (reason: AbortReason) => controller.abort(reason);
+  const leave = () => abort(new AbortReason("client", "the caller went away"));
+  const stopTimer = startTimer(timeoutMs, () => {
+    abort(new AbortReason("timeout", `Request exceeded the timeout sent in the request: ${timeoutMs}ms`));
+  });
+  const { signal } = request;
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave, { once: true });
+  return {
+    signal: controller.signal,
+    abort,
+    stopTimer,
+    release() {
+      stopTimer();
+      signal.removeEventListener("abort", leave);
+    },
+  };
+}
+
+/** What a call needs besides the parts that belong to its attempt. */
+export type PreparedCall = Omit<ProviderCall, "signal">;
+
+/**
+ * Sends a prepared call and notes it in the log draft.
+ *
+ * @throws {GatewayError} As `sendCall`; 499 when the caller left.
+ */
+export async function send(
+  call: PreparedCall,
+  attempt: Attempt,
+  context: CallerContext,
+  services: Services,
+): Promise<Response> {
+  const { log } = context;
+  log.upstreamStartedAt = services.clock.monotonic();
+  log.upstreamUrl = addressOf(call);
+  log.upstreamCalls++;
+  try {
+    const response = await sendCall({ ...call, signal: attempt.signal }, services.outbound);
+    log.firstByteAt = services.clock.monotonic();
+    return response;
+  } catch (error) {
+    throw toAttemptError(error, attempt, call.provider.slug);
+  }
+}
+
+/** The error of a call that failed, also while its body was read. */
+export function toAttemptError(error: unknown, attempt: Attempt, provider: string): Error {
+  const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+  if (reason instanceof AbortReason && reason.kind === "client") {
+    return new ClientClosedError("Cannot answer: the caller went away", { cause: error, code: "client_closed" });
+  }
+  return toCallError(reason, provider);
+}

@@ -1,0 +1,217 @@
+import type { CallerContext, Services } from "../context.ts";
+import { isJsonType, toBodyError } from "../endpoint.ts";
+import { InvalidRequestError, NotFoundError } from "../errors.ts";
+import { BodyError, countBytes, readBytes, receiveTimes } from "../lib/body.ts";
+import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import { maxLoggedBody, toLoggedUsage } from "../logs/record.ts";
+import { AbortReason } from "../providers/call.ts";
+import { routingHeaders } from "./answer.ts";
+import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { settle } from "./settle.ts";
+import { readDestination, readTimeout } from "./target.ts";
+
+/** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
+const heldBody = 256 * 1024;
+
+/** First segments that belong to the gateway's own API: what is not there is nowhere. */
+const reserved = new Set([
+  ...[
+    "admin",
+    "analytics",
+    "api-keys",
+    "audit-logs",
+    "collections",
+    "configs",
+    "deployments",
+    "feedback",
+    "guardrails",
+  ],
+  ...["health", "integrations", "labels", "logs", "mcp-integrations", "mcp-servers", "model-configs", "policies"],
+  ...["prompts", "providers", "scim", "secret-references", "virtual-keys", "workspace-exclusions"],
+]);
+
+const longUpload = { totalMs: 30 * 60_000, silenceMs: 60_000 };
+
+/** Path below the provider's base address: what follows `/v1`, as it was written. */
+function upstreamPath(context: CallerContext): string {
+  return context.url.pathname.replace(/^\/v1(?=\/|$)/, "").replace(/^\/proxy(?=\/)/, "");
+}
+
+/** Whether bytes of this content type can be read by a person in a log. */
+function isText(type: string | null, coding: string | null): boolean {
+  if (type === null || (coding !== null && coding !== "identity")) return false;
+  return isJsonType(type) || /^text\//i.test(type);
+}
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes.subarray(0, maxLoggedBody));
+}
+
+function notePlainFacts(context: CallerContext, text: string): void {
+  const body = parseJson(text);
+  if (!isObject(body)) return;
+  if (typeof body.model === "string") context.log.model = body.model;
+  context.log.stream = body.stream === true;
+}
+
+/** The body as it came: small ones held, so that they can be logged, others as a stream that is counted. */
+async function readUpload(
+  context: CallerContext,
+  services: Services,
+): Promise<Uint8Array | ReadableStream<Uint8Array> | undefined> {
+  const { request, log } = context;
+  if (request.body === null || context.method === "GET") return undefined;
+  const maxBytes = services.limits.streamedBodyBytes;
+  const length = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
+  if (!(length <= heldBody)) return countBytes(request.body, { bytes: maxBytes, ...longUpload });
+  try {
+    const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes });
+    if (isText(request.headers.get("content-type"), request.headers.get("content-encoding"))) {
+      log.requestBody = textOf(bytes);
+      notePlainFacts(context, log.requestBody);
+    }
+    return bytes;
+  } catch (error) {
+    throw toBodyError(error, maxBytes);
+  }
+}
+
+/** The upstream's answer flowing to the client; `onEnd` is called once, with the first bytes of texts. */
+function relayBytes(
+  body: ReadableStream<Uint8Array>,
+  options: {
+    attempt: Attempt;
+    keepText: boolean;
+    onEnd(end: { failure: unknown; left: boolean; text: string | null }): void;
+  },
+): ReadableStream<Uint8Array> {
+  const { attempt, keepText } = options;
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let ended = false;
+  const end = (failure: unknown, left: boolean) => {
+    if (ended) return;
+    ended = true;
+    attempt.release();
+    options.onEnd({ failure, left, text: keepText ? text : null });
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) {
+            end(undefined, false);
+            return controller.close();
+          }
+          if (keepText && text.length < maxLoggedBody) text += decoder.decode(value, { stream: true });
+          controller.enqueue(value);
+        } catch (error) {
+          end(error, attempt.signal.aborted);
+          // the connection breaks off, as the upstream's did: a clean end would look like a whole answer
+          controller.error(error);
+        }
+      },
+      cancel(reason) {
+        attempt.abort(new AbortReason("client", "the caller went away"));
+        end(reason, true);
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Notes what a small JSON answer tells. */
+function noteAnswer(context: CallerContext, text: string): void {
+  context.log.responseBody = text;
+  const body = parseJson(text);
+  if (isObject(body)) context.log.usage = toLoggedUsage(body.usage);
+}
+
+async function answerUpstream(
+  upstream: Response,
+  attempt: Attempt,
+  context: CallerContext,
+  services: Services,
+): Promise<Response> {
+  const { log } = context;
+  const provider = log.provider ?? "provider";
+  const { status } = upstream;
+  const headers = new Headers({
+    ...answerHeaders(upstream.headers, { ownPrefixes: services.headerPrefixes, decoded: false }),
+    ...routingHeaders(provider),
+  });
+  const keepText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
+  const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
+  attempt.stopTimer();
+  if (upstream.body === null || status === 204 || status === 304) return new Response(null, { status, headers });
+  if (length <= heldBody) {
+    const bytes = await readHeld(upstream, attempt, provider);
+    log.upstreamEndedAt = services.clock.monotonic();
+    if (keepText) noteAnswer(context, textOf(bytes));
+    return new Response(Uint8Array.from(bytes), { status, headers });
+  }
+  log.deferred = true;
+  if (Number.isSafeInteger(length)) headers.set("content-length", String(length));
+  const body = relayBytes(upstream.body, {
+    attempt,
+    keepText,
+    onEnd({ failure, left, text }) {
+      log.upstreamEndedAt = services.clock.monotonic();
+      log.responseBody = text;
+      const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
+      settle(context, services, { status: left ? 499 : error ? 502 : status, error, responseHeaders: headers });
+    },
+  });
+  return new Response(body, { status, headers });
+}
+
+async function readHeld(upstream: Response, attempt: Attempt, provider: string): Promise<Uint8Array> {
+  try {
+    return await readBytes(upstream, { bytes: heldBody, totalMs: longUpload.totalMs, silenceMs: longUpload.silenceMs });
+  } catch (error) {
+    throw toAttemptError(error instanceof BodyError ? error.cause : error, attempt, provider);
+  }
+}
+
+/**
+ * Hands a request to the provider as it is and its answer back as it is: bytes, status and headers, less those that belong
+ * to one connection.
+ */
+export async function runPassthrough(context: CallerContext, services: Services): Promise<Response> {
+  const { request } = context;
+  const [, , segment = ""] = context.url.pathname.split("/");
+  if (reserved.has(segment)) throw new NotFoundError("Not Found: there is nothing at this path", { code: "not_found" });
+  const destination = readDestination(context, services);
+  const { provider } = destination;
+  if (provider.local && destination.customHost === undefined) {
+    throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
+      code: "unsupported_endpoint",
+    });
+  }
+  const timeoutMs = readTimeout(context, services);
+  const headers = passthroughRequestHeaders(request.headers, services.headerPrefixes);
+  // what came in these is the gateway key or the provider credential; the provider's rule decides what is sent
+  delete headers.authorization;
+  if (context.keyHeader === "x-api-key") delete headers["x-api-key"];
+  const body = await readUpload(context, services);
+  const length = request.headers.get("content-length");
+  if (body instanceof ReadableStream && length !== null) headers["content-length"] = length;
+  const path = upstreamPath(context) + context.url.search;
+  const call: PreparedCall = {
+    ...destination,
+    ...{ method: context.method, path, headers, raw: true },
+    ...(body !== undefined && { body }),
+  };
+  const attempt = startAttempt(request, timeoutMs);
+  try {
+    const upstream = await send(call, attempt, context, services);
+    return await answerUpstream(upstream, attempt, context, services);
+  } finally {
+    if (!context.log.deferred) attempt.release();
+  }
+}

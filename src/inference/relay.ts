@@ -1,0 +1,292 @@
+import type { CallerContext, RunningStream, Services } from "../context.ts";
+import { toErrorBody, toGatewayError, UpstreamError } from "../errors.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import { EventBlocks, EventTooLongError, keepAliveComment, readEvents } from "../lib/sse.ts";
+import { maxLoggedBody } from "../logs/record.ts";
+import { AbortReason } from "../providers/call.ts";
+import { statusOfErrorBody, toProviderError } from "./answer.ts";
+import { type Attempt, toAttemptError } from "./attempt.ts";
+import type { StreamObserver } from "./stream-observer.ts";
+
+/** Silence towards the client after which a comment keeps its connection open. */
+const keepAliveAfterMs = 15_000;
+/** A client that reads nothing for this long is dropped. */
+const clientStallMs = 60_000;
+
+/** How a stream ended. */
+export interface StreamEnd {
+  /** The status for the log: 200, 499 when the client left, else the status of the error. */
+  status: number;
+  error: unknown;
+  /** What was sent, up to what the log keeps. */
+  text: string;
+}
+
+/** A stream on its way to a client. */
+export interface RelayOptions {
+  upstream: Response;
+  attempt: Attempt;
+  observer: StreamObserver;
+  context: CallerContext;
+  services: Services;
+  /** Called once. */
+  onEnd(end: StreamEnd): void;
+}
+
+/** First bytes of what was sent, for the log. */
+class SentText {
+  #chunks: Uint8Array[] = [];
+  #length = 0;
+
+  add(chunk: Uint8Array): void {
+    if (this.#length < maxLoggedBody) this.#chunks.push(chunk);
+    this.#length += chunk.length;
+  }
+
+  toString(): string {
+    const decoder = new TextDecoder();
+    const text = this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
+    return text + decoder.decode();
+  }
+}
+
+/**
+ * Reads up to the first event, so that a failure before it is still an answer with a status.
+ *
+ * @throws {UpstreamError} If the stream ends, breaks or tells of an error before its first event.
+ */
+async function readFirstBlock(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  blocks: EventBlocks,
+  options: RelayOptions,
+): Promise<Uint8Array> {
+  const provider = options.context.log.provider ?? "provider";
+  for (;;) {
+    const { done, value } = await reader.read();
+    const block = done ? blocks.takeRest() : blocks.push(value);
+    if (block !== undefined) {
+      const [event] = readEvents(new TextDecoder().decode(block));
+      if (event !== undefined) {
+        checkFirstEvent(event.data, options);
+        return block;
+      }
+    }
+    if (done) {
+      throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream ended before the first event`, {
+        provider,
+        code: "upstream_empty_stream",
+      });
+    }
+  }
+}
+
+function checkFirstEvent(data: string, { context, services, upstream }: RelayOptions): void {
+  if (data === "[DONE]") return;
+  const value = parseJson(data);
+  const provider = context.log.provider ?? "provider";
+  if (!isObject(value)) {
+    throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream does not hold JSON`, {
+      provider,
+      code: "upstream_bad_answer",
+    });
+  }
+  const error = value.error;
+  if (error === undefined || error === null) return;
+  const status = statusOfErrorBody(error);
+  throw toProviderError({ status, headers: upstream.headers }, data, context, services);
+}
+
+/** Moves blocks of events from an upstream to a client; every end of it is one call of `onEnd`. */
+class Relay implements RunningStream {
+  readonly #options: RelayOptions;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #blocks = new EventBlocks();
+  readonly #sent = new SentText();
+  readonly #startedAt: number;
+  #first: Uint8Array | undefined;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #lastReadAt: number;
+  #lastSentAt: number;
+  #lastAskedAt: number;
+  #asking = false;
+  #ended = false;
+
+  constructor(options: RelayOptions, body: ReadableStream<Uint8Array>) {
+    this.#options = options;
+    this.#reader = body.getReader();
+    const now = options.services.clock.monotonic();
+    this.#startedAt = now;
+    this.#lastReadAt = now;
+    this.#lastSentAt = now;
+    this.#lastAskedAt = now;
+  }
+
+  /** Waits for the first event; its error is the error of the call. */
+  async start(): Promise<ReadableStream<Uint8Array>> {
+    const { attempt, context, services } = this.#options;
+    try {
+      this.#first = await readFirstBlock(this.#reader, this.#blocks, this.#options);
+    } catch (error) {
+      this.#reader.cancel().catch(() => {});
+      throw error instanceof UpstreamError ? error : toAttemptError(error, attempt, context.log.provider ?? "provider");
+    }
+    attempt.stopTimer();
+    context.log.firstByteAt = services.clock.monotonic();
+    services.streams.add(this);
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#pull(),
+        cancel: () => this.#leave(),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  tick(now: number): void {
+    const { limits } = this.#options.services;
+    const { attempt } = this.#options;
+    if (!this.#asking && now - this.#lastAskedAt > clientStallMs) {
+      this.#leave();
+      this.#controller?.error(new Error("the client reads nothing"));
+    } else if (now - this.#lastReadAt > limits.streamIdleTimeoutMs) {
+      attempt.abort(new AbortReason("idle", "Cannot finish the stream: the upstream went silent"));
+    } else if (now - this.#startedAt > limits.streamTotalTimeoutMs) {
+      attempt.abort(new AbortReason("idle", "Cannot finish the stream: it takes too long"));
+    } else if (this.#asking && now - this.#lastSentAt > keepAliveAfterMs) {
+      this.#controller?.enqueue(new TextEncoder().encode(keepAliveComment));
+      this.#lastSentAt = now;
+    }
+  }
+
+  end(): void {
+    this.#options.attempt.abort(new AbortReason("shutdown", "Cannot finish the stream: the gateway is stopping"));
+  }
+
+  #send(bytes: Uint8Array): void {
+    this.#sent.add(bytes);
+    this.#controller?.enqueue(bytes);
+    this.#lastSentAt = this.#options.services.clock.monotonic();
+  }
+
+  /** Sends the next bytes that go on, or the end. */
+  async #pull(): Promise<void> {
+    this.#asking = true;
+    this.#lastAskedAt = this.#options.services.clock.monotonic();
+    try {
+      while (!this.#ended) {
+        if (await this.#step()) return;
+      }
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#asking = false;
+      this.#lastAskedAt = this.#options.services.clock.monotonic();
+    }
+  }
+
+  /** Reads once; true when something was sent or the stream is over. */
+  async #step(): Promise<boolean> {
+    const { observer, services } = this.#options;
+    let block = this.#first;
+    this.#first = undefined;
+    if (block === undefined) {
+      const { done, value } = await this.#reader.read();
+      if (this.#ended) return true;
+      if (done) {
+        this.#finish();
+        return true;
+      }
+      block = this.#blocks.push(value);
+      if (block === undefined) return false;
+      this.#lastReadAt = services.clock.monotonic();
+    }
+    const kept = observer.observe(block);
+    if (kept === undefined) return false;
+    this.#send(kept);
+    return true;
+  }
+
+  /** The upstream closed its side. */
+  #finish(): void {
+    const { observer, context } = this.#options;
+    const rest = this.#blocks.takeRest();
+    if (rest !== undefined) {
+      const kept = observer.observe(rest);
+      if (kept !== undefined) this.#send(kept);
+    }
+    if (observer.state() === "open") {
+      const provider = context.log.provider ?? "provider";
+      const message = `Cannot finish the stream: ${provider} closed it before its end`;
+      this.#fail(new UpstreamError(502, message, { provider, code: "upstream_incomplete_stream" }));
+      return;
+    }
+    const ending = observer.state() === "complete" ? observer.ending() : undefined;
+    if (ending !== undefined) this.#send(ending);
+    this.#close(observer.state() === "failed" ? 502 : 200, undefined);
+  }
+
+  /** Something broke after the answer began: one error event, then the end. */
+  #fail(cause: unknown): void {
+    if (this.#ended) return;
+    const { attempt, observer } = this.#options;
+    const error = this.#describe(cause);
+    this.#reader.cancel().catch(() => {});
+    if (!(attempt.signal.reason instanceof AbortReason) || attempt.signal.reason.kind !== "client") {
+      this.#send(observer.failure(toErrorBody(toGatewayError(error))));
+    }
+    attempt.abort(new AbortReason("client", "the stream is over"));
+    this.#close(toGatewayError(error).status, error);
+  }
+
+  #describe(cause: unknown): Error {
+    const { attempt, context } = this.#options;
+    const provider = context.log.provider ?? "provider";
+    if (cause instanceof UpstreamError) return cause;
+    if (cause instanceof EventTooLongError) {
+      return new UpstreamError(502, cause.message, { cause, provider, code: "upstream_event_too_long" });
+    }
+    return toAttemptError(cause, attempt, provider);
+  }
+
+  /** The client went away. */
+  #leave(): void {
+    const { attempt } = this.#options;
+    attempt.abort(new AbortReason("client", "the caller went away"));
+    this.#reader.cancel().catch(() => {});
+    this.#over(499, toAttemptError(undefined, attempt, this.#options.context.log.provider ?? "provider"));
+  }
+
+  #close(status: number, error: unknown): void {
+    try {
+      this.#controller?.close();
+    } catch {
+      // the client cancelled in the same turn
+    }
+    this.#over(status, error);
+  }
+
+  #over(status: number, error: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#options.services.streams.delete(this);
+    this.#options.attempt.release();
+    this.#options.onEnd({ status, error, text: this.#sent.toString() });
+  }
+}
+
+/**
+ * A stream for the client from an upstream's stream of events, begun only once its first event is there.
+ *
+ * @throws {GatewayError} If there is no usable first event.
+ */
+export function relayEvents(options: RelayOptions): Promise<ReadableStream<Uint8Array>> {
+  const { upstream, context } = options;
+  const provider = context.log.provider ?? "provider";
+  if (upstream.body === null) {
+    throw new UpstreamError(502, `Cannot use the answer of ${provider}: it has no body`, { provider });
+  }
+  return new Relay(options, upstream.body).start();
+}

@@ -1,0 +1,181 @@
+import type { CallerContext, Services } from "../context.ts";
+import type { JsonBody } from "../endpoint.ts";
+import { UpstreamError } from "../errors.ts";
+import { BodyError, readBytes } from "../lib/body.ts";
+import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
+import { toLoggedUsage } from "../logs/record.ts";
+import { type Destination, productName } from "../providers/call.ts";
+import { type OperationAdapter, type OperationName, type Operations, requireOperation } from "../providers/types.ts";
+import { statusOfErrorBody, toProviderError, unifiedHeaders } from "./answer.ts";
+import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { relayEvents } from "./relay.ts";
+import { settle } from "./settle.ts";
+import { createCompletionObserver } from "./stream-observer.ts";
+import { readDestination, readForwardedHeaders, readTimeout } from "./target.ts";
+
+/** Largest decoded answer that is read whole. */
+const maxAnswerBytes = 64 * 1024 * 1024;
+const answerTimes = { totalMs: 2 ** 31 - 1, silenceMs: 2 ** 31 - 1 };
+
+/** One unified operation on its way to its provider. */
+interface Run<Name extends OperationName> {
+  adapter: OperationAdapter<Name>;
+  request: Operations[Name]["request"];
+  destination: Destination;
+  attempt: Attempt;
+  streamed: boolean;
+}
+
+/** The upstream's request, its headers built from nothing. */
+function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Record<string, string>): PreparedCall {
+  const { adapter, request, destination, streamed } = run;
+  const method = adapter.method ?? "POST";
+  const headers: Record<string, string> = {
+    ...forwarded,
+    accept: streamed ? "text/event-stream" : "application/json",
+    "accept-encoding": "identity",
+    "user-agent": productName,
+  };
+  const path = adapter.path(request);
+  if (method === "GET") return { ...destination, method, path, headers, raw: false };
+  headers["content-type"] = "application/json";
+  const body = JSON.stringify(adapter.toUpstream ? adapter.toUpstream(request) : request);
+  return { ...destination, method, path, headers, body, raw: false };
+}
+
+/**
+ * Text of an answer that is read whole.
+ *
+ * @throws {UpstreamError} If it breaks off, is too large or is not UTF-8.
+ */
+async function readAnswer(upstream: Response, run: { attempt: Attempt }, provider: string): Promise<string> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readBytes(upstream, { bytes: maxAnswerBytes, ...answerTimes });
+  } catch (error) {
+    if (error instanceof BodyError && error.problem === "too_large") {
+      throw badAnswer(provider, "it is too large", error);
+    }
+    throw toAttemptError(error instanceof BodyError ? error.cause : error, run.attempt, provider);
+  }
+  const excess = findJsonExcess(bytes);
+  if (excess !== undefined) throw badAnswer(provider, `it has ${excess}`);
+  try {
+    return decodeUtf8(bytes);
+  } catch (cause) {
+    throw badAnswer(provider, "it is not UTF-8", cause);
+  }
+}
+
+function badAnswer(provider: string, problem: string, cause?: unknown): UpstreamError {
+  return new UpstreamError(502, `Cannot use the answer of ${provider}: ${problem}`, {
+    provider,
+    code: "upstream_bad_answer",
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+function parseAnswer(text: string, provider: string): Record<string, unknown> {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw badAnswer(provider, "it is not valid JSON", cause);
+  }
+  if (!isObject(body)) throw badAnswer(provider, "it is not a JSON object");
+  return body;
+}
+
+/** The client's answer to an upstream answer that is not a stream. */
+async function answerWhole<Name extends OperationName>(
+  upstream: Response,
+  run: Run<Name>,
+  context: CallerContext,
+  services: Services,
+): Promise<Response> {
+  const { log } = context;
+  const { slug } = run.destination.provider;
+  const text = await readAnswer(upstream, run, slug);
+  log.upstreamEndedAt = services.clock.monotonic();
+  if (upstream.status < 200 || upstream.status > 299) throw toProviderError(upstream, text, context, services);
+  const body = parseAnswer(text, slug);
+  const error = body.error;
+  if (error !== undefined && error !== null && body.choices === undefined) {
+    const status = statusOfErrorBody(error);
+    throw toProviderError({ status, headers: upstream.headers }, text, context, services);
+  }
+  log.usage = toLoggedUsage(body.usage);
+  log.responseBody = run.adapter.fromUpstream ? convert(run, body) : text;
+  const headers = unifiedHeaders(upstream, slug, services);
+  headers["content-type"] = "application/json";
+  return new Response(log.responseBody, { status: upstream.status, headers });
+}
+
+/** The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault. */
+function convert<Name extends OperationName>(run: Run<Name>, body: unknown): string {
+  const { slug } = run.destination.provider;
+  try {
+    const answer = run.adapter.fromUpstream?.(body, run.request) ?? body;
+    return JSON.stringify(isObject(answer) ? { ...answer, provider: slug } : answer);
+  } catch (cause) {
+    throw badAnswer(slug, "it does not have the expected members", cause);
+  }
+}
+
+async function answerStream<Name extends OperationName>(
+  upstream: Response,
+  run: Run<Name>,
+  context: CallerContext,
+  services: Services,
+): Promise<Response> {
+  const { log } = context;
+  const options: unknown = Reflect.get(run.request, "stream_options");
+  const includeUsage = isObject(options) && options.include_usage === true;
+  const observer = createCompletionObserver({ includeUsage });
+  const headers = unifiedHeaders(upstream, run.destination.provider.slug, services);
+  headers["content-type"] = "text/event-stream; charset=utf-8";
+  headers["x-accel-buffering"] = "no";
+  let answer: Response | undefined;
+  const body = await relayEvents({
+    ...{ upstream, attempt: run.attempt, observer, context, services },
+    onEnd({ status, error, text }) {
+      log.upstreamEndedAt = services.clock.monotonic();
+      log.usage = toLoggedUsage(observer.usage());
+      log.responseBody = text;
+      settle(context, services, { status, error, responseHeaders: answer?.headers ?? new Headers(headers) });
+    },
+  });
+  log.deferred = true;
+  answer = new Response(body, { status: upstream.status, headers });
+  return answer;
+}
+
+function isEventStream(response: Response): boolean {
+  return response.status === 200 && (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
+}
+
+/** Runs one unified operation: finds its provider, calls it, answers in the shape of the route. */
+export async function runInference<Name extends OperationName>(
+  name: Name,
+  { value }: JsonBody<Operations[Name]["request"]>,
+  context: CallerContext,
+  services: Services,
+): Promise<Response> {
+  const { log, request } = context;
+  const model: unknown = Reflect.get(value, "model");
+  log.model = typeof model === "string" ? model : null;
+  const streamed = Reflect.get(value, "stream") === true;
+  log.stream = streamed;
+  const destination = readDestination(context, services);
+  const adapter = requireOperation(destination.provider, name);
+  const forwarded = readForwardedHeaders(context, services);
+  const attempt = startAttempt(request, readTimeout(context, services));
+  const run: Run<Name> = { adapter, request: value, destination, attempt, streamed };
+  try {
+    const upstream = await send(prepareCall(run, forwarded), attempt, context, services);
+    if (streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
+    return await answerWhole(upstream, run, context, services);
+  } finally {
+    if (!log.deferred) attempt.release();
+  }
+}

@@ -1,0 +1,91 @@
+import { isObject, parseJson } from "../lib/json.ts";
+import { doneEvent, encodeEvent, readEvents } from "../lib/sse.ts";
+
+/** Reads a stream of events that goes to the client in the upstream's own shape. */
+export interface StreamObserver {
+  /** Sees whole events and says what goes on: the same bytes, others, or none. */
+  observe(block: Uint8Array): Uint8Array | undefined;
+  /** `complete`: what was seen is a whole answer. `failed`: the upstream told the client of a failure itself. */
+  state(): "open" | "complete" | "failed";
+  /** What is still owed to the client after a right end. */
+  ending(): Uint8Array | undefined;
+  /** Error event in the form of the route. */
+  failure(body: object): Uint8Array;
+  /** Usage the upstream told; undefined while it told none. */
+  usage(): unknown;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const finishForm = /"finish_reason"\s*:\s*"/;
+const usageForm = /"usage"\s*:\s*\{/;
+const errorForm = /"error"\s*:\s*[{"]/;
+const doneForm = /^data: ?\[DONE\]/m;
+
+/** Start of the first event that has to be looked into; -1 when none has. All before it goes on as it is. */
+function startOfNotable(text: string): number {
+  const found = [doneForm, usageForm, errorForm].map((form) => text.search(form)).filter((index) => index >= 0);
+  if (found.length === 0) return -1;
+  if (text.includes("\r")) return 0;
+  const before = text.lastIndexOf("\n\n", Math.min(...found));
+  return before < 0 ? 0 : before + 2;
+}
+
+/**
+ * Observer of chat and text completion streams in OpenAI's shape. Sends `[DONE]` once, after a right end, and keeps the
+ * trailing usage chunk back from clients that did not ask for it.
+ */
+export function createCompletionObserver(options: { includeUsage: boolean }): StreamObserver {
+  let finished = false;
+  let done = false;
+  let failed = false;
+  let usage: unknown;
+
+  /** Looks into the events of a block one by one; false for those that do not go on. */
+  const keep = (data: string): boolean => {
+    if (data === "[DONE]") {
+      if (done || failed) return false;
+      done = true;
+      return true;
+    }
+    if (done) return false;
+    if (finishForm.test(data)) finished = true;
+    const holdsUsage = usageForm.test(data);
+    const holdsError = errorForm.test(data);
+    if (!holdsUsage && !holdsError) return true;
+    const chunk = parseJson(data);
+    if (!isObject(chunk)) return true;
+    if (isObject(chunk.error) || typeof chunk.error === "string") failed = true;
+    if (!isObject(chunk.usage)) return true;
+    usage = chunk.usage;
+    const choices: unknown = chunk.choices;
+    const isTrailer = Array.isArray(choices) && choices.length === 0;
+    return options.includeUsage || !isTrailer;
+  };
+
+  const rewrite = (text: string): string => {
+    let kept = "";
+    for (const { event, data } of readEvents(text)) {
+      if (!keep(data)) continue;
+      if (event !== "") kept += `event: ${event}\n`;
+      kept += `data: ${data.replaceAll("\n", "\ndata: ")}\n\n`;
+    }
+    return kept;
+  };
+
+  return {
+    observe(block) {
+      const text = decoder.decode(block);
+      const start = done ? 0 : startOfNotable(text);
+      if (finishForm.test(start < 0 ? text : text.slice(0, start))) finished = true;
+      if (start < 0) return block;
+      const kept = text.slice(0, start) + rewrite(text.slice(start));
+      return kept === "" ? undefined : encoder.encode(kept);
+    },
+    state: () => (failed ? "failed" : done || finished ? "complete" : "open"),
+    ending: () => (done ? undefined : encoder.encode(doneEvent)),
+    failure: (body) => encoder.encode(encodeEvent(body)),
+    usage: () => usage,
+  };
+}

@@ -1,0 +1,109 @@
+import type { CallerContext, Services } from "../context.ts";
+import { InvalidRequestError } from "../errors.ts";
+import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
+import { isHeaderValue, mayGoUpstream, readNameList } from "../lib/headers.ts";
+import { parseJson } from "../lib/json.ts";
+import type { Destination } from "../providers/call.ts";
+
+function refuse(message: string, param: string, code: string, cause?: unknown): never {
+  throw new InvalidRequestError(message, { param, code, ...(cause !== undefined && { cause }) });
+}
+
+function checkConfigHeader(text: string): never {
+  if (parseJson(text) === undefined && !/^pc-[A-Za-z0-9_-]+$/.test(text)) {
+    refuse("Invalid config passed. You need to pass a valid json", "x-gateway-config", "invalid_config");
+  }
+  refuse(
+    "Cannot use x-gateway-config: this gateway routes by x-gateway-provider",
+    "x-gateway-config",
+    "config_not_supported",
+  );
+}
+
+/** Base address the caller named; checked as text, the rest is checked when the connection is made. */
+function readCustomHost(context: CallerContext, services: Services): string | undefined {
+  const host = context.header("custom-host");
+  if (host === null) return undefined;
+  try {
+    requireBaseUrl(services.addressGuard, host);
+    return host;
+  } catch (error) {
+    if (!(error instanceof AddressRefusedError)) throw error;
+    return refuse(`Invalid custom host: ${error.reason}`, "x-gateway-custom-host", "invalid_custom_host", error);
+  }
+}
+
+/** Whether the request names a provider at all. */
+export function namesProvider(context: CallerContext): boolean {
+  return ["provider", "config", "virtual-key"].some((name) => context.header(name) !== null);
+}
+
+/**
+ * Where a request goes, from its headers.
+ *
+ * @throws {InvalidRequestError} If no provider is named, the provider is unknown or the host is refused.
+ */
+export function readDestination(context: CallerContext, services: Services): Destination {
+  const config = context.header("config");
+  if (config !== null) checkConfigHeader(config);
+  const slug = context.header("provider");
+  const stored = context.header("virtual-key") ?? (slug?.startsWith("@") ? slug : null);
+  if (stored !== null) refuse(`Following keys are not valid: ${stored}`, "x-gateway-provider", "invalid_provider");
+  if (slug === null) {
+    const message =
+      "Either x-gateway-config or x-gateway-provider header is required: name a provider, for example x-gateway-provider: openai";
+    refuse(message, "x-gateway-provider", "provider_required");
+  }
+  const known = services.providers.get(slug);
+  if (!known) {
+    const names = [...services.providers.keys()].join(", ");
+    refuse(`Invalid provider passed: known providers are ${names}`, "x-gateway-provider", "invalid_provider");
+  }
+  const provider = known.bind((name) => context.header(name));
+  const customHost = readCustomHost(context, services);
+  context.log.provider = slug;
+  return { provider, customHost, credential: context.providerCredential };
+}
+
+const unforwardable = new Set(["metadata-flavor", "x-aws-ec2-metadata-token", "x-google-metadata-request"]);
+
+/**
+ * Headers named in `x-gateway-forward-headers`, as the caller sent them.
+ *
+ * @throws {InvalidRequestError} If the list is malformed or names what must not be forwarded.
+ */
+export function readForwardedHeaders(context: CallerContext, services: Services): Record<string, string> {
+  const list = context.header("forward-headers");
+  if (list === null) return {};
+  const param = "x-gateway-forward-headers";
+  const names =
+    readNameList(list) ?? refuse(`Cannot read ${param}: write a list of header names`, param, "invalid_header");
+  const forwarded: Record<string, string> = {};
+  for (const name of names) {
+    if (name === param || unforwardable.has(name))
+      refuse(`Cannot forward ${name}: leave it out of ${param}`, param, "invalid_header");
+    // the credential is either ours or already sent by the provider's rule
+    if (name === "authorization" || !mayGoUpstream(name, services.headerPrefixes)) continue;
+    const value = context.request.headers.get(name);
+    if (value === null) continue;
+    if (!isHeaderValue(value))
+      refuse(`Cannot forward ${name}: its value holds control characters`, name, "invalid_header");
+    forwarded[name] = value;
+  }
+  return forwarded;
+}
+
+/**
+ * Time this request gives the provider, in milliseconds.
+ *
+ * @throws {InvalidRequestError} If the header is not a whole number above zero.
+ */
+export function readTimeout(context: CallerContext, services: Services): number {
+  const text = context.header("request-timeout");
+  if (text === null) return services.limits.requestTimeoutMs;
+  if (!/^[1-9][0-9]{0,9}$/.test(text)) {
+    const message = "Cannot use x-gateway-request-timeout: write milliseconds as a whole number above zero";
+    refuse(message, "x-gateway-request-timeout", "invalid_header");
+  }
+  return Number(text);
+}

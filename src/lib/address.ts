@@ -1,0 +1,309 @@
+import ipaddr from "ipaddr.js";
+import { memoizeText } from "./bounded-map.ts";
+
+/** An address that data named may not be called. `reason` says why, without any resolved address. */
+export class AddressRefusedError extends Error {
+  override readonly name = "AddressRefusedError";
+  /** What is wrong with the address and what the caller can change. */
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(`Cannot call this address: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** Decides which addresses the gateway may call when a caller, a tenant or a document names them. */
+export interface AddressGuard {
+  /**
+   * Checks an address as text, before anything is resolved. Remembers what it found, bounded.
+   *
+   * @returns A URL of its own for each call.
+   * @throws {AddressRefusedError} With a reason for the one who wrote the address.
+   */
+  checkUrl(text: string): URL;
+  /** Whether the socket of a call to `host` may go to this resolved address. Trust opens private networks, never metadata services. */
+  allowsAddress(host: string, address: string): boolean;
+  /** Whether the operator listed this host. IPv6 literals may carry their brackets. */
+  isTrusted(host: string): boolean;
+}
+
+/** Settings of an address guard. */
+export interface AddressGuardOptions {
+  /** Exact names, exact literals, or `*.name` for a name and all below it; ports, paths and schemes are dropped. */
+  trustedHosts: readonly string[];
+  /** Told about every entry that is dropped. */
+  warn?: (message: string) => void;
+}
+
+const maxUrlLength = 2048;
+const maxHostLength = 253;
+const maxLabels = 10;
+const rememberedUrls = 1024;
+
+/** Printable ASCII without space, backslash, angle bracket, double quote, brace, bar, caret and backtick. */
+const plainText = /^[!#-;=?-[\]_a-z~]+$/;
+const urlForm = /^https?:\/\/(?<authority>[^/?#]+)(?<rest>.*)$/;
+const authorityForm = /^(?<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::(?<port>[1-9][0-9]{0,4}))?$/;
+
+/** Ranges of cloud metadata services and platform agents, each an address and a prefix length. */
+const metadataRanges = [
+  "169.254.169.0/24",
+  "169.254.170.2/32",
+  "169.254.170.23/32",
+  "169.254.0.23/32",
+  "169.254.42.42/32",
+  "100.100.100.200/32",
+  "168.63.129.16/32",
+  "192.0.0.192/32",
+  "fd00:ec2::/96",
+  "fd00:42::42/128",
+  "fd20:ce::254/128",
+  "fe80::a9fe:a9fe/128",
+].map((range) => ipaddr.parseCIDR(range));
+
+/** Names that are refused with everything below them, trusted or not: metadata, clusters, and DNS that answers any address. */
+const refusedNames = new Set([
+  ...["metadata", "instance-data", "kubernetes", "consul"],
+  ...[
+    "metadata.google.internal",
+    "metadata.gce.internal",
+    "metadata.goog",
+    "metadata.azure.com",
+    "metadata.azure.internal",
+  ],
+  ...["metadata.internal", "metadata.do.internal", "metadata.packet.net", "metadata.platformequinix.com"],
+  ...["metadata.cloud.ibm.com", "metadata.tencentyun.com", "internal.cloudapp.net"],
+  ...["instance-data.ec2.internal", "ec2.internal", "compute.internal"],
+  ...["kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "cluster.local"],
+  ...["nip.io", "sslip.io", "xip.io", "xip.name", "ip6.name", "localtest.me", "lvh.me", "vcap.me", "traefik.me"],
+  ...["localhost.run", "localhost.direct", "local.gd", "lcl.host", "localho.st", "fuf.me", "lacolhost.com"],
+  ...["smackaho.st", "ulh.us", "backname.io", "1u.ms", "rbndr.us", "ddev.site", "lndo.site"],
+]);
+
+/** Top-level names that never lead to the public internet. */
+const privateTopLevels = new Set([
+  ...["local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private"],
+  ...["test", "invalid", "onion", "localhost"],
+]);
+
+/**
+ * Ports of services that are not HTTP APIs for callers: what browsers refuse (https://fetch.spec.whatwg.org/#port-blocking),
+ * then databases, brokers, directories, remote consoles and cluster control.
+ */
+const servicePorts = new Set([
+  ...[1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104],
+  ...[109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 138, 139, 143, 161, 162, 179, 389, 427, 465, 512, 513, 514],
+  ...[515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049],
+  ...[3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+  ...[67, 68, 70, 88, 445, 464, 623, 853, 873, 1433, 1434, 1521, 1883, 2181, 2375, 2376, 2377, 2379, 2380],
+  ...[3268, 3269, 3306, 3389, 4369, 5432, 5671, 5672, 5900, 5901, 5984, 5985, 5986, 6379, 6380, 6432, 6443],
+  ...[7473, 7474, 7687, 8300, 8301, 8302, 8500, 8883, 9042, 9092, 9093, 9160, 9200, 9300],
+  ...[10250, 10255, 10256, 10257, 10259, 11211, 15672, 16379, 26379, 27017, 27018, 27019, 28015, 28017],
+]);
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+const publicIPv6 = ipaddr.parseCIDR("2000::/3");
+
+/** Whether a host, as `URL.hostname` writes it, is an IP address and not a name. */
+export function isLiteralHost(host: string): boolean {
+  return host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host);
+}
+
+/** A guard that trusts the listed hosts and no other private one. */
+export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
+  const trusted = readTrustedHosts(options.trustedHosts, options.warn ?? (() => {}));
+  const isTrusted = (host: string): boolean => {
+    const name = unbracketed(host.toLowerCase());
+    return trusted.exact.has(name) || (trusted.above.size > 0 && isAtOrBelow(name, trusted.above));
+  };
+  const allowsAddress = (host: string, address: string): boolean => {
+    const parsed = parseAddress(unbracketed(address));
+    if (!parsed || isMetadata(parsed)) return false;
+    return isPublic(parsed) || isTrusted(host);
+  };
+  const check = memoizeText(
+    rememberedUrls,
+    (text) => {
+      const host = requireHost(text);
+      requireAllowedHost(host, isTrusted(host));
+      return true;
+    },
+    maxUrlLength,
+  );
+  return {
+    checkUrl(text) {
+      check(text);
+      return new URL(text);
+    },
+    allowsAddress,
+    isTrusted,
+  };
+}
+
+/**
+ * Checks an address that paths will be appended to: like `checkUrl`, and without a query.
+ *
+ * @throws {AddressRefusedError} With a reason for the one who wrote the address.
+ */
+export function requireBaseUrl(guard: AddressGuard, text: string): URL {
+  const url = guard.checkUrl(text);
+  if (text.includes("?")) refuse("a base address has no query; remove the part from the question mark on");
+  return url;
+}
+
+function refuse(reason: string): never {
+  throw new AddressRefusedError(reason);
+}
+
+/** Host of an address whose text is in order; the host as written is the host that will be called. */
+function requireHost(text: string): string {
+  if (text.length > maxUrlLength) refuse(`it is longer than ${maxUrlLength} characters`);
+  if (!plainText.test(text)) refuse("it holds a character that must be percent-encoded or left out");
+  const { authority, rest = "" } = urlForm.exec(text)?.groups ?? {};
+  if (authority === undefined) refuse("it must start with http:// or https:// and a host");
+  if (authority.includes("@")) refuse("it holds a user name or password; send credentials in a header");
+  if (/^[^/]*@/.test(rest)) refuse("it holds an @ before the path");
+  if (rest.includes("#")) refuse("it has a fragment; remove the part from the # on");
+  const { host, port } = authorityForm.exec(authority)?.groups ?? {};
+  if (host === undefined) {
+    refuse("its host or port is malformed: write letters, digits, dots and hyphens, and a port of 1 to 65535");
+  }
+  if (port !== undefined) requirePort(Number(port));
+  const hostname = URL.parse(text)?.hostname;
+  if (hostname === undefined || hostname !== host.toLowerCase()) {
+    refuse("its host is not in plain form: write a name, four decimal numbers, or the shortest IPv6 form in brackets");
+  }
+  if (!isLiteralHost(hostname)) requireName(hostname);
+  return hostname;
+}
+
+function requirePort(port: number): void {
+  if (port > 65_535) refuse("its port is above 65535");
+  if (servicePorts.has(port)) refuse(`port ${port} belongs to another kind of service`);
+}
+
+function requireName(name: string): void {
+  if (name.length > maxHostLength) refuse("its host name is too long");
+  if (name.endsWith(".")) refuse("its host name ends with a dot; remove it");
+  const labels = name.split(".");
+  if (labels.length > maxLabels) refuse(`its host name has more than ${maxLabels} parts`);
+  for (const label of labels) {
+    if (label === "" || label.length > 63) refuse("its host name has an empty or over-long part");
+    if (label.startsWith("xn--")) refuse("its host name has an internationalised part, which is not supported");
+  }
+}
+
+/** Refuses what no trust opens, then what only trust opens. */
+function requireAllowedHost(host: string, trusted: boolean): void {
+  const literal = parseAddress(unbracketed(host));
+  if (literal ? isMetadata(literal) : isAtOrBelow(host, refusedNames)) {
+    refuse("the host is a metadata, cluster or wildcard DNS service, which is never called");
+  }
+  if (trusted) return;
+  const open = literal ? isPublic(literal) : !privateTopLevels.has(lastLabel(host));
+  if (!open) {
+    refuse("the host is private; use a public host, or ask the operator to list it in TRUSTED_CUSTOM_HOSTS");
+  }
+}
+
+function unbracketed(host: string): string {
+  return host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host;
+}
+
+function lastLabel(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1);
+}
+
+/** Whether a name, or a name it lies below, is in the set. */
+function isAtOrBelow(name: string, names: ReadonlySet<string>): boolean {
+  for (let rest = name; ; rest = rest.slice(rest.indexOf(".") + 1)) {
+    if (names.has(rest)) return true;
+    if (!rest.includes(".")) return false;
+  }
+}
+
+/** An address in plain form; undefined for names and for short, octal or hexadecimal IPv4. */
+function parseAddress(text: string): Address | undefined {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
+  return text.includes(":") && ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text) : undefined;
+}
+
+function isPublic(address: Address): boolean {
+  if (address.range() !== "unicast") return false;
+  return address.kind() === "ipv4" || address.match(publicIPv6);
+}
+
+/** Whether an address, or an IPv4 address hidden inside it, is that of a metadata service. */
+function isMetadata(address: Address): boolean {
+  const candidates = address instanceof ipaddr.IPv6 ? [address, ...hiddenIPv4(address)] : [address];
+  return candidates.some((candidate) =>
+    metadataRanges.some((range) => range[0].kind() === candidate.kind() && candidate.match(range)),
+  );
+}
+
+/**
+ * IPv4 addresses that mapped, compatible, NAT64 (RFC 6052), 6to4, Teredo or ISATAP forms may carry.
+ * Every place is tried for every address: a public address with such digits inside by chance is not worth a rule of its own.
+ */
+function hiddenIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
+  const bytes = address.toByteArray();
+  const at = (...indexes: number[]) => new ipaddr.IPv4(indexes.map((index) => bytes[index] ?? 0));
+  const [high = 0, low = 0] = [address.parts[6], address.parts[7]];
+  const teredoClient = [high >> 8, high & 255, low >> 8, low & 255].map((byte) => byte ^ 255);
+  return [
+    at(12, 13, 14, 15),
+    at(2, 3, 4, 5),
+    at(4, 5, 6, 7),
+    at(5, 6, 7, 9),
+    at(6, 7, 9, 10),
+    at(7, 9, 10, 11),
+    at(9, 10, 11, 12),
+    new ipaddr.IPv4(teredoClient),
+  ];
+}
+
+interface TrustedHosts {
+  exact: ReadonlySet<string>;
+  /** Names that are trusted with all below them. */
+  above: ReadonlySet<string>;
+}
+
+function readTrustedHosts(entries: readonly string[], warn: (message: string) => void): TrustedHosts {
+  const exact = new Set<string>();
+  const above = new Set<string>();
+  for (const entry of entries) {
+    const text = entry.trim().toLowerCase();
+    if (text === "") continue;
+    const wildcard = text.startsWith("*.");
+    const host = readTrustedHost(wildcard ? text.slice(2) : text);
+    const problem = host === undefined ? "it is not a host" : findTrustProblem(host, wildcard);
+    if (host === undefined || problem !== undefined)
+      warn(`Cannot trust "${entry.trim()}": ${problem}; the entry is ignored`);
+    else (wildcard ? above : exact).add(host);
+  }
+  return { exact, above };
+}
+
+/** Host of an entry without scheme, port, path and brackets; IPv6 in its shortest form. */
+function readTrustedHost(text: string): string | undefined {
+  const scheme = /^[a-z][a-z0-9+.-]*:\/\//.exec(text)?.[0] ?? "";
+  const rest = text.slice(scheme.length);
+  if (/^[0-9a-f.:]+\/[0-9]+$/.test(rest)) return undefined; // an address range: only single addresses can be trusted
+  const authority = rest.split("/", 1)[0] ?? "";
+  const bracketed = ipaddr.IPv6.isValid(authority) ? `[${authority}]` : authority;
+  const host = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]*)?$/.exec(bracketed)?.[1];
+  const hostname = host === undefined ? undefined : URL.parse(`http://${host}/`)?.hostname;
+  if (hostname === undefined || (!host?.startsWith("[") && hostname !== host)) return undefined;
+  return unbracketed(hostname);
+}
+
+function findTrustProblem(host: string, wildcard: boolean): string | undefined {
+  const literal = parseAddress(host);
+  if (wildcard && literal) return "an address has nothing below it";
+  const overlaps = literal
+    ? isMetadata(literal)
+    : isAtOrBelow(host, refusedNames) || (wildcard && [...refusedNames].some((name) => name.endsWith(`.${host}`)));
+  return overlaps ? "it covers a metadata, cluster or wildcard DNS service" : undefined;
+}

@@ -1,0 +1,127 @@
+import { startTimer } from "./clock.ts";
+
+/** Why a body could not be read. */
+export type BodyProblem = "too_large" | "timeout" | "broken";
+
+/** A body could not be read. */
+export class BodyError extends Error {
+  override readonly name = "BodyError";
+  readonly problem: BodyProblem;
+  constructor(problem: BodyProblem, options?: ErrorOptions) {
+    super(`Cannot read the body: ${problem}`, options);
+    this.problem = problem;
+  }
+}
+
+/** Bounds of reading. */
+export interface BodyBounds {
+  /** Most bytes. */
+  bytes: number;
+  /** Milliseconds for all of it. */
+  totalMs: number;
+  /** Milliseconds without a byte. */
+  silenceMs: number;
+}
+
+/** Times clients get to send a body. */
+export const receiveTimes = { totalMs: 60_000, silenceMs: 15_000 };
+
+/** A body this small is read in one go: its length bounds it. */
+const smallBody = 64 * 1024;
+
+const empty = new Uint8Array(0);
+
+/**
+ * Bytes of a body, counted while they come, whatever its headers say.
+ *
+ * @throws {BodyError}
+ */
+export async function readBytes(message: Request | Response, bounds: BodyBounds): Promise<Uint8Array> {
+  if (message.body === null) return empty;
+  const declared = message.headers.get("content-length");
+  const length = declared === null ? Number.NaN : Number(declared);
+  if (length > bounds.bytes) throw new BodyError("too_large");
+  if (length <= smallBody) return readAtOnce(message, bounds);
+  return readCounted(message.body, bounds, Number.isSafeInteger(length) ? length : undefined);
+}
+
+/** All of a small body; a client that does not send what it announced is not waited for. */
+async function readAtOnce(message: Request | Response, bounds: BodyBounds): Promise<Uint8Array> {
+  let expire: (problem: BodyError) => void = () => {};
+  const expired = new Promise<never>((_, reject) => {
+    expire = reject;
+  });
+  const cancel = startTimer(bounds.silenceMs, () => expire(new BodyError("timeout")));
+  try {
+    const bytes = new Uint8Array(await Promise.race([message.arrayBuffer(), expired]));
+    if (bytes.length > bounds.bytes) throw new BodyError("too_large");
+    return bytes;
+  } catch (cause) {
+    throw cause instanceof BodyError ? cause : new BodyError("broken", { cause });
+  } finally {
+    cancel();
+  }
+}
+
+async function readCounted(
+  body: ReadableStream<Uint8Array>,
+  bounds: BodyBounds,
+  expected: number | undefined,
+): Promise<Uint8Array> {
+  let bytes = new Uint8Array(expected ?? smallBody);
+  let length = 0;
+  const reader = countBytes(body, bounds).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return bytes.subarray(0, length);
+    if (length + value.length > bytes.length) {
+      const larger = new Uint8Array(Math.max(bytes.length * 2, length + value.length));
+      larger.set(bytes.subarray(0, length));
+      bytes = larger;
+    }
+    bytes.set(value, length);
+    length += value.length;
+  }
+}
+
+/** The same bytes, pulled as they are wanted; fails with a `BodyError` when a bound is passed. */
+export function countBytes(body: ReadableStream<Uint8Array>, bounds: BodyBounds): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const deadline = performance.now() + bounds.totalMs;
+  let count = 0;
+  const fail = (error: BodyError): never => {
+    reader.cancel(error).catch(() => {});
+    throw error;
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        let expired = false;
+        const cancelTimer = startTimer(Math.min(bounds.silenceMs, deadline - performance.now()), () => {
+          expired = true;
+          reader.cancel().catch(() => {});
+        });
+        try {
+          const { done, value } = await reader.read();
+          if (expired) fail(new BodyError("timeout"));
+          if (done) return controller.close();
+          count += value.length;
+          if (count > bounds.bytes) fail(new BodyError("too_large"));
+          controller.enqueue(value);
+        } catch (cause) {
+          throw cause instanceof BodyError ? cause : new BodyError("broken", { cause });
+        } finally {
+          cancelTimer();
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** The bytes of one gzip or deflate layer, undone under the same bounds. */
+export function inflate(bytes: Uint8Array, coding: "gzip" | "deflate", bounds: BodyBounds): Promise<Uint8Array> {
+  const source = new Response(Uint8Array.from(bytes)).body ?? new ReadableStream<Uint8Array<ArrayBuffer>>();
+  return readCounted(source.pipeThrough(new DecompressionStream(coding)), bounds, undefined);
+}

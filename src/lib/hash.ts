@@ -1,0 +1,83 @@
+/** HMAC-SHA-256 bound to one key; the digest comes as base64url. Hosts with a synchronous digest answer at once. */
+export type Mac = (text: string) => string | Promise<string>;
+/** Makes a `Mac` from a key. */
+export type MacFactory = (key: Uint8Array<ArrayBuffer>) => Mac;
+
+const encoder = new TextEncoder();
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** HMAC-SHA-256 by WebCrypto: works everywhere, answers with a promise. */
+export const webMac: MacFactory = (key) => {
+  const imported = crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  return async (text) =>
+    toBase64Url(new Uint8Array(await crypto.subtle.sign("HMAC", await imported, encoder.encode(text))));
+};
+
+/** Whether `digest` (base64url) is the HMAC-SHA-256 of `text`, compared in constant time. */
+export async function verifyMac(key: Uint8Array<ArrayBuffer>, digest: string, text: string): Promise<boolean> {
+  const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
+  return crypto.subtle.verify("HMAC", imported, fromBase64Url(digest), encoder.encode(text));
+}
+
+/** HKDF-SHA-256: a 32-byte key for one purpose, from one secret. */
+export async function deriveKey(secret: Uint8Array<ArrayBuffer>, purpose: string): Promise<Uint8Array<ArrayBuffer>> {
+  const imported = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveBits"]);
+  const parameters = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info: encoder.encode(purpose) };
+  return new Uint8Array(await crypto.subtle.deriveBits(parameters, imported, 256));
+}
+
+/** Random bytes of the platform's generator. */
+export function randomBytes(length: number): Uint8Array<ArrayBuffer> {
+  return crypto.getRandomValues(new Uint8Array(length));
+}
+
+/** Bytes as base64url without padding (RFC 4648, section 5). */
+export function toBase64Url(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/**
+ * Bytes of a base64url text, padded or not.
+ *
+ * @throws {DOMException} If a character is not of the alphabet.
+ */
+export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}
+
+/** A whole number as base62, padded on the left with zeros to `length` letters. */
+export function toBase62(value: bigint, length: number): string {
+  let text = "";
+  for (let rest = value; rest > 0n; rest /= 62n) text = alphabet.charAt(Number(rest % 62n)) + text;
+  return text.padStart(length, "0");
+}
+
+/** `length` base62 letters, each drawn evenly. */
+export function randomBase62(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    // 248 is the largest multiple of 62 in a byte: what lies above would favour the first letters
+    for (const byte of randomBytes(length * 2)) {
+      if (byte < 248 && text.length < length) text += alphabet.charAt(byte % 62);
+    }
+  }
+  return text;
+}
+
+const crcTable = Uint32Array.from({ length: 256 }, (_, index) => {
+  let value = index;
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  return value;
+});
+
+/** CRC-32 (ISO-HDLC, the one of gzip) of an ASCII text. */
+export function crc32(text: string): number {
+  let value = 0xffffffff;
+  for (let index = 0; index < text.length; index++) {
+    value = (crcTable[(value ^ text.charCodeAt(index)) & 0xff] ?? 0) ^ (value >>> 8);
+  }
+  return (value ^ 0xffffffff) >>> 0;
+}

@@ -1,0 +1,91 @@
+/** Bounds on the structure of a JSON text. */
+export interface JsonLimits {
+  /** Levels of nesting. */
+  depth: number;
+  /** Values in all. */
+  values: number;
+  /** Members of one object. */
+  keys: number;
+}
+
+/** Bounds for request and answer bodies. */
+export const bodyLimits: JsonLimits = { depth: 64, values: 200_000, keys: 10_000 };
+
+/** Below this many bytes no text can nest deep enough to overflow a stack. */
+const smallJson = 2048;
+
+const quote = 0x22;
+const backslash = 0x5c;
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Text of UTF-8 bytes; a leading byte order mark is dropped.
+ *
+ * @throws {TypeError} If a byte is not UTF-8.
+ */
+export function decodeUtf8(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
+/** Index of the quote that ends the string whose first character is at `start`; the length when none does. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  let end = bytes.indexOf(quote, start);
+  while (end > 0) {
+    let escapes = 0;
+    while (bytes[end - 1 - escapes] === backslash) escapes++;
+    if (escapes % 2 === 0) return end;
+    end = bytes.indexOf(quote, end + 1);
+  }
+  return bytes.length;
+}
+
+/**
+ * Counts nesting, values and members in one pass, without parsing.
+ *
+ * @returns What is too large, or undefined. Malformed texts may pass: the parser reports them.
+ */
+export function findJsonExcess(bytes: Uint8Array, limits: JsonLimits = bodyLimits): string | undefined {
+  if (bytes.length < smallJson) return undefined;
+  const keys = new Uint32Array(limits.depth + 1);
+  let depth = 0;
+  let values = 1;
+  for (let index = 0; index < bytes.length; index++) {
+    switch (bytes[index]) {
+      case quote:
+        index = endOfString(bytes, index + 1);
+        break;
+      case 0x7b: // {
+      case 0x5b: // [
+        if (++depth > limits.depth) return `more than ${limits.depth} levels of nesting`;
+        keys[depth] = 0;
+        values++;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        if (depth > 0) depth--;
+        break;
+      case 0x3a: // :
+        keys[depth] = (keys[depth] ?? 0) + 1;
+        if ((keys[depth] ?? 0) > limits.keys) return `more than ${limits.keys} members in one object`;
+        break;
+      case 0x2c: // ,
+        if (++values > limits.values) return `more than ${limits.values} values`;
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** Whether a value is a JSON object: not null, not an array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value of a JSON text, or undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,200 @@
+import { type AddressGuard, AddressRefusedError, createAddressGuard, isLiteralHost } from "./address.ts";
+
+/** One request as a transport sends it. */
+export interface TransportInit {
+  /** HTTP method in capitals. */
+  method: string;
+  /** Headers to send; a `content-length` tells the length of a streamed body. */
+  headers: Record<string, string>;
+  /** Streams are pulled only as fast as the upstream reads. */
+  body?: string | Uint8Array | ReadableStream<Uint8Array>;
+  /** Closes the upstream socket, also while the answer's body is read. */
+  signal?: AbortSignal;
+  /** Answer bytes as received, content codings untouched. */
+  raw: boolean;
+}
+
+/** What a runtime offers to send requests with. Follows no redirect. Rejects with any error; `createOutbound` classifies it. */
+export interface Transport {
+  /** Plain sender, for hosts fixed by the gateway and for literal addresses. */
+  send(url: string, init: TransportInit): Promise<Response>;
+  /**
+   * Resolves the name once and connects only to an address `allows` accepts; one address it does not accept refuses the
+   * name. Absent where the runtime has no sockets.
+   *
+   * @throws {AddressRefusedError} If an address is not accepted.
+   */
+  sendChecked?(url: string, init: TransportInit, allows: (address: string) => boolean): Promise<Response>;
+}
+
+/**
+ * Why there is no usable answer: the address is not allowed, no connection came about, it took too long, it ended before
+ * the answer did, the caller gave up, the request cannot be sent, the answer is not valid HTTP.
+ */
+export type OutboundErrorKind =
+  | "refused_address"
+  | "unreachable"
+  | "connect_timeout"
+  | "reset"
+  | "aborted"
+  | "invalid_request"
+  | "bad_answer";
+
+/** A request that got no usable answer. `cause` is what the runtime threw, or the reason of the signal. */
+export class OutboundError extends Error {
+  override readonly name = "OutboundError";
+  /** Class of the failure. */
+  readonly kind: OutboundErrorKind;
+
+  constructor(kind: OutboundErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** One request of the gateway's own code. */
+export interface OutboundInit extends Omit<TransportInit, "raw"> {
+  /** Answer bytes as received, content codings untouched. Default false. */
+  raw?: boolean;
+  /** "fixed": the address is part of the gateway's own code; "influenced": a caller, tenant or document named it. */
+  origin: "fixed" | "influenced";
+}
+
+/**
+ * Sends one request and resolves when the answer's headers are there. Never follows redirects: a 3xx is an answer.
+ * An error while the body is read is the runtime's; `toOutboundError` classifies it.
+ *
+ * @throws {OutboundError} Whatever went wrong.
+ */
+export type Outbound = (url: string, init: OutboundInit) => Promise<Response>;
+
+/** Largest header section of an answer, in characters. */
+export const maxAnswerHeaderLength = 65_536;
+
+/** The function all outbound requests of a gateway go through. */
+export function createOutbound(options: { transport: Transport; guard: AddressGuard }): Outbound {
+  const { transport, guard } = options;
+  const untrusting = createAddressGuard({ trustedHosts: [] });
+
+  const start = (url: string, init: TransportInit, origin: OutboundInit["origin"]): Promise<Response> => {
+    if (origin === "fixed") return transport.send(url, init);
+    const host = guard.checkUrl(url).hostname;
+    if (isLiteralHost(host)) return transport.send(url, init); // no look-up happens, so the text check was the whole check
+    if (transport.sendChecked) {
+      return transport.sendChecked(url, init, (address) => guard.allowsAddress(host, address));
+    }
+    untrusting.checkUrl(url); // without sockets nobody can tell where a private name leads
+    return transport.send(url, init);
+  };
+
+  return async (url, init) => {
+    let response: Response;
+    try {
+      init.signal?.throwIfAborted();
+      response = await start(url, { ...init, raw: init.raw ?? false }, init.origin);
+    } catch (error) {
+      throw toOutboundError(error, init.signal);
+    }
+    if (headerLength(response.headers) > maxAnswerHeaderLength) {
+      response.body?.cancel().catch(() => {});
+      throw new OutboundError("bad_answer", "Cannot use the answer: its headers are too large");
+    }
+    return response;
+  };
+}
+
+function headerLength(headers: Headers): number {
+  let length = 0;
+  headers.forEach((value, name) => {
+    length += name.length + value.length + 4; // ": " and the line end
+  });
+  return length;
+}
+
+const messages: Record<OutboundErrorKind, string> = {
+  refused_address: "Cannot call this address",
+  unreachable: "Cannot reach the upstream: no connection could be made",
+  connect_timeout: "Cannot reach the upstream: connecting took too long",
+  reset: "Cannot read the answer: the upstream closed the connection",
+  aborted: "Cannot finish the request: it was aborted",
+  invalid_request: "Cannot send the request: it is not valid HTTP",
+  bad_answer: "Cannot read the answer: it is not valid HTTP",
+};
+
+/** Codes of Node, Bun and undici errors that mean something else than "no connection", which is the rest. */
+const kindOfCode: Readonly<Record<string, OutboundErrorKind>> = {
+  ETIMEDOUT: "connect_timeout",
+  UND_ERR_CONNECT_TIMEOUT: "connect_timeout",
+  ECONNRESET: "reset",
+  ECONNABORTED: "reset",
+  EPIPE: "reset",
+  ConnectionClosed: "reset",
+  UND_ERR_SOCKET: "reset",
+  UND_ERR_CLOSED: "reset",
+  UND_ERR_DESTROYED: "reset",
+  ERR_STREAM_PREMATURE_CLOSE: "reset",
+  ABORT_ERR: "aborted",
+  UND_ERR_ABORTED: "aborted",
+  UND_ERR_INVALID_ARG: "invalid_request",
+  UND_ERR_NOT_SUPPORTED: "invalid_request",
+  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "invalid_request",
+  ERR_HTTP_CONTENT_LENGTH_MISMATCH: "invalid_request",
+  UND_ERR_HEADERS_OVERFLOW: "bad_answer",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "bad_answer",
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: "bad_answer",
+};
+
+/** Runs of codes that share a beginning. */
+const kindOfCodePrefix: readonly (readonly [string, OutboundErrorKind])[] = [
+  ["HPE_", "bad_answer"],
+  ["Z_", "bad_answer"],
+  ["ERR_BROTLI", "bad_answer"],
+  ["ERR__ERROR_FORMAT", "bad_answer"],
+  ["ERR_INVALID_", "invalid_request"],
+  ["ERR_UNESCAPED_", "invalid_request"],
+  ["ERR_HTTP_", "invalid_request"],
+];
+
+/** What errors without a code say, most telling first: Deno's fetch, and parsers. */
+const kindOfMessage: readonly (readonly [RegExp, OutboundErrorKind])[] = [
+  [/connection reset|broken pipe|connection closed before|reading a body from connection|socket hang up/i, "reset"],
+  [/unexpected eof|connection aborted|early eof/i, "reset"],
+  [/client error \(connect\).*timed out|connect timeout/i, "connect_timeout"],
+  [/client error \(connect\)|connection refused|dns error|failed to lookup|certificate/i, "unreachable"],
+  [/invalid http|does not match the http|parse error|malformed|corrupt|incorrect header check/i, "bad_answer"],
+];
+
+/**
+ * The error with its class, whichever runtime threw it.
+ *
+ * @param signal Signal of the request; once it has fired, every failure is an abort and its reason the cause.
+ */
+export function toOutboundError(error: unknown, signal?: AbortSignal): OutboundError {
+  if (error instanceof OutboundError) return error;
+  if (error instanceof AddressRefusedError) {
+    return new OutboundError("refused_address", error.message, { cause: error });
+  }
+  if (signal?.aborted) return new OutboundError("aborted", messages.aborted, { cause: signal.reason });
+  const kind = kindOf(error);
+  return new OutboundError(kind, messages[kind], { cause: error });
+}
+
+/** Follows the causes of an error to the first that says what happened. */
+function kindOf(error: unknown): OutboundErrorKind {
+  let current: unknown = error;
+  for (let depth = 0; depth < 5 && current instanceof Error; depth++) {
+    if (current.name === "AbortError" || current.name === "TimeoutError") return "aborted";
+    const kind = kindOfOne(current);
+    if (kind) return kind;
+    current = current instanceof AggregateError ? current.errors[0] : current.cause;
+  }
+  const isPlainTypeError = error instanceof TypeError && error.cause === undefined;
+  return isPlainTypeError ? "invalid_request" : "unreachable";
+}
+
+function kindOfOne(error: Error): OutboundErrorKind | undefined {
+  const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
+  if (code === undefined) return kindOfMessage.find(([form]) => form.test(error.message))?.[1];
+  const known = Object.hasOwn(kindOfCode, code) ? kindOfCode[code] : undefined;
+  return known ?? kindOfCodePrefix.find(([prefix]) => code.startsWith(prefix))?.[1] ?? "unreachable";
+}

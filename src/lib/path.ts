@@ -1,0 +1,45 @@
+/** `name-or-ipv4[:port]` or `[ipv6][:port]`; what a Host header may hold. */
+const hostForm = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?$/;
+const plainPath = /^[A-Za-z0-9_~:@!$&'()*+,;=/-]*$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern looks for
+const forbiddenInSegment = /[\u0000-\u001f\u007f\\]/;
+
+/** Whether the text of a Host header can be trusted to make a URL. */
+export function isValidHost(host: string): boolean {
+  const match = hostForm.exec(host);
+  if (!match) return false;
+  if (match[1] === undefined) return true;
+  const port = Number(match[1]);
+  return port >= 1 && port <= 65_535;
+}
+
+/**
+ * Looks for what would make two readers of a path disagree: dot segments, control characters, backslashes.
+ *
+ * @returns What is wrong with the path, or undefined.
+ */
+export function findPathProblem(pathname: string): string | undefined {
+  if (plainPath.test(pathname)) return undefined;
+  for (const segment of pathname.split("/")) {
+    let decoded: string;
+    try {
+      decoded = decodeURIComponent(segment);
+    } catch {
+      return "it holds a malformed percent sign";
+    }
+    if (decoded === "." || decoded === "..") return "it holds a dot segment";
+    if (forbiddenInSegment.test(decoded)) return "it holds a control character or a backslash";
+  }
+  return undefined;
+}
+
+/** Whether a path holds an encoded slash inside a segment. */
+export function hasEncodedSlash(pathname: string): boolean {
+  return /%2f/i.test(pathname);
+}
+
+/** Joins a base address and a path by segments; the query (with its `?`) is appended as written. */
+export function joinUrl(base: string, path: string, query = ""): string {
+  const trimmed = base.endsWith("/") ? base.slice(0, -1) : base;
+  return `${trimmed}/${path.startsWith("/") ? path.slice(1) : path}${query}`;
+}

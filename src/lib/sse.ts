@@ -1,0 +1,115 @@
+/** One server-sent event (WHATWG HTML, section 9.2.6). */
+export interface SseEvent {
+  /** Its `event` field; empty when it has none. */
+  event: string;
+  /** Its `data` lines, joined by line feeds. */
+  data: string;
+}
+
+/** Most bytes one event may take; more ends the stream. */
+export const maxEventBytes = 4 * 1024 * 1024;
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/** An event was longer than `maxEventBytes`. */
+export class EventTooLongError extends Error {
+  override readonly name = "EventTooLongError";
+  constructor() {
+    super(`Cannot read event stream: one event is longer than ${maxEventBytes} bytes`);
+  }
+}
+
+/** Index after the last blank line, 0 when there is none. */
+function endOfLastEvent(bytes: Uint8Array): number {
+  for (let index = bytes.length - 1; index > 0; index--) {
+    const byte = bytes[index];
+    if (byte !== lineFeed && byte !== carriageReturn) continue;
+    let before = bytes[index - 1];
+    if (byte === lineFeed && before === carriageReturn) before = bytes[index - 2];
+    if (before === lineFeed || before === carriageReturn) return index + 1;
+  }
+  return 0;
+}
+
+/** Cuts a byte stream into blocks of whole events and keeps the unfinished rest. */
+export class EventBlocks {
+  #rest: Uint8Array | undefined;
+
+  /** Bytes of the event that has not ended yet. */
+  get pending(): number {
+    return this.#rest?.length ?? 0;
+  }
+
+  /**
+   * Whole events that `chunk` completes; undefined while none is complete. Bytes are not copied where a chunk ends with an event.
+   *
+   * @throws {EventTooLongError} If an event outgrows `maxEventBytes`.
+   */
+  push(chunk: Uint8Array): Uint8Array | undefined {
+    const bytes = this.#rest ? concatBytes(this.#rest, chunk) : chunk;
+    const end = endOfLastEvent(bytes);
+    if (end === bytes.length && end > 0) {
+      this.#rest = undefined;
+      return bytes;
+    }
+    this.#rest = bytes.subarray(end);
+    if (this.#rest.length > maxEventBytes) throw new EventTooLongError();
+    return end > 0 ? bytes.subarray(0, end) : undefined;
+  }
+
+  /** What was left when the stream ended. */
+  takeRest(): Uint8Array | undefined {
+    const rest = this.#rest;
+    this.#rest = undefined;
+    return rest;
+  }
+}
+
+/** Two byte arrays as one. */
+export function concatBytes(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(first.length + second.length);
+  joined.set(first);
+  joined.set(second, first.length);
+  return joined;
+}
+
+/** One event from the lines between two blank lines; undefined for comments and empty blocks. */
+export function readEvent(block: string): SseEvent | undefined {
+  let event = "";
+  let data: string | undefined;
+  for (const line of block.split("\n")) {
+    if (line === "" || line.startsWith(":")) continue;
+    const colon = line.indexOf(":");
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+    if (field === "data") data = data === undefined ? value : `${data}\n${value}`;
+    else if (field === "event") event = value;
+  }
+  return data === undefined ? undefined : { event, data };
+}
+
+/** Events of a text that holds whole events; line ends of every kind are read, a leading byte order mark is skipped. */
+export function readEvents(text: string): SseEvent[] {
+  const events: SseEvent[] = [];
+  for (const block of text
+    .replace(/^\ufeff/, "")
+    .replace(/\r\n?/g, "\n")
+    .split("\n\n")) {
+    const event = readEvent(block);
+    if (event) events.push(event);
+  }
+  return events;
+}
+
+/** Text of an event whose payload is a JSON value: always one line of data. */
+export function encodeEvent(payload: unknown, event?: string): string {
+  const data = JSON.stringify(payload);
+  return event === undefined ? `data: ${data}\n\n` : `event: ${event.replace(/[\r\n\0]/g, " ")}\ndata: ${data}\n\n`;
+}
+
+/** What ends a chat or completions stream that came to its right end. */
+export const doneEvent = "data: [DONE]\n\n";
+
+/** A comment that keeps connections open while the upstream is silent. */
+export const keepAliveComment = ": keep-alive\n\n";

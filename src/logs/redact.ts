@@ -1,0 +1,129 @@
+import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
+import type { Mac } from "../lib/hash.ts";
+
+/** Headers whose values are never stored, whatever a caller says. */
+const alwaysSensitive = [
+  ...["authorization", "proxy-authorization", "api-key", "x-api-key", "x-goog-api-key", "cookie", "set-cookie"],
+  ...["api-key", "virtual-key", "aws-access-key-id", "aws-secret-access-key", "aws-session-token", "aws-role-arn"].map(
+    own,
+  ),
+  ...["aws-external-id", "vertex-service-account-json", "azure-ad-token", "azure-entra-client-secret"].map(own),
+  ...["anthropic-api-key", "oracle-private-key", "oracle-key-passphrase"].map(own),
+  ...["modal-key", "modal-secret", "x-amz-security-token"],
+];
+
+function own(name: string): string {
+  return `x-gateway-${name}`;
+}
+
+/** A family of secrets: texts without `marker` need no closer look. */
+interface SecretForm {
+  marker: string;
+  pattern: RegExp;
+}
+
+/** Forms of credentials that are masked wherever they stand in a stored text. */
+const secretForms: readonly SecretForm[] = [
+  { marker: "sk-", pattern: /\bsk-[A-Za-z0-9_-]{16,}/g },
+  { marker: "AIza", pattern: /\bAIza[0-9A-Za-z_-]{30,}/g },
+  { marker: "AKIA", pattern: /\bAKIA[0-9A-Z]{16}\b/g },
+  { marker: "ASIA", pattern: /\bASIA[0-9A-Z]{16}\b/g },
+  { marker: "gsk_", pattern: /\bgsk_[A-Za-z0-9]{20,}/g },
+  { marker: "hf_", pattern: /\bhf_[A-Za-z0-9]{30,}/g },
+  { marker: "xai-", pattern: /\bxai-[A-Za-z0-9]{20,}/g },
+  { marker: "pplx-", pattern: /\bpplx-[A-Za-z0-9]{20,}/g },
+  { marker: "eyJ", pattern: /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g },
+  {
+    marker: "PRIVATE KEY-----",
+    pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g,
+  },
+];
+
+/** What stands where a secret stood. */
+const masked = "[masked]";
+
+/** Takes secrets out of what is stored. */
+export interface Redactor {
+  /**
+   * Header values as they may be stored: those of sensitive names become `hmac:<12 hex>`, the rest is masked by form.
+   *
+   * @param extra Lower-case names a caller wants hidden; null hides every header that is not common.
+   */
+  headers(headers: Headers, extra: readonly string[] | null): Record<string, string> | Promise<Record<string, string>>;
+  /** A text without anything that has the form of a credential. */
+  text(text: string): string;
+}
+
+/** Headers that stay readable when a caller's list of sensitive names cannot be read. */
+const commonHeaders = new Set([
+  ...["accept", "accept-encoding", "accept-language", "content-length", "content-type", "host", "user-agent", "date"],
+]);
+
+/** What a redactor is made from. */
+export interface RedactorOptions {
+  /** Digest for sensitive values, under a key of its own. */
+  mac: Mac;
+  /** Prefix of gateway keys. */
+  keyPrefix: string;
+  /** Lower-case names the operator wants hidden. */
+  sensitiveNames: readonly string[];
+  /** Prefixes that are read like `x-gateway-`. */
+  aliasPrefixes: readonly string[];
+}
+
+/** Creates the redactor of a gateway. */
+export function createRedactor(options: RedactorOptions): Redactor {
+  const forms = [
+    {
+      marker: `${options.keyPrefix}_`,
+      pattern: new RegExp(`\\b${options.keyPrefix}_[0-9A-Za-z]{12}_[0-9A-Za-z]{20,}`, "g"),
+    },
+    ...secretForms,
+  ];
+  const names = new Set([...alwaysSensitive, ...options.sensitiveNames]);
+  for (const prefix of options.aliasPrefixes) {
+    for (const name of alwaysSensitive) {
+      if (name.startsWith("x-gateway-")) names.add(prefix + name.slice("x-gateway-".length));
+    }
+  }
+  const text = (value: string): string => {
+    let result = value;
+    for (const { marker, pattern } of forms) {
+      if (result.includes(marker)) result = result.replace(pattern, masked);
+    }
+    return result;
+  };
+  const shortText = memoizeText(2_000, text, 256);
+  const digests = new BoundedMap<string, string>(2_000);
+  const remember = (value: string, digest: string): string => {
+    const shown = `hmac:${hexOf(digest)}`;
+    if (value.length <= 4096) digests.set(value, shown);
+    return shown;
+  };
+  const hide = (value: string): string | Promise<string> => {
+    const known = digests.get(value);
+    if (known !== undefined) return known;
+    const digest = options.mac(value);
+    return typeof digest === "string" ? remember(value, digest) : digest.then((late) => remember(value, late));
+  };
+  return {
+    text,
+    headers(headers, extra) {
+      const result: Record<string, string> = {};
+      const late: Promise<void>[] = [];
+      headers.forEach((value, name) => {
+        const sensitive = names.has(name) || (extra === null ? !commonHeaders.has(name) : extra.includes(name));
+        const shown = sensitive ? hide(value) : value.length > 256 ? text(value) : shortText(value);
+        if (typeof shown === "string") result[name] = shown;
+        else late.push(shown.then((digest) => void Object.assign(result, { [name]: digest })));
+      });
+      return late.length === 0 ? result : Promise.all(late).then(() => result);
+    },
+  };
+}
+
+/** The first 12 hexadecimal digits of a base64url digest. */
+function hexOf(digest: string): string {
+  const binary = atob(digest.slice(0, 8).replaceAll("-", "+").replaceAll("_", "/"));
+  return Array.from(binary, (character) => character.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+}

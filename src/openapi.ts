@@ -1,0 +1,97 @@
+import type * as v from "valibot";
+import type { Endpoint } from "./endpoint.ts";
+import { defineEndpoint } from "./endpoint.ts";
+
+const version = "3.0.0";
+
+type JsonSchemaOf = (schema: v.GenericSchema, mode: "input" | "output") => object;
+
+/** Loaded on first use: servers that nobody asks for the document do not pay for it. */
+async function loadConverter(): Promise<JsonSchemaOf> {
+  const { toJsonSchema } = await import("@valibot/to-json-schema");
+  return (schema, typeMode) => toJsonSchema(schema, { target: "draft-2020-12", typeMode, errorMode: "ignore" });
+}
+
+function json(schema: object) {
+  return { content: { "application/json": { schema } } };
+}
+
+function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
+  const parameters = [
+    ...Array.from(endpoint.path.matchAll(/:(\w+)/g), ([, name]) => ({
+      name,
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+    })),
+    ...(endpoint.query ?? []).map((query) => ({ ...query, in: "query", schema: { type: "string" } })),
+  ];
+  const answer = endpoint.response ? json(convert(endpoint.response, "output")) : {};
+  return {
+    summary: endpoint.summary,
+    tags: [endpoint.tag],
+    ...(endpoint.access === "public" ? { security: [] } : { "x-gateway-scopes": endpoint.access.scopes }),
+    ...(parameters.length > 0 && { parameters }),
+    ...("body" in endpoint && { requestBody: { required: true, ...json(convert(endpoint.body, "input")) } }),
+    responses: {
+      200: { description: "Success", ...answer },
+      default: { description: "Failure", ...json({ $ref: "#/components/schemas/Error" }) },
+    },
+  };
+}
+
+const nullableText = { type: ["string", "null"] };
+
+const errorSchema = {
+  type: "object",
+  required: ["status", "message", "error"],
+  properties: {
+    status: { const: "failure" },
+    message: { type: "string" },
+    error: {
+      type: "object",
+      properties: { message: { type: "string" }, type: { type: "string" }, code: nullableText, param: nullableText },
+    },
+    provider: { type: "string" },
+  },
+};
+
+/** The OpenAPI document of the rows. */
+export async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
+  const convert = await loadConverter();
+  const paths: Record<string, Record<string, object>> = {};
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replace(/:(\w+)/g, "{$1}").replace(/\*$/, "{path}");
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint, convert) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "AI gateway", version },
+    security: [{ gatewayKey: [] }, { bearer: [] }],
+    paths,
+    components: {
+      schemas: { Error: errorSchema },
+      securitySchemes: {
+        gatewayKey: { type: "apiKey", in: "header", name: "x-gateway-api-key" },
+        bearer: { type: "http", scheme: "bearer" },
+      },
+    },
+  };
+}
+
+/** The row that answers with the document of all rows, itself included. */
+export function createOpenapiEndpoint(others: readonly Endpoint[]): Endpoint {
+  let document: Promise<object> | undefined;
+  const row: Endpoint = defineEndpoint({
+    method: "GET",
+    path: "/openapi.json",
+    tag: "System",
+    summary: "This document",
+    access: "public",
+    handle() {
+      document ??= toOpenapi([...others, row]);
+      return document;
+    },
+  });
+  return row;
+}

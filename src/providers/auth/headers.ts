@@ -1,0 +1,4 @@
+/** Sends the credential as `Authorization: Bearer`. */
+export function bearer(credential: string | undefined): Record<string, string> {
+  return credential === undefined ? {} : { authorization: `Bearer ${credential}` };
+}

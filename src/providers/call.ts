@@ -1,0 +1,113 @@
+import { InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
+import { type Outbound, type OutboundError, toOutboundError } from "../lib/outbound.ts";
+import { joinUrl } from "../lib/path.ts";
+import type { BoundProvider } from "./types.ts";
+
+/** Name and version the gateway gives to upstreams. */
+export const productName = "gateway/0.1.0";
+
+/** Where a call goes. */
+export interface Destination {
+  provider: BoundProvider;
+  /** Address a caller or tenant named instead of the provider's own. */
+  customHost: string | undefined;
+  credential: string | undefined;
+}
+
+/** One call to a provider, ready to be sent. */
+export interface ProviderCall extends Destination {
+  method: string;
+  /** Path below the base address, with its query. */
+  path: string;
+  headers: Record<string, string>;
+  body?: string | Uint8Array | ReadableStream<Uint8Array>;
+  /** Answer bytes as received. */
+  raw: boolean;
+  signal: AbortSignal;
+}
+
+/** The address a call goes to, without its query. */
+export function addressOf({
+  provider,
+  customHost,
+  path,
+}: Pick<ProviderCall, "provider" | "customHost" | "path">): string {
+  const base = customHost ?? provider.baseUrl;
+  // a path that brings its own version replaces the one of the base address
+  if (/^\/v[2-9]\//.test(path)) return joinUrl(base.replace(/\/v[0-9]+\/?$/, ""), path);
+  return joinUrl(base, path);
+}
+
+/**
+ * Sends one call. Adds the provider's authentication; a credential of ours wins over any header of the caller.
+ *
+ * @throws {InvalidRequestError} If the address is refused.
+ * @throws {UpstreamError} 502 or 504 if there is no usable answer.
+ */
+export async function sendCall(call: ProviderCall, outbound: Outbound): Promise<Response> {
+  const { provider, method, path, signal, raw, body } = call;
+  if (provider.local && call.customHost === undefined) {
+    const text = typeof body === "string" ? body : "";
+    return provider.local({ method, path, body: text, signal });
+  }
+  const url = addressOf(call);
+  const headers = { ...call.headers, ...provider.authenticate(call.credential) };
+  const origin = call.customHost === undefined ? "fixed" : "influenced";
+  try {
+    return await outbound(url, { method, headers, signal, raw, origin, ...(body !== undefined && { body }) });
+  } catch (error) {
+    throw toCallError(error, provider.slug);
+  }
+}
+
+/** Why a call was ended from our side: the reason of its signal. */
+export class AbortReason extends Error {
+  override readonly name = "AbortReason";
+  readonly kind: "timeout" | "idle" | "client" | "shutdown";
+  constructor(kind: AbortReason["kind"], message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+/** The error a caller gets for a call without a usable answer. */
+export function toCallError(error: unknown, provider: string): Error {
+  const failure = toOutboundError(error);
+  const options = { cause: error, provider };
+  const reason = failure.cause instanceof AbortReason ? failure.cause : error;
+  if (reason instanceof AbortReason) {
+    if (reason.kind === "timeout") return new TimeoutError(reason.message, { ...options, code: "request_timeout" });
+    return new UpstreamError(502, reason.message, { ...options, code: `upstream_${reason.kind}` });
+  }
+  switch (failure.kind) {
+    case "refused_address":
+      return new InvalidRequestError(`Invalid custom host: ${failure.message}`, {
+        ...options,
+        code: "invalid_custom_host",
+      });
+    case "invalid_request":
+      return new InvalidRequestError(`Cannot call ${provider}: a header or the address cannot be sent`, {
+        ...options,
+        code: "invalid_upstream_request",
+      });
+    case "connect_timeout":
+      return new UpstreamError(504, `Cannot reach ${provider}: connecting took too long`, {
+        ...options,
+        code: "upstream_connect_timeout",
+      });
+    default:
+      return new UpstreamError(502, `Cannot get an answer from ${provider}: ${failureTexts[failure.kind]}`, {
+        ...options,
+        code: `upstream_${failure.kind}`,
+      });
+  }
+}
+
+const failureTexts: Readonly<
+  Record<Exclude<OutboundError["kind"], "refused_address" | "invalid_request" | "connect_timeout">, string>
+> = {
+  unreachable: "no connection could be made; check the host",
+  reset: "it closed the connection",
+  aborted: "the call was ended",
+  bad_answer: "it did not answer in valid HTTP",
+};

@@ -1,0 +1,196 @@
+import * as v from "valibot";
+import { isObject, parseJson } from "../../lib/json.ts";
+import { doneEvent, encodeEvent } from "../../lib/sse.ts";
+import { headerInteger } from "../settings.ts";
+import { defineProvider, type LocalRequest } from "../types.ts";
+
+const Settings = v.object({
+  status: v.optional(headerInteger(200, 599)),
+  delay_ms: v.optional(headerInteger(0, 3_600_000)),
+  chunks: v.optional(headerInteger(1, 10_000)),
+});
+type Settings = v.InferOutput<typeof Settings>;
+
+/** Ids and times of echoed answers are constant: the same request has the same answer. */
+const created = 0;
+const dimensions = 8;
+
+/** The last text a user wrote in a chat; empty when there is none. */
+function lastUserText(messages: unknown): string {
+  if (!Array.isArray(messages)) return "";
+  const last = messages.findLast((message) => isObject(message) && message.role === "user");
+  const content: unknown = isObject(last) ? last.content : undefined;
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join("");
+}
+
+/** Words of a text: what this provider counts as tokens. */
+function countWords(text: string): number {
+  return text.split(/\s+/).filter((word) => word !== "").length;
+}
+
+function usageOf(input: string, output: string) {
+  const prompt_tokens = countWords(input);
+  const completion_tokens = countWords(output);
+  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+/** Cuts a text into `count` pieces, or into its words, without splitting a character. */
+function cut(text: string, count: number | undefined): string[] {
+  if (count === undefined) return text.match(/\S+\s*|\s+/g) ?? [text];
+  const characters = [...text];
+  return Array.from({ length: count }, (_, index) =>
+    characters
+      .slice(Math.floor((index * characters.length) / count), Math.floor(((index + 1) * characters.length) / count))
+      .join(""),
+  );
+}
+
+/** The two shapes a completion comes in: chat and text. */
+interface CompletionShape {
+  id: string;
+  object: string;
+  chunkObject: string;
+  choice(text: string): object;
+  piece(text: string, first: boolean): object;
+}
+
+const chatShape: CompletionShape = {
+  id: "chatcmpl-echo",
+  object: "chat.completion",
+  chunkObject: "chat.completion.chunk",
+  choice: (content) => ({ message: { role: "assistant", content, refusal: null } }),
+  piece: (content, first) => ({ delta: first ? { role: "assistant", content } : { content } }),
+};
+
+const textShape: CompletionShape = {
+  id: "cmpl-echo",
+  object: "text_completion",
+  chunkObject: "text_completion",
+  choice: (text) => ({ text }),
+  piece: (text) => ({ text }),
+};
+
+/** What an answer is made from. */
+interface Completion {
+  shape: CompletionShape;
+  model: unknown;
+  text: string;
+  usage: object;
+}
+
+function toAnswer({ shape, model, text, usage }: Completion): Response {
+  const choice = { index: 0, ...shape.choice(text), logprobs: null, finish_reason: "stop" };
+  return Response.json({ id: shape.id, object: shape.object, created, model, choices: [choice], usage });
+}
+
+/** A stream of the text in pieces, spread evenly over the delay. */
+function toStream({ shape, model, text, usage }: Completion, settings: Settings, signal: AbortSignal): Response {
+  const pieces = cut(text, settings.chunks);
+  const pauseMs = (settings.delay_ms ?? 0) / pieces.length;
+  const encoder = new TextEncoder();
+  const head = { id: shape.id, object: shape.chunkObject, created, model };
+  const choice = (part: object, finish_reason: string | null) => ({ index: 0, ...part, logprobs: null, finish_reason });
+  let next = 0;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const piece = pieces[next];
+      if (piece !== undefined) {
+        if (pauseMs > 0) await pause(pauseMs, signal);
+        const part = shape.piece(piece, next === 0);
+        controller.enqueue(encoder.encode(encodeEvent({ ...head, choices: [choice(part, null)] })));
+        next++;
+        return;
+      }
+      const last = { ...shape.piece("", false), ...(shape === chatShape && { delta: {} }) };
+      const end = encodeEvent({ ...head, choices: [choice(last, "stop")] });
+      controller.enqueue(encoder.encode(end + encodeEvent({ ...head, choices: [], usage }) + doneEvent));
+      controller.close();
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+function toEmbeddings(request: Record<string, unknown>): Response {
+  const input: unknown = request.input;
+  const single = typeof input === "string" || (Array.isArray(input) && typeof input[0] === "number");
+  const items: unknown[] = single || !Array.isArray(input) ? [input] : input;
+  const data = items.map((item, index) => ({ object: "embedding", index, embedding: embed(JSON.stringify(item)) }));
+  const prompt_tokens = items.reduce<number>((sum, item) => sum + countWords(JSON.stringify(item)), 0);
+  return Response.json({
+    object: "list",
+    data,
+    model: request.model,
+    usage: { prompt_tokens, total_tokens: prompt_tokens },
+  });
+}
+
+/** A vector of length 1 that depends on the text alone (FNV-1a, one seed a dimension). */
+function embed(text: string): number[] {
+  const raw = Array.from({ length: dimensions }, (_, seed) => {
+    let hash = 0x811c9dc5 ^ seed;
+    for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+    return (hash >>> 0) / 2 ** 31 - 1;
+  });
+  const length = Math.hypot(...raw) || 1;
+  return raw.map((value) => value / length);
+}
+
+/** Waits; ends early with the signal's reason. */
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }, delayMs);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
+function toFailure(status: number): Response {
+  const error = { message: `echo was asked to answer ${status}`, type: "echo_error", param: null, code: null };
+  return Response.json({ error }, { status });
+}
+
+function complete(shape: CompletionShape, request: Record<string, unknown>, text: string): Completion {
+  return { shape, model: request.model, text, usage: usageOf(text, text) };
+}
+
+async function answer(call: LocalRequest, settings: Settings): Promise<Response> {
+  const parsed = parseJson(call.body);
+  const request = isObject(parsed) ? parsed : {};
+  const streamed = request.stream === true && (settings.status ?? 200) < 300;
+  if (settings.delay_ms !== undefined && !streamed) await pause(settings.delay_ms, call.signal);
+  if (settings.status !== undefined && settings.status >= 300) return toFailure(settings.status);
+  if (call.path === "/models") {
+    return Response.json({ object: "list", data: [{ id: "echo-1", object: "model", created, owned_by: "echo" }] });
+  }
+  if (call.path === "/embeddings") return toEmbeddings(request);
+  const prompt: unknown = request.prompt;
+  const completion =
+    call.path === "/chat/completions"
+      ? complete(chatShape, request, lastUserText(request.messages))
+      : complete(textShape, request, typeof prompt === "string" ? prompt : JSON.stringify(prompt));
+  return streamed ? toStream(completion, settings, call.signal) : toAnswer(completion);
+}
+
+/** A provider without a network: it says back what it was told, fails, waits or streams as its headers ask. */
+export const echo = defineProvider({
+  slug: "echo",
+  settings: { prefix: "echo", schema: Settings },
+  baseUrl: "",
+  authenticate: () => ({}),
+  operations: {
+    chat: { path: () => "/chat/completions" },
+    complete: { path: () => "/completions" },
+    embed: { path: () => "/embeddings" },
+    models: { method: "GET", path: () => "/models" },
+  },
+  local: answer,
+});

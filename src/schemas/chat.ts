@@ -1,0 +1,90 @@
+import * as v from "valibot";
+
+/** A number within bounds, or null. */
+const bounded = (minimum: number, maximum: number) =>
+  v.nullish(v.pipe(v.number(), v.minValue(minimum), v.maxValue(maximum)));
+
+/** A whole number within bounds, or null. */
+const boundedInteger = (minimum: number, maximum: number) =>
+  v.nullish(v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum)));
+
+const number = v.nullish(v.number());
+const text = v.nullish(v.string());
+const flag = v.nullish(v.boolean());
+const stop = v.nullish(v.union([v.string(), v.pipe(v.array(v.string()), v.maxLength(4))]));
+const StreamOptions = v.nullish(v.looseObject({ include_usage: v.nullish(v.boolean()) }));
+
+/** One message. Its content is the provider's business. */
+const Message = v.looseObject({ role: v.string() });
+
+/** Body of `POST /chat/completions`. Unknown members are kept and forwarded; bounds of values are the provider's business. */
+export const ChatRequest = v.looseObject({
+  model: v.string(),
+  messages: v.pipe(v.array(Message), v.minLength(1)),
+  stream: flag,
+  stream_options: StreamOptions,
+  temperature: number,
+  top_p: number,
+  frequency_penalty: number,
+  presence_penalty: number,
+  n: number,
+  max_tokens: number,
+  max_completion_tokens: number,
+  stop: v.nullish(v.union([v.string(), v.array(v.string())])),
+  tools: v.nullish(v.array(v.looseObject({ type: v.string() }))),
+  user: text,
+});
+export type ChatRequest = v.InferOutput<typeof ChatRequest>;
+
+/** Token counts of a chat or text completion. */
+export const Usage = v.looseObject({
+  prompt_tokens: v.nullish(v.number()),
+  completion_tokens: v.nullish(v.number()),
+  total_tokens: v.nullish(v.number()),
+  prompt_tokens_details: v.nullish(v.looseObject({ cached_tokens: v.nullish(v.number()) })),
+  completion_tokens_details: v.nullish(v.looseObject({ reasoning_tokens: v.nullish(v.number()) })),
+});
+export type Usage = v.InferOutput<typeof Usage>;
+
+/** Answer of `POST /chat/completions`, not streamed. */
+export const ChatResponse = v.looseObject({
+  id: v.nullish(v.string()),
+  object: v.nullish(v.string()),
+  created: v.nullish(v.number()),
+  model: v.nullish(v.string()),
+  choices: v.array(v.looseObject({})),
+  usage: v.nullish(Usage),
+});
+export type ChatResponse = v.InferOutput<typeof ChatResponse>;
+
+const tokens = v.array(v.number());
+
+/** Body of `POST /completions`. Unknown members are kept and forwarded. */
+export const CompletionRequest = v.pipe(
+  v.looseObject({
+    model: v.string(),
+    prompt: v.union([v.string(), v.array(v.string()), tokens, v.array(tokens)]),
+    best_of: boundedInteger(0, 20),
+    echo: flag,
+    frequency_penalty: bounded(-2, 2),
+    presence_penalty: bounded(-2, 2),
+    logprobs: boundedInteger(0, 5),
+    max_tokens: boundedInteger(0, Number.MAX_SAFE_INTEGER),
+    n: boundedInteger(1, 128),
+    stop,
+    stream: flag,
+    stream_options: StreamOptions,
+    suffix: text,
+    temperature: bounded(0, 2),
+    top_p: bounded(0, 1),
+    user: text,
+  }),
+  v.check(
+    ({ best_of, n }) => typeof best_of !== "number" || typeof n !== "number" || best_of >= n,
+    "Invalid best_of: it must not be less than n",
+  ),
+);
+export type CompletionRequest = v.InferOutput<typeof CompletionRequest>;
+
+/** Answer of `POST /completions`, not streamed. */
+export const CompletionResponse = ChatResponse;

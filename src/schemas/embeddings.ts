@@ -1,0 +1,27 @@
+import * as v from "valibot";
+
+const tokens = v.pipe(v.array(v.number()), v.minLength(1), v.maxLength(2048));
+
+/** Body of `POST /embeddings`. Unknown members are kept and forwarded. */
+export const EmbeddingRequest = v.looseObject({
+  model: v.string(),
+  input: v.union([
+    v.pipe(v.string(), v.minLength(1)),
+    v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(2048)),
+    tokens,
+    v.pipe(v.array(tokens), v.minLength(1), v.maxLength(2048)),
+  ]),
+  encoding_format: v.nullish(v.string()),
+  dimensions: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  user: v.nullish(v.string()),
+});
+export type EmbeddingRequest = v.InferOutput<typeof EmbeddingRequest>;
+
+/** Answer of `POST /embeddings`. */
+export const EmbeddingResponse = v.looseObject({
+  object: v.nullish(v.string()),
+  data: v.array(v.looseObject({})),
+  model: v.nullish(v.string()),
+  usage: v.nullish(v.looseObject({ prompt_tokens: v.nullish(v.number()), total_tokens: v.nullish(v.number()) })),
+});
+export type EmbeddingResponse = v.InferOutput<typeof EmbeddingResponse>;

@@ -1,0 +1,104 @@
+import * as v from "valibot";
+
+/** Token counts as the log keeps them. */
+const LoggedUsage = v.object({
+  input_tokens: v.number(),
+  output_tokens: v.number(),
+  total_tokens: v.number(),
+  cached_tokens: v.number(),
+  reasoning_tokens: v.number(),
+});
+
+/** One log row without bodies. */
+export const LogRow = v.object({
+  id: v.string(),
+  object: v.literal("log"),
+  created_at: v.string(),
+  organisation_id: v.string(),
+  workspace_id: v.nullable(v.string()),
+  api_key_id: v.string(),
+  method: v.string(),
+  path: v.string(),
+  operation: v.string(),
+  status: v.number(),
+  provider: v.nullable(v.string()),
+  model: v.nullable(v.string()),
+  trace_id: v.string(),
+  span_id: v.nullable(v.string()),
+  parent_span_id: v.nullable(v.string()),
+  span_name: v.nullable(v.string()),
+  metadata: v.record(v.string(), v.string()),
+  stream: v.boolean(),
+  duration_ms: v.number(),
+  first_byte_ms: v.nullable(v.number()),
+  upstream_ms: v.nullable(v.number()),
+  upstream_url: v.nullable(v.string()),
+  upstream_calls: v.number(),
+  usage: v.nullable(LoggedUsage),
+  error: v.nullable(v.object({ type: v.string(), code: v.nullable(v.string()), message: v.string() })),
+});
+export type LogRow = v.InferOutput<typeof LogRow>;
+
+const Side = v.object({
+  headers: v.record(v.string(), v.string()),
+  body: v.unknown(),
+  /** The stored body was cut; `body` is then a text. */
+  truncated: v.boolean(),
+});
+
+/** One log row with what was sent and answered. */
+export const LogDetail = v.object({ ...LogRow.entries, request: Side, response: Side });
+export type LogDetail = v.InferOutput<typeof LogDetail>;
+
+/** Answer of `GET /logs`. */
+export const LogList = v.object({
+  object: v.literal("list"),
+  data: v.array(LogRow),
+  has_more: v.boolean(),
+  next_cursor: v.nullable(v.string()),
+});
+
+/** One log row as it is stored: columns that lists filter by, the rest as JSON texts. */
+export interface LogEntry {
+  /** ULID; its time is the time of the request. */
+  id: string;
+  organisationId: string;
+  workspaceId: string | null;
+  apiKeyId: string;
+  status: number;
+  provider: string | null;
+  model: string | null;
+  traceId: string;
+  /** JSON of `LogDetails`. */
+  details: string;
+  /** JSON of `LogHeaders`. */
+  headers: string;
+  request: string | null;
+  response: string | null;
+}
+
+/** Members of a row that only its reader needs. */
+export type LogDetails = Omit<
+  LogRow,
+  | "id"
+  | "object"
+  | "created_at"
+  | "organisation_id"
+  | "workspace_id"
+  | "api_key_id"
+  | "status"
+  | "provider"
+  | "model"
+  | "trace_id"
+>;
+
+/** Headers of both sides, after redaction, and which bodies were cut. */
+export interface LogHeaders {
+  request: Record<string, string>;
+  response: Record<string, string>;
+  request_truncated: boolean;
+  response_truncated: boolean;
+}
+
+/** Token counts as the log keeps them. */
+export type LoggedUsage = v.InferOutput<typeof LoggedUsage>;

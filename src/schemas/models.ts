@@ -1,0 +1,9 @@
+import * as v from "valibot";
+
+/** Answer of `GET /models`. `provider` is there when the list came from one. */
+export const ModelList = v.looseObject({
+  object: v.nullish(v.string()),
+  data: v.array(v.looseObject({ id: v.string() })),
+  provider: v.nullish(v.string()),
+});
+export type ModelList = v.InferOutput<typeof ModelList>;

@@ -1,0 +1,130 @@
+import { createHmac } from "node:crypto";
+import { linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import process from "node:process";
+import type { FirstKeys } from "../auth/first-start.ts";
+import { createMasterKeyText } from "../auth/master-keys.ts";
+import { isLocalDatabase } from "../db/client.ts";
+import type { MacFactory } from "../lib/hash.ts";
+import { type Environment, readSettings, type Settings } from "../settings.ts";
+
+const firstKeysFile = "data/first-keys";
+
+/** HMAC-SHA-256 that answers at once. */
+export const nodeMac: MacFactory = (key) => (text) => createHmac("sha256", key).update(text).digest("base64url");
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function makeFolder(path: string): void {
+  const folder = dirname(path);
+  if (!exists(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+/** Path of a database in a file; undefined for others. */
+function databasePath(url: string): string | undefined {
+  if (!url.startsWith("file:")) return undefined;
+  const path = url.slice("file:".length).replace(/[?#].*$/, "");
+  return path.startsWith("//") ? path.replace(/^\/\/[^/]*/, "") : path;
+}
+
+function readKeysFile(path: string): string | undefined {
+  try {
+    if ((statSync(path).mode & 0o077) !== 0 && process.platform !== "win32") {
+      throw new TypeError(`Cannot use ${path}: others can read it; run chmod 600 on it`);
+    }
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Writes the file whole and only if it is not there: of processes that start together, one writes. */
+function createKeysFile(path: string): string {
+  makeFolder(path);
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${createMasterKeyText()}\n`, { mode: 0o600, flag: "wx" });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  } finally {
+    unlinkSync(draft);
+  }
+  return readKeysFile(path) ?? "";
+}
+
+/** Master keys from the variable, else from the file, which the first start makes. */
+function findMasterKeys(settings: Settings): string | undefined {
+  const { database, masterKeysFile, gateway } = settings;
+  if (gateway.masterKeys !== undefined || database === ":memory:") return gateway.masterKeys;
+  const found = readKeysFile(masterKeysFile);
+  if (found !== undefined) return found;
+  if (settings.masterKeysFileGiven)
+    throw new TypeError(`Cannot read GATEWAY_MASTER_KEYS_FILE: ${masterKeysFile} is not there`);
+  if (!isLocalDatabase(database)) {
+    throw new TypeError("Cannot use a remote database without master keys: set GATEWAY_MASTER_KEYS");
+  }
+  const path = databasePath(database);
+  if (path !== undefined && exists(path)) {
+    throw new TypeError(
+      `Cannot open ${path}: its master keys are missing; put ${masterKeysFile} back or set GATEWAY_MASTER_KEYS`,
+    );
+  }
+  return createKeysFile(masterKeysFile);
+}
+
+/**
+ * Settings of this process: environment and files.
+ *
+ * @throws {TypeError} Naming what cannot be used.
+ */
+export function loadSettings(environment: Environment = process.env): Settings {
+  const settings = readSettings(environment);
+  const path = databasePath(settings.database);
+  const masterKeys = findMasterKeys(settings);
+  if (path !== undefined) makeFolder(path);
+  return { ...settings, gateway: { ...settings.gateway, ...(masterKeys !== undefined && { masterKeys }) } };
+}
+
+/** Keys of the first start, by the name they are shown under. */
+function listKeys(keys: FirstKeys): string[] {
+  return [
+    ...(keys.adminKey === null ? [] : [`admin key: ${keys.adminKey}`]),
+    ...(keys.workspaceKey === null ? [] : [`workspace key: ${keys.workspaceKey}`]),
+  ];
+}
+
+/** Shows the first keys once: on a terminal, else in a file that only its owner reads. Returns what a shell reads the workspace key from. */
+function showFirstKeys(keys: FirstKeys): string {
+  const lines = listKeys(keys);
+  if (lines.length === 0) return "$BOOTSTRAP_WORKSPACE_KEY";
+  if (process.stdout.isTTY) {
+    console.log(`\nFirst keys, shown only now:\n  ${lines.join("\n  ")}`);
+    return keys.workspaceKey ?? "$BOOTSTRAP_WORKSPACE_KEY";
+  }
+  makeFolder(firstKeysFile);
+  writeFileSync(firstKeysFile, `${lines.join("\n")}\n`, { mode: 0o600 });
+  console.log(`\nFirst keys are in ${firstKeysFile}`);
+  return keys.workspaceKey === null ? "$BOOTSTRAP_WORKSPACE_KEY" : `$(sed -n 's/^workspace key: //p' ${firstKeysFile})`;
+}
+
+/** Tells where the gateway serves and, at the first start, how to try it. */
+export function printBanner(address: string, firstKeys: FirstKeys | undefined): void {
+  console.log(`AI gateway serving on ${address}`);
+  if (!firstKeys) return;
+  const key = showFirstKeys(firstKeys);
+  const body = '{"model":"echo-1","messages":[{"role":"user","content":"Hello"}]}';
+  console.log(`\nTry it:\n
+curl ${address}/v1/chat/completions \\
+  -H "x-gateway-api-key: ${key}" \\
+  -H "x-gateway-provider: echo" \\
+  -H "content-type: application/json" \\
+  -d '${body}'\n`);
+}

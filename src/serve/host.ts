@@ -1,0 +1,161 @@
+import process from "node:process";
+import { createGateway, type Gateway } from "../gateway.ts";
+import type { Transport } from "../lib/outbound.ts";
+import type { Settings } from "../settings.ts";
+import { bunIdleTimeout, listenOnBun } from "./bun.ts";
+import { loadSettings, nodeMac, printBanner } from "./environment.ts";
+import type { Listener, ListenOptions } from "./listener.ts";
+
+type Runtime = "bun" | "deno" | "node";
+
+const runtime: Runtime = typeof Bun !== "undefined" ? "bun" : typeof Deno !== "undefined" ? "deno" : "node";
+
+async function createTransport(): Promise<Transport> {
+  const transports = await import("./transport.ts");
+  switch (runtime) {
+    case "bun":
+      return transports.createBunTransport();
+    case "deno":
+      return transports.createDenoTransport();
+    case "node":
+      return transports.createNodeTransport();
+  }
+}
+
+async function listen(gateway: Gateway, options: ListenOptions): Promise<Listener> {
+  if (runtime === "bun") return listenOnBun(gateway, options);
+  return (await import("./node.ts")).listenOnNode(gateway, options);
+}
+
+/** A gateway made from the environment, its connector tested. */
+async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway> {
+  const transport = await createTransport();
+  const { selfTestConnector } = await import("./transport.ts");
+  await selfTestConnector(transport);
+  return createGateway({ ...settings.gateway, transport, createMac: nodeMac });
+}
+
+/** Largest body of any route. */
+function maxBodyBytes(settings: Settings): number {
+  const { jsonBodyBytes = 0, streamedBodyBytes = 512 * 1024 * 1024 } = settings.gateway.limits ?? {};
+  return Math.max(jsonBodyBytes, streamedBodyBytes);
+}
+
+/** Time between "not ready" and "no new connections", for load balancers to notice. */
+const noticeMs = 1_000;
+
+const wait = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
+
+/** Ends the process in order: not ready, no new connections, running requests finish, rows are written. */
+function createShutdown(gateway: Gateway, listener: Listener | undefined, drainSeconds: number) {
+  let started = false;
+  return async (exitCode: number): Promise<void> => {
+    if (started) process.exit(exitCode === 0 ? 130 : exitCode);
+    started = true;
+    try {
+      const drained = gateway.drain(drainSeconds * 1_000);
+      await wait(noticeMs);
+      listener?.stop();
+      await drained;
+      await listener?.close();
+      await gateway.close();
+    } catch (error) {
+      console.error("Cannot stop in order", error);
+      process.exit(1);
+    }
+    process.exit(exitCode);
+  };
+}
+
+/** Ties the end of the process to signals and to errors nobody caught. */
+function handleProcessEvents(shutdown: (exitCode: number) => Promise<void>): void {
+  process.on("SIGTERM", () => void shutdown(0));
+  process.on("SIGINT", () => void shutdown(0));
+  const fail = (error: unknown) => {
+    console.error("Uncaught error: the process stops", error);
+    void shutdown(1);
+  };
+  process.on("uncaughtException", fail);
+  process.on("unhandledRejection", fail);
+}
+
+function urlOf(hostname: string, port: number): string {
+  return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+}
+
+/** Serves what the environment describes, until a signal. */
+async function serve(): Promise<void> {
+  const settings = loadSettings();
+  const gateway = await createGatewayFromEnvironment(settings);
+  const firstKeys = await gateway.start();
+  const { hostname } = settings;
+  const listener = await listen(gateway, { hostname, port: settings.port, maxBodyBytes: maxBodyBytes(settings) });
+  handleProcessEvents(createShutdown(gateway, listener, settings.drainSeconds));
+  printBanner(urlOf(hostname, listener.port), firstKeys);
+}
+
+/** Runs the process when the file is its main module. On Deno the command `deno serve` listens, and `host` answers. */
+export async function main(): Promise<void> {
+  try {
+    if (runtime === "deno") await prepare();
+    else await serve();
+  } catch (error) {
+    console.error(error instanceof TypeError ? error.message : error);
+    process.exit(1);
+  }
+}
+
+let prepared: Promise<Gateway> | undefined;
+
+/** The gateway behind `host`, made on first use. */
+function prepare(): Promise<Gateway> {
+  prepared ??= (async () => {
+    const settings = loadSettings();
+    const gateway = await createGatewayFromEnvironment(settings);
+    const firstKeys = await gateway.start();
+    handleProcessEvents(createShutdown(gateway, undefined, settings.drainSeconds));
+    hostBanner = (address) => printBanner(address, firstKeys);
+    return gateway;
+  })();
+  return prepared;
+}
+
+let hostBanner: ((address: string) => void) | undefined;
+
+/** Port and host name, read when a host asks for them. */
+function place(): { hostname: string; port: number } {
+  return { hostname: process.env.HOST ?? "127.0.0.1", port: Number(process.env.PORT ?? 8787) };
+}
+
+/** What hosts that serve a default export find. */
+export const host = {
+  async fetch(request: Request, info?: unknown): Promise<Response> {
+    const gateway = await prepare();
+    return gateway.fetch(request, { remoteAddress: peerAddress(info) });
+  },
+  get port(): number {
+    return place().port;
+  },
+  get hostname(): string {
+    return place().hostname;
+  },
+  idleTimeout: bunIdleTimeout,
+  /** Deno tells where it listens. */
+  onListen({ hostname, port }: { hostname: string; port: number }): void {
+    hostBanner?.(urlOf(hostname, port));
+  },
+  /** Its presence keeps Bun from serving the file a second time when it is the main module. */
+  async stop(): Promise<void> {
+    const gateway = await prepared;
+    await gateway?.close();
+  },
+};
+
+/** Address of the peer in what a host hands over beside the request. */
+function peerAddress(info: unknown): string {
+  if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return "unknown";
+  const address = info.remoteAddr;
+  return typeof address === "object" && address !== null && "hostname" in address
+    ? String(address.hostname)
+    : "unknown";
+}

@@ -1,0 +1,265 @@
+import type { LookupAddress } from "node:dns";
+import { lookup as systemLookup } from "node:dns/promises";
+import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
+import { Agent as SecureAgent, request as secureRequest } from "node:https";
+import type { LookupFunction } from "node:net";
+import { AddressRefusedError } from "../lib/address.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
+import { maxAnswerHeaderLength, OutboundError, type TransportInit, toOutboundError } from "../lib/outbound.ts";
+import { decodeAnswer, findHeader, hasBody, iterateChunks, toWebStream } from "./transport-streams.ts";
+
+/** All addresses of a name. */
+export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
+
+/** Settings of the socket senders. */
+export interface SocketSenderOptions {
+  /** Resolves names; the system's resolver by default. */
+  lookup?: Resolve;
+  /** Time for resolving, connecting and the TLS handshake together. Default 10,000. */
+  connectTimeoutMs?: number;
+}
+
+/** Sends over `node:http`, answers with bytes as `raw` asks. */
+export type SocketSender = (url: string, init: TransportInit) => Promise<Response>;
+
+/** Sends like `SocketSender`, to addresses of the name that `allows` accepts. */
+export type CheckedSender = (
+  url: string,
+  init: TransportInit,
+  allows: (address: string) => boolean,
+) => Promise<Response>;
+
+interface Target {
+  url: URL;
+  agent: PlainAgent;
+  /** Checked addresses; absent for senders that do not check. */
+  addresses?: readonly LookupAddress[];
+  /** Monotonic time by which the connection must stand. */
+  connectBy: number;
+  connectTimeoutMs: number;
+}
+
+const defaultConnectTimeoutMs = 10_000;
+const idleSocketMs = 4_000;
+const idleSocketsPerHost = 64;
+const maxPools = 256;
+const resolvedForMs = 5_000;
+const maxResolved = 1_024;
+
+/** A sender over `node:http` and `node:https` that leaves resolving to the system. */
+export function createSocketSender(options: SocketSenderOptions = {}): SocketSender {
+  const poolOf = createPools();
+  const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
+  return (text, init) => {
+    const url = new URL(text);
+    const connectBy = performance.now() + connectTimeoutMs;
+    return sendOnSocket({ url, agent: poolOf(url, ""), connectBy, connectTimeoutMs }, init);
+  };
+}
+
+/** A sender that resolves each name itself, refuses it when one address is not allowed, and connects only to what was checked. */
+export function createCheckedSender(options: SocketSenderOptions = {}): CheckedSender {
+  const poolOf = createPools();
+  const resolve = rememberAnswers(options.lookup ?? ((host) => systemLookup(host, { all: true })));
+  const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
+  return async (text, init, allows) => {
+    const url = new URL(text);
+    const connectBy = performance.now() + connectTimeoutMs;
+    const addresses = await withinTime(resolve(url.hostname), connectTimeoutMs, init.signal);
+    if (addresses.length === 0 || !addresses.every(({ address }) => allows(address))) {
+      throw new AddressRefusedError(
+        "the name leads to a private or reserved network; use a public host, or ask the operator to list it in TRUSTED_CUSTOM_HOSTS",
+      );
+    }
+    const agent = poolOf(url, addresses.map(({ address }) => address).join());
+    return sendOnSocket({ url, agent, addresses, connectBy, connectTimeoutMs }, init);
+  };
+}
+
+/** Keep-alive pools, one for each scheme, host, port and checked addresses. A forgotten pool's idle sockets close by time. */
+function createPools(): (url: URL, addresses: string) => PlainAgent {
+  const pools = new BoundedMap<string, PlainAgent>(maxPools);
+  return (url, addresses) => {
+    const key = `${url.origin} ${addresses}`;
+    const known = pools.get(key);
+    if (known) return known;
+    const settings = { keepAlive: true, timeout: idleSocketMs, maxFreeSockets: idleSocketsPerHost };
+    const pool = url.protocol === "https:" ? new SecureAgent(settings) : new PlainAgent(settings);
+    pools.set(key, pool);
+    return pool;
+  };
+}
+
+/** Answers of a resolver, shared for a few seconds. They are checked at every use, so reuse opens nothing. */
+function rememberAnswers(resolve: Resolve): Resolve {
+  const known = new BoundedMap<string, { until: number; answer: Promise<readonly LookupAddress[]> }>(maxResolved);
+  return (host) => {
+    const hit = known.get(host);
+    if (hit && performance.now() < hit.until) return hit.answer;
+    const answer = resolve(host);
+    const entry = { until: performance.now() + resolvedForMs, answer };
+    known.set(host, entry);
+    answer.catch(() => {
+      if (known.get(host) === entry) known.delete(host);
+    });
+    return answer;
+  };
+}
+
+/** Waits no longer than the time or the signal allow; what is waited for goes on unheard. */
+async function withinTime<Value>(work: Promise<Value>, timeoutMs: number, signal?: AbortSignal): Promise<Value> {
+  let stop = () => {};
+  const limit = new Promise<never>((_, reject) => {
+    const timer = setTimeout(() => reject(connectTimeout()), timeoutMs);
+    const onAbort = () => reject(signal?.reason);
+    signal?.addEventListener("abort", onAbort);
+    stop = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+  });
+  try {
+    signal?.throwIfAborted();
+    return await Promise.race([work, limit]);
+  } finally {
+    stop();
+  }
+}
+
+function connectTimeout(): OutboundError {
+  return new OutboundError("connect_timeout", "Cannot reach the upstream: connecting took too long");
+}
+
+async function sendOnSocket(target: Target, init: TransportInit): Promise<Response> {
+  const { signal } = init;
+  try {
+    signal?.throwIfAborted();
+    const request = openRequest(target, init);
+    const onAbort = () => request.destroy(toOutboundError(signal?.reason, signal));
+    signal?.addEventListener("abort", onAbort, { once: true });
+    request.once("close", () => signal?.removeEventListener("abort", onAbort));
+    const answer = new Promise<Response>((resolve, reject) => {
+      request.on("response", (message) => {
+        try {
+          resolve(toResponse(request, message, init));
+        } catch (error) {
+          request.destroy();
+          reject(
+            new OutboundError("bad_answer", "Cannot read the answer: its head is not valid HTTP", { cause: error }),
+          );
+        }
+      });
+      request.on("error", reject);
+      request.on("close", () => reject(new OutboundError("bad_answer", "Cannot read the answer: there was none")));
+    });
+    watchConnect(request, target);
+    sendBody(request, init);
+    const response = await answer;
+    return init.raw ? response : decodeAnswer(response, signal);
+  } catch (error) {
+    throw toOutboundError(error, signal);
+  }
+}
+
+function openRequest({ url, agent, addresses }: Target, init: TransportInit): ClientRequest {
+  const send = url.protocol === "https:" ? secureRequest : plainRequest;
+  const headers: Record<string, string | number> = { ...init.headers };
+  const { body } = init;
+  const isWhole = typeof body === "string" || body instanceof Uint8Array;
+  if (isWhole && findHeader(init.headers, "content-length") === undefined) {
+    headers["content-length"] = Buffer.byteLength(body);
+  }
+  const options = { method: init.method, headers, agent, maxHeaderSize: maxAnswerHeaderLength };
+  return send(url, addresses ? { ...options, lookup: answerWith(addresses) } : options);
+}
+
+/** A look-up that knows one answer. The socket code asks for all addresses on every runtime, for one on none we know. */
+function answerWith(addresses: readonly LookupAddress[]): LookupFunction {
+  return (_host, options, callback) => {
+    const first = addresses[0];
+    if (options.all) callback(null, [...addresses]);
+    else callback(null, first?.address ?? "", first?.family);
+  };
+}
+
+/** Ends a request whose connection, with TLS, does not stand in time. */
+function watchConnect(request: ClientRequest, target: Target): void {
+  request.once("socket", (socket) => {
+    if (!socket.connecting) return;
+    const timer = setTimeout(
+      () => request.destroy(connectTimeout()),
+      Math.max(0, target.connectBy - performance.now()),
+    );
+    const stop = () => clearTimeout(timer);
+    socket.once(target.url.protocol === "https:" ? "secureConnect" : "connect", stop);
+    socket.once("close", stop);
+    request.once("close", stop);
+  });
+}
+
+function sendBody(request: ClientRequest, { body, headers, signal }: TransportInit): void {
+  if (!(body instanceof ReadableStream)) {
+    request.end(body);
+    return;
+  }
+  const length = findHeader(headers, "content-length");
+  pumpBody(request, body, length === undefined ? undefined : Number(length)).catch((error) => {
+    // the caller's own stream broke: that ends the request as an abort does
+    request.destroy(
+      error instanceof OutboundError
+        ? error
+        : new OutboundError("aborted", "Cannot finish the request: its body broke off", {
+            cause: signal?.aborted ? signal.reason : error,
+          }),
+    );
+  });
+}
+
+/** Writes a stream as fast as the socket takes it; a body of another length than announced would desynchronise the connection. */
+async function pumpBody(request: ClientRequest, body: ReadableStream<Uint8Array>, length?: number): Promise<void> {
+  const chunks = iterateChunks(body)[Symbol.asyncIterator]();
+  let closed = false;
+  let wake = () => {};
+  request.once("close", () => {
+    closed = true;
+    wake();
+    chunks.return?.();
+  });
+  request.on("drain", () => wake());
+  let sent = 0;
+  const wrongLength = () =>
+    new OutboundError("invalid_request", "Cannot send the body: it is not as long as announced");
+  for (;;) {
+    const { done, value } = await chunks.next();
+    if (closed) return;
+    if (done) break;
+    sent += value.byteLength;
+    if (length !== undefined && sent > length) throw wrongLength();
+    if (!request.write(value)) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    if (closed) return;
+  }
+  if (length !== undefined && sent !== length) throw wrongLength();
+  request.end();
+}
+
+function toResponse(request: ClientRequest, message: IncomingMessage, init: TransportInit): Response {
+  const headers = new Headers();
+  for (let i = 0; i + 1 < message.rawHeaders.length; i += 2) {
+    headers.append(message.rawHeaders[i] ?? "", message.rawHeaders[i + 1] ?? "");
+  }
+  const status = message.statusCode ?? 0;
+  if (!hasBody(init.method, status)) {
+    message.resume();
+    return new Response(null, { status, headers });
+  }
+  const body = toWebStream(message, {
+    isComplete: () => message.complete,
+    onCancel: () => request.destroy(),
+    ...(init.signal && { signal: init.signal }),
+  });
+  return new Response(body, { status, headers });
+}

@@ -1,0 +1,155 @@
+import { Readable } from "node:stream";
+import type { Agent, Dispatcher } from "undici";
+import { maxAnswerHeaderLength, OutboundError, type TransportInit, toOutboundError } from "../lib/outbound.ts";
+import type { SocketSender } from "./transport-http.ts";
+import { byteStrategy, decodeAnswer, hasBody, iterateChunks } from "./transport-streams.ts";
+
+const connectTimeoutMs = 10_000;
+const idleSocketMs = 4_000;
+
+/** Delay before undici is loaded unasked: loading takes 100 ms, which neither the start nor the first request should pay. */
+const preloadAfterMs = 500;
+
+/**
+ * A sender over undici's dispatcher, the fastest client on Node: 23,000 small calls a second on two cores, where
+ * `undici.request` does 16,000 and global `fetch` 5,000.
+ */
+export function createUndiciSender(): SocketSender {
+  let agent: Agent | undefined;
+  let loading: Promise<Agent> | undefined;
+  const load = (): Promise<Agent> => {
+    loading ??= openAgent().then((opened) => {
+      agent = opened;
+      return opened;
+    });
+    return loading;
+  };
+  setTimeout(() => load().catch(() => {}), preloadAfterMs).unref(); // a failure shows at the first request
+  return async (url, init) => {
+    try {
+      init.signal?.throwIfAborted();
+      const response = await dispatch(agent ?? (await load()), url, init);
+      return init.raw ? response : decodeAnswer(response, init.signal);
+    } catch (error) {
+      throw toOutboundError(error, init.signal);
+    }
+  };
+}
+
+async function openAgent(): Promise<Agent> {
+  const undici = await import("undici");
+  return new undici.Agent({
+    allowH2: false,
+    connect: { timeout: connectTimeoutMs },
+    headersTimeout: 0, // the callers' signals end a silent upstream
+    bodyTimeout: 0,
+    keepAliveTimeout: idleSocketMs,
+    maxHeaderSize: maxAnswerHeaderLength,
+  });
+}
+
+function dispatch(agent: Agent, text: string, init: TransportInit): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const url = new URL(text);
+    const { body } = init;
+    agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: init.method,
+        headers: init.headers,
+        body: body instanceof ReadableStream ? toReadable(body) : (body ?? null),
+      },
+      createHandler(init, resolve, reject),
+    );
+  });
+}
+
+function toReadable(body: ReadableStream<Uint8Array>): Readable {
+  return Readable.from(iterateChunks(body), { objectMode: false, highWaterMark: 65_536 });
+}
+
+/** Turns undici's calls into one Response whose body is read only as fast as its reader asks. */
+function createHandler(
+  { method, signal }: TransportInit,
+  resolve: (response: Response) => void,
+  reject: (error: OutboundError) => void,
+): Dispatcher.DispatchHandler {
+  let connection: Dispatcher.DispatchController | undefined;
+  let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let open = true;
+  const fail = (error: unknown) => {
+    if (!open) return;
+    open = false;
+    signal?.removeEventListener("abort", onAbort);
+    const failure = toOutboundError(error, signal);
+    if (stream) stream.error(failure);
+    else reject(failure);
+  };
+  const close = (error: Error) => connection?.abort(error);
+  const onAbort = () => {
+    const failure = toOutboundError(signal?.reason, signal);
+    fail(failure);
+    close(failure);
+  };
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const openBody = () =>
+    new ReadableStream<Uint8Array>(
+      {
+        start(controller) {
+          stream = controller;
+        },
+        pull() {
+          if (connection?.paused) connection.resume();
+        },
+        cancel() {
+          const cancelled = new OutboundError("aborted", "Cannot read the answer: nobody wants it");
+          fail(cancelled);
+          close(cancelled);
+        },
+      },
+      byteStrategy,
+    );
+  return {
+    onRequestStart(controller) {
+      connection = controller;
+      if (!open) controller.abort(new OutboundError("aborted", "Cannot send the request: it was aborted"));
+    },
+    onResponseStart(_controller, status, headers) {
+      if (status < 200 || !open) return;
+      try {
+        resolve(new Response(hasBody(method, status) ? openBody() : null, { status, headers: toPairs(headers) }));
+      } catch (error) {
+        const bad = new OutboundError("bad_answer", "Cannot read the answer: its head is not valid HTTP", {
+          cause: error,
+        });
+        fail(bad);
+        close(bad);
+      }
+    },
+    onResponseData(controller, chunk) {
+      if (!open || !stream) return;
+      stream.enqueue(chunk);
+      if ((stream.desiredSize ?? 0) <= 0) controller.pause();
+    },
+    onResponseEnd() {
+      if (!open) return;
+      open = false;
+      signal?.removeEventListener("abort", onAbort);
+      stream?.close();
+    },
+    onResponseError(_controller, error) {
+      fail(error);
+    },
+  };
+}
+
+function toPairs(headers: Readonly<Record<string, string | string[] | undefined>>): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (const name in headers) {
+    const value = headers[name];
+    if (typeof value === "string") pairs.push([name, value]);
+    else for (const one of value ?? []) pairs.push([name, one]);
+  }
+  return pairs;
+}

@@ -1,0 +1,122 @@
+import { createServer, type Server } from "node:net";
+import { AddressRefusedError, createAddressGuard } from "../lib/address.ts";
+import { OutboundError, type Transport, type TransportInit } from "../lib/outbound.ts";
+import { createCheckedSender, createSocketSender, type SocketSenderOptions } from "./transport-http.ts";
+import { decodeAnswer, findHeader } from "./transport-streams.ts";
+import { createUndiciSender } from "./transport-undici.ts";
+
+/** Members of `fetch` options the DOM types do not know. */
+interface FetchInit extends RequestInit {
+  /** Needed for streamed bodies. */
+  duplex?: "half";
+  /** Bun: false leaves content codings alone. */
+  decompress?: boolean;
+  /** Bun: false switches off its own five minutes. */
+  timeout?: boolean;
+}
+
+const acceptEncoding = "accept-encoding";
+
+/** Bun: global `fetch`, the fastest client there, and the checked connector. */
+export function createBunTransport(options: SocketSenderOptions = {}): Transport {
+  return {
+    async send(url, init) {
+      const request = toFetchInit(init);
+      request.decompress = false;
+      request.timeout = false;
+      const response = await fetch(url, request);
+      return init.raw ? response : decodeAnswer(response, init.signal);
+    },
+    sendChecked: createCheckedSender(options),
+  };
+}
+
+/**
+ * Deno: global `fetch` and the checked connector. What its `fetch` cannot do goes over sockets: it leaves content codings
+ * alone only when the request accepts none but `identity`, and it drops the length of a streamed body.
+ */
+export function createDenoTransport(options: SocketSenderOptions = {}): Transport {
+  const sendOnSocket = createSocketSender(options);
+  return {
+    async send(url, init) {
+      if (needsSocket(init)) return sendOnSocket(url, init);
+      const response = await fetch(url, toFetchInit(init));
+      return init.raw ? response : decodeAnswer(response, init.signal);
+    },
+    sendChecked: createCheckedSender(options),
+  };
+}
+
+/** Node: undici's dispatcher and the checked connector. */
+export function createNodeTransport(options: SocketSenderOptions = {}): Transport {
+  return { send: createUndiciSender(), sendChecked: createCheckedSender(options) };
+}
+
+function needsSocket({ headers, body }: TransportInit): boolean {
+  if ((findHeader(headers, acceptEncoding) ?? "identity") !== "identity") return true;
+  return body instanceof ReadableStream && findHeader(headers, "content-length") !== undefined;
+}
+
+function toFetchInit({ method, headers, body, signal }: TransportInit): FetchInit {
+  // without this header, fetch would ask for codings that the caller did not ask for
+  const asked = findHeader(headers, acceptEncoding) !== undefined;
+  const init: FetchInit = { method, headers: asked ? headers : { ...headers, [acceptEncoding]: "identity" } };
+  init.redirect = "manual";
+  if (signal) init.signal = signal;
+  if (body !== undefined) init.body = body as BodyInit; // the DOM types want bytes no other thread shares; nothing here shares
+  if (body instanceof ReadableStream) init.duplex = "half";
+  return init;
+}
+
+/**
+ * Calls a loopback listener by the name `localhost` through the real connector, with nothing trusted, and requires a refusal.
+ * Does nothing for transports without sockets.
+ *
+ * @throws {Error} If the connector connects, or fails in another way than by refusing.
+ */
+export async function selfTestConnector(transport: Transport): Promise<void> {
+  if (!transport.sendChecked) return;
+  const guard = createAddressGuard({ trustedHosts: [] });
+  let connections = 0;
+  const server = await listen((close) => {
+    connections += 1;
+    close();
+  });
+  const port = portOf(server);
+  try {
+    const allows = (address: string) => guard.allowsAddress("localhost", address);
+    const init = { method: "GET", headers: {}, raw: true, signal: AbortSignal.timeout(2_000) };
+    const failure = await transport.sendChecked(`http://localhost:${port}/`, init, allows).then(
+      () => new Error("the connector answered"),
+      (error: unknown) => error,
+    );
+    if (connections > 0 || !(isRefusal(failure) || isUnresolved(failure))) {
+      throw new Error("Cannot start: the connector does not refuse private addresses", { cause: failure });
+    }
+  } finally {
+    server.close();
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AddressRefusedError || (error instanceof OutboundError && error.kind === "refused_address");
+}
+
+/** Whether the machine does not know the name `localhost` at all; then nothing could be connected to either. */
+function isUnresolved(error: unknown): boolean {
+  const cause = error instanceof OutboundError ? error.cause : error;
+  return cause instanceof Error && "syscall" in cause && cause.syscall === "getaddrinfo";
+}
+
+function listen(onConnection: (close: () => void) => void): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => onConnection(() => socket.destroy()));
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => resolve(server));
+  });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === "object" && address ? address.port : 0;
+}

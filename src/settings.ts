@@ -1,0 +1,131 @@
+import { requireBootstrapKey } from "./auth/api-key.ts";
+import type { GatewayOptions } from "./gateway.ts";
+
+/** What a process is told by its environment. */
+export interface Settings {
+  hostname: string;
+  port: number;
+  /** Seconds running requests get when the process is asked to end. */
+  drainSeconds: number;
+  database: string;
+  /** File the master keys are read from, or made in. */
+  masterKeysFile: string;
+  /** Whether the operator named the file. */
+  masterKeysFileGiven: boolean;
+  gateway: GatewayOptions;
+}
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A variable's text; empty counts as unset. */
+function text(environment: Environment, name: string): string | undefined {
+  const value = environment[name]?.trim();
+  return value === "" ? undefined : value;
+}
+
+/** A whole number within bounds. */
+function integer(environment: Environment, name: string, bounds: { min: number; max: number }): number | undefined {
+  const value = text(environment, name);
+  if (value === undefined) return undefined;
+  const number = /^[0-9]{1,15}$/.test(value) ? Number(value) : Number.NaN;
+  if (number >= bounds.min && number <= bounds.max) return number;
+  throw new TypeError(`Cannot use ${name}: write a whole number from ${bounds.min} to ${bounds.max}`);
+}
+
+function list(environment: Environment, name: string): string[] {
+  return (text(environment, name) ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+function flag(environment: Environment, name: string): boolean {
+  const value = text(environment, name)?.toLowerCase();
+  if (value === undefined || ["false", "off", "0"].includes(value)) return false;
+  if (["true", "on", "1"].includes(value)) return true;
+  throw new TypeError(`Cannot use ${name}: write true or false`);
+}
+
+function aliases(environment: Environment): string[] {
+  return list(environment, "GATEWAY_HEADER_ALIASES").map((alias) => {
+    const prefix = alias.toLowerCase();
+    if (/^[a-z0-9-]{1,60}-$/.test(prefix)) return prefix;
+    throw new TypeError(
+      "Cannot use GATEWAY_HEADER_ALIASES: write header prefixes that end in a hyphen, such as x-acme-",
+    );
+  });
+}
+
+function bootstrap(environment: Environment): NonNullable<GatewayOptions["bootstrap"]> {
+  const read = (name: string) =>
+    // set but empty is a mistake of the operator, not a wish for a random key
+    environment[name] === undefined ? undefined : requireBootstrapKey(name, environment[name]);
+  const adminKey = read("BOOTSTRAP_ADMIN_KEY");
+  const workspaceKey = read("BOOTSTRAP_WORKSPACE_KEY");
+  if (adminKey !== undefined && adminKey === workspaceKey) {
+    throw new TypeError("Cannot use BOOTSTRAP_ADMIN_KEY and BOOTSTRAP_WORKSPACE_KEY: they must differ");
+  }
+  return { ...(adminKey !== undefined && { adminKey }), ...(workspaceKey !== undefined && { workspaceKey }) };
+}
+
+const megabyte = 1024 * 1024;
+
+function limits(environment: Environment): NonNullable<GatewayOptions["limits"]> {
+  const timer = { min: 1, max: 2 ** 31 - 1 };
+  const json = integer(environment, "MAX_JSON_PAYLOAD_SIZE_IN_MB", { min: 1, max: 512 });
+  const upload = integer(environment, "MAX_UPLOAD_SIZE_IN_MB", { min: 1, max: 102_400 });
+  const request = integer(environment, "REQUEST_TIMEOUT", timer);
+  const idle = integer(environment, "STREAM_IDLE_TIMEOUT_MS", timer);
+  const total = integer(environment, "STREAM_TOTAL_TIMEOUT_MS", timer);
+  return {
+    ...(json !== undefined && { jsonBodyBytes: json * megabyte }),
+    ...(upload !== undefined && { streamedBodyBytes: upload * megabyte }),
+    ...(request !== undefined && { requestTimeoutMs: request }),
+    ...(idle !== undefined && { streamIdleTimeoutMs: idle }),
+    ...(total !== undefined && { streamTotalTimeoutMs: total }),
+  };
+}
+
+function keyPrefix(environment: Environment): string | undefined {
+  const prefix = text(environment, "API_KEY_PREFIX");
+  if (prefix === undefined || /^[A-Za-z0-9-]{1,16}$/.test(prefix)) return prefix;
+  throw new TypeError("Cannot use API_KEY_PREFIX: write 1 to 16 letters, digits or hyphens");
+}
+
+/**
+ * Settings from an environment record. Pure: reads no file.
+ *
+ * @throws {TypeError} Naming the variable that cannot be used.
+ */
+export function readSettings(environment: Environment): Settings {
+  const database = text(environment, "DATABASE_URL") ?? "file:data/gateway.db";
+  const file = text(environment, "GATEWAY_MASTER_KEYS_FILE");
+  const masterKeys = text(environment, "GATEWAY_MASTER_KEYS");
+  const authToken = text(environment, "DATABASE_AUTH_TOKEN");
+  const prefix = keyPrefix(environment);
+  const retention = integer(environment, "LOG_RETENTION_DAYS", { min: 1, max: 36_500 });
+  const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
+  return {
+    hostname: text(environment, "HOST") ?? "127.0.0.1",
+    port: integer(environment, "PORT", { min: 0, max: 65_535 }) ?? 8787,
+    drainSeconds: integer(environment, "DRAIN_SECONDS", { min: 0, max: 3_600 }) ?? 30,
+    database,
+    masterKeysFile: file ?? "data/master.keys",
+    masterKeysFileGiven: file !== undefined,
+    gateway: {
+      database,
+      ...(authToken !== undefined && { databaseAuthToken: authToken }),
+      ...(masterKeys !== undefined && { masterKeys }),
+      ...(prefix !== undefined && { keyPrefix: prefix }),
+      ...(retention !== undefined && { logRetentionDays: retention }),
+      ...(failures !== undefined && { authFailuresPerMinute: failures }),
+      bootstrap: bootstrap(environment),
+      trustedHosts: list(environment, "TRUSTED_CUSTOM_HOSTS"),
+      headerAliases: aliases(environment),
+      sensitiveHeaders: list(environment, "ORGANISATION_HEADERS_TO_MASK").map((name) => name.toLowerCase()),
+      serverTiming: flag(environment, "SERVER_TIMING"),
+      limits: limits(environment),
+    },
+  };
+}

@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as rules from "./support/architecture.ts";
+import { readSourceFiles, tokenize, toSourceFile } from "./support/source-files.ts";
+
+const sources = readSourceFiles();
+
+test("the sources are found", () => {
+  assert.ok(sources.some(({ path }) => path.startsWith("src/lib/")));
+});
+
+for (const [name, rule] of Object.entries(rules)) {
+  test(`the sources keep the rule ${name}`, () => {
+    assert.deepEqual(rule(sources), []);
+  });
+}
+
+/** Breaches a rule finds in files given as path and text. */
+function breaches(rule: rules.Rule, files: Readonly<Record<string, string>>): string[] {
+  return rule(Object.entries(files).map(([path, text]) => toSourceFile(path, text)));
+}
+
+for (const [path, text, wanted] of [
+  [
+    "src/lib/a.ts",
+    'import { x } from "../errors.ts";',
+    ["src/lib/a.ts:1: lib imports errors (../errors.ts), a higher layer"],
+  ],
+  [
+    "src/cache/a.ts",
+    'import type { X } from "../logs/b.ts";',
+    ["src/cache/a.ts:1: cache imports logs (../logs/b.ts), its sibling"],
+  ],
+  [
+    "src/errors.ts",
+    'import "./schemas/chat.ts";',
+    ["src/errors.ts:1: errors imports schemas (./schemas/chat.ts), its sibling"],
+  ],
+  [
+    "src/providers/openai/mod.ts",
+    '\nexport { x } from "../../routing/plan.ts";',
+    ["src/providers/openai/mod.ts:2: providers imports routing (../../routing/plan.ts), its sibling"],
+  ],
+  [
+    "src/gateway.ts",
+    'const s = await import("./serve/bun.ts");',
+    ["src/gateway.ts:1: gateway imports serve (./serve/bun.ts), a higher layer"],
+  ],
+  ["src/gateway.ts", 'import x from "../mod.ts";', ["src/gateway.ts:1: gateway imports from outside src (../mod.ts)"]],
+  ["src/gateway.ts", 'import x from "gateway";', ["src/gateway.ts:1: gateway imports from outside src (gateway)"]],
+  ["src/misc/a.ts", "", ['src/misc/a.ts: "misc" has no layer']],
+  [
+    "src/providers/openai/mod.ts",
+    'import { x } from "../call.ts"; import { y } from "../../lib/json.ts"; import * as v from "valibot";',
+    [],
+  ],
+  ["src/serve/bun.ts", 'import { x } from "../settings.ts"; import { y } from "../gateway.ts";', []],
+  ["mod.ts", 'import { x } from "./src/serve/bun.ts"; export { y } from "./src/gateway.ts";', []],
+] as const) {
+  test(`layering finds ${wanted.length} in ${path}: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(breaches(rules.layering, { [path]: text }), wanted);
+  });
+}
+
+test("cycles finds a cycle of imports, type imports included", () => {
+  const files = {
+    "src/lib/a.ts": 'import type { B } from "./b.ts";',
+    "src/lib/b.ts": 'export { c } from "./c.ts";',
+    "src/lib/c.ts": 'const a = () => import("./a.ts");',
+    "src/lib/d.ts": 'import "./a.ts";',
+  };
+  assert.deepEqual(breaches(rules.cycles, files), ["src/lib/a.ts -> src/lib/b.ts -> src/lib/c.ts -> src/lib/a.ts"]);
+  assert.deepEqual(breaches(rules.cycles, { "src/lib/d.ts": files["src/lib/d.ts"], "src/lib/a.ts": "" }), []);
+});
+
+for (const [text, wanted] of [
+  ["Bun.serve({});", "names Bun"],
+  ["const home = Deno.env.get('HOME');", "names Deno"],
+  ["if (typeof process !== 'undefined') run();", "names process"],
+  ["const env = globalThis.process?.env;", "names process"],
+  ["const x = a ? process.env : {};", "names process"],
+  ["const { env } = process;", "names process"],
+  ["const b = Buffer.from(text);", "names Buffer"],
+  ["const here = __dirname;", "names __dirname"],
+  ["const fs = require('x');", "names require"],
+  ["const t = `${`${process.pid}`}`;", "names process"],
+  ['import { readFileSync } from "node:fs";', 'imports "node:fs"'],
+  ['import { readFileSync } from "fs";', 'imports "fs"'],
+  ['type X = import("bun").Server;', 'imports "bun"'],
+] as const) {
+  test(`runtimeUse finds: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(breaches(rules.runtimeUse, { "src/lib/a.ts": text }), [`src/lib/a.ts:1: ${wanted}`]);
+    assert.deepEqual(breaches(rules.runtimeUse, { "src/serve/a.ts": text }), []);
+  });
+}
+
+for (const text of [
+  "// Bun.serve, process.env, require('x')",
+  "/* Deno.env\n */ const x = 1;",
+  'const x = "process.env" + \'Buffer.from\' + `require("y") ${x} Bun.serve`;',
+  "const x = /process.env['\"`]/.test(y);",
+  "const x = { process: 1, Buffer: 2 }; x.process.y();",
+  "interface X { process(text: string): string; readonly Buffer: 1 }",
+  "const half = total / 2; // process / 2",
+]) {
+  test(`runtimeUse passes: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(breaches(rules.runtimeUse, { "src/lib/a.ts": text }), []);
+  });
+}
+
+for (const [text, wanted] of [
+  ["const r = await fetch(url);", "uses fetch"],
+  ["const r = ok ? fetch(url) : none;", "uses fetch"],
+  ["run(globalThis.fetch);", "uses fetch"],
+  ["const send = options.fetch ?? fetch;", "uses fetch"],
+  ["function f(send = fetch) {}", "uses fetch"],
+  ["const s = new WebSocket(url);", "uses WebSocket"],
+  ['import { request } from "node:https";', 'imports "node:https"'],
+  ['import net from "net";', 'imports "net"'],
+  ['const u = await import("undici");', 'imports "undici"'],
+] as const) {
+  test(`outboundCalls finds: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(breaches(rules.outboundCalls, { "src/providers/a.ts": text }), [
+      `src/providers/a.ts:1: ${wanted}`,
+    ]);
+    assert.deepEqual(breaches(rules.outboundCalls, { "src/lib/outbound.ts": text, "src/serve/a.ts": text }), []);
+  });
+}
+
+for (const text of [
+  "export interface Gateway { fetch(request: Request): Promise<Response>; }",
+  "return { fetch: handle, async fetch(request) { return handle(request); } };",
+  "const r = await gateway.fetch(request);",
+  "type Send = typeof fetch;",
+  '// fetch(url)\nconst x = "fetch(url)";',
+]) {
+  test(`outboundCalls passes: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(breaches(rules.outboundCalls, { "src/gateway.ts": text }), []);
+  });
+}
+
+test("longFiles finds a file of 401 lines, not one of 400 or a schema", () => {
+  const text = (lines: number): string => "x;\n".repeat(lines);
+  const files = {
+    "src/lib/long.ts": text(401),
+    "src/lib/right.ts": text(400),
+    "src/schemas/chat.ts": text(401),
+    "src/db/tables/logs.ts": text(401),
+    "src/providers/registry.ts": text(401),
+  };
+  assert.deepEqual(breaches(rules.longFiles, files), ["src/lib/long.ts: 401 lines"]);
+});
+
+for (const text of [
+  'export * from "./a.ts";',
+  'export { a } from "./a.ts";\nexport type { B } from "./b.ts";',
+  'import { a } from "./a.ts";\nexport { a };',
+]) {
+  test(`barrels finds: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(breaches(rules.barrels, { "src/lib/index.ts": text }), ["src/lib/index.ts: only re-exports"]);
+    assert.deepEqual(breaches(rules.barrels, { "mod.ts": text }), []);
+  });
+}
+
+test("barrels passes a file with something of its own", () => {
+  const text = 'import { a } from "./a.ts";\nexport { b } from "./b.ts";\nexport const c = a;\n';
+  assert.deepEqual(breaches(rules.barrels, { "src/lib/c.ts": text }), []);
+});
+
+for (const text of ["export default 1;", "const x = 1;\nexport { x as default };"]) {
+  test(`defaultExports finds: ${JSON.stringify(text)}`, () => {
+    const line = text.split("\n").length;
+    assert.deepEqual(breaches(rules.defaultExports, { "src/lib/a.ts": text }), [
+      `src/lib/a.ts:${line}: default export`,
+    ]);
+    assert.deepEqual(breaches(rules.defaultExports, { "mod.ts": text }), []);
+  });
+}
+
+test("defaultExports passes a default import and a default case", () => {
+  const text = 'import { default as x } from "y";\nswitch (x) { default: run(); }\n';
+  assert.deepEqual(breaches(rules.defaultExports, { "src/lib/a.ts": text }), []);
+});
+
+test("tokenize() keeps lines and tells division from regular expressions", () => {
+  const text = 'a / b / c;\n// "\nx = /["/]\\//g;\n`a${b + `c${{ d: 1 }}`}e`;\nlast';
+  assert.deepEqual(
+    tokenize(text).map(({ kind, text: content, line }) => `${line} ${kind} ${content}`),
+    [
+      ...["1 word a", "1 sign /", "1 word b", "1 sign /", "1 word c", "1 sign ;"],
+      ...["3 word x", "3 sign =", '3 regex ["/]\\/', "3 word g", "3 sign ;"],
+      ...[
+        "4 string a",
+        "4 word b",
+        "4 sign +",
+        "4 string c",
+        "4 sign {",
+        "4 word d",
+        "4 sign :",
+        "4 word 1",
+        "4 sign }",
+      ],
+      ...["4 string ", "4 string e", "4 sign ;", "5 word last"],
+    ],
+  );
+});

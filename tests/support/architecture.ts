@@ -1,0 +1,187 @@
+import { builtinModules } from "node:module";
+import { importsOf, resolveImport, type SourceFile, type Token } from "./source-files.ts";
+
+/** Folders and files of `src`, lowest layer first: a file imports from its own folder and from lower layers. */
+const layers = [
+  "lib",
+  "errors schemas",
+  "db providers routing guardrails cache pricing policies logs dialects observability prompts",
+  "auth",
+  "context",
+  "endpoint",
+  "inference admin mcp console",
+  "handler openapi",
+  "gateway",
+  "settings",
+  "serve",
+].map((names) => names.split(" "));
+
+/** A rule: every breach as one line that begins with the place. */
+export type Rule = (files: readonly SourceFile[]) => string[];
+
+const isIn = (path: string, ...folders: string[]): boolean => folders.some((folder) => path.startsWith(`${folder}/`));
+
+/** The part of `src` a path belongs to: a folder's name or a file's without ending. */
+function partOf(path: string): string | undefined {
+  return /^src\/([^/]+?)(?:\.ts$|\/)/.exec(path)?.[1];
+}
+
+function rankOf(part: string | undefined): number {
+  return layers.findIndex((names) => part !== undefined && names.includes(part));
+}
+
+/** Imports against the layers, between siblings of one layer, or out of `src`. */
+export const layering: Rule = (files) =>
+  files.flatMap((file) => {
+    const part = partOf(file.path);
+    if (part === undefined) return []; // mod.ts imports what it likes
+    const rank = rankOf(part);
+    if (rank < 0) return [`${file.path}: "${part}" has no layer`];
+    return importsOf(file).flatMap(({ specifier, line }) => {
+      const target = resolveImport(file.path, specifier);
+      if (target === undefined && specifier !== "gateway") return [];
+      const targetPart = partOf(target ?? "mod.ts");
+      if (targetPart === part) return [];
+      const edge = `${file.path}:${line}: ${part} imports ${targetPart ?? "from outside src"} (${specifier})`;
+      const targetRank = rankOf(targetPart);
+      if (targetRank < 0) return [edge];
+      return targetRank < rank ? [] : [`${edge}, ${targetRank === rank ? "its sibling" : "a higher layer"}`];
+    });
+  });
+
+/** Cycles of imports, type imports included; each once. */
+export const cycles: Rule = (files) => {
+  const edges = new Map(
+    files.map((file) => [
+      file.path,
+      importsOf(file).flatMap(({ specifier }) => resolveImport(file.path, specifier) ?? []),
+    ]),
+  );
+  const found: string[] = [];
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) found.push([...trail.slice(start), path].join(" -> "));
+    if (start >= 0 || done.has(path)) return;
+    for (const next of edges.get(path) ?? []) visit(next, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of edges.keys()) visit(path, []);
+  return found;
+};
+
+const globals = new Set(["globalThis", "self", "window"]);
+
+/** True where a word is a free name or a member of the global object, not a member, a key or a method's name. */
+function isFree(tokens: readonly Token[], index: number): boolean {
+  if (tokens[index]?.kind !== "word") return false;
+  const before = tokens[index - 1]?.text;
+  const after = tokens[index + 1]?.text;
+  if (before === "." || before === "?.") return globals.has(tokens[index - 2]?.text ?? "");
+  const isKey = after === ":" && ["{", ",", ";", "readonly", "}"].includes(before ?? ";");
+  return !isKey && !isMethod(tokens, index);
+}
+
+/** True where a word is followed by parameters and a body or a return type: a declaration, not a call. */
+function isMethod(tokens: readonly Token[], index: number): boolean {
+  if (tokens[index + 1]?.text !== "(") return false;
+  let depth = 0;
+  let end = index + 1;
+  for (; end < tokens.length; end++) {
+    const { kind, text } = tokens[end] as Token; // end is in range
+    if (kind === "sign" && text === "(") depth++;
+    if (kind === "sign" && text === ")" && --depth === 0) break;
+  }
+  const before = tokens[index - 1]?.text ?? ";";
+  const after = tokens[end + 1]?.text;
+  if (after === "{") return true;
+  return after === ":" && ["{", "}", ";", ",", "async", "readonly", "static", "function"].includes(before);
+}
+
+const runtimeNames = new Set(["Bun", "Deno", "process", "Buffer", "__dirname", "__filename", "require"]);
+const runtimeModules = new Set([...builtinModules, "bun"]);
+const isRuntimeModule = (name: string): boolean => /^(node|bun|deno|jsr):/.test(name) || runtimeModules.has(name);
+
+/** Names and modules of a runtime outside `src/serve`. */
+export const runtimeUse: Rule = (files) =>
+  files
+    .filter(({ path }) => !isIn(path, "src/serve"))
+    .flatMap((file) => {
+      const modules = importsOf(file).filter(({ specifier }) => isRuntimeModule(specifier));
+      const names = file.tokens.filter(({ text }, index) => runtimeNames.has(text) && isFree(file.tokens, index));
+      return [
+        ...modules.map(({ line, specifier }) => `${file.path}:${line}: imports "${specifier}"`),
+        ...names.map(({ line, text }) => `${file.path}:${line}: names ${text}`),
+      ];
+    });
+
+const networkModules = /^(node:)?(http|https|http2|net|tls|dgram|dns)(\/.*)?$|^undici$/;
+const networkClasses = new Set(["WebSocket", "EventSource", "XMLHttpRequest"]);
+
+function isOutbound(tokens: readonly Token[], index: number): boolean {
+  const { text } = tokens[index] as Token; // called with indexes of tokens
+  const before = tokens[index - 1]?.text ?? "";
+  if (networkClasses.has(text)) return before === "new";
+  if (text !== "fetch" || !isFree(tokens, index)) return false;
+  // Called, taken from the global object, or the fallback of an injected one.
+  return tokens[index + 1]?.text === "(" || before === "." || before === "?." || ["=", "??", "|"].includes(before);
+}
+
+/** Network calls that do not go through the one outbound function. */
+export const outboundCalls: Rule = (files) =>
+  files
+    .filter(({ path }) => !isIn(path, "src/serve") && path !== "src/lib/outbound.ts")
+    .flatMap((file) => {
+      const modules = importsOf(file).filter(({ specifier }) => networkModules.test(specifier));
+      const calls = file.tokens.filter((_, index) => isOutbound(file.tokens, index));
+      return [
+        ...modules.map(({ line, specifier }) => `${file.path}:${line}: imports "${specifier}"`),
+        ...calls.map(({ line, text }) => `${file.path}:${line}: uses ${text}`),
+      ];
+    });
+
+const mayBeLong = /^src\/schemas\/|\/(tables|migrations|catalog)\/|\/(catalog|registry)\.ts$/;
+
+/** Files over 400 lines; schemas, tables, migrations, catalogs and registries may be. */
+export const longFiles: Rule = (files) =>
+  files.flatMap(({ path, text }) => {
+    const lines = text.replace(/\n$/, "").split("\n").length;
+    return lines > 400 && !mayBeLong.test(path) ? [`${path}: ${lines} lines`] : [];
+  });
+
+/** Index after an import or a re-export that begins at `index`; undefined where something else begins. */
+function skipReexport(tokens: readonly Token[], index: number): number | undefined {
+  const text = (offset: number): string | undefined => tokens[offset]?.text;
+  if (text(index) === ";") return index + 1;
+  const first = text(index + 1) === "type" ? index + 2 : index + 1;
+  if (text(index) === "import") {
+    const end = tokens.findIndex(({ kind }, at) => at > index && kind === "string");
+    return end < 0 || text(index + 1) === "(" || text(index + 1) === "." ? undefined : end + 1;
+  }
+  if (text(index) !== "export" || (text(first) !== "{" && text(first) !== "*")) return undefined;
+  let end = first;
+  while (end < tokens.length && text(end) !== ";" && tokens[end]?.kind !== "string") end++;
+  return end + 1;
+}
+
+/** Files that hold nothing but re-exports; `mod.ts` at the top is meant to. */
+export const barrels: Rule = (files) =>
+  files.flatMap(({ path, tokens }) => {
+    if (path === "mod.ts" || !tokens.some(({ text }) => text === "export")) return [];
+    let index: number | undefined = 0;
+    while (index !== undefined && index < tokens.length) index = skipReexport(tokens, index);
+    return index === undefined ? [] : [`${path}: only re-exports`];
+  });
+
+/** Default exports outside `mod.ts` at the top. */
+export const defaultExports: Rule = (files) =>
+  files.flatMap(({ path, tokens }) =>
+    path === "mod.ts"
+      ? []
+      : tokens.flatMap(({ kind, text, line }, index) => {
+          const before = tokens[index - 1]?.text;
+          const isExport =
+            before === "export" || (before === "as" && ["}", ","].includes(tokens[index + 1]?.text ?? ""));
+          return kind === "word" && text === "default" && isExport ? [`${path}:${line}: default export`] : [];
+        }),
+  );
