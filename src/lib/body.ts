@@ -37,11 +37,12 @@ const empty = new Uint8Array(0);
  * @throws {BodyError}
  */
 export async function readBytes(message: Request | Response, bounds: BodyBounds): Promise<Uint8Array> {
-  if (message.body === null) return empty;
   const declared = message.headers.get("content-length");
   const length = declared === null ? Number.NaN : Number(declared);
   if (length > bounds.bytes) throw new BodyError("too_large");
+  // before anything asks for `body`: on Bun that alone turns the bytes at hand into a stream
   if (length <= smallBody) return readAtOnce(message, bounds);
+  if (message.body === null) return empty;
   return readCounted(message.body, bounds, Number.isSafeInteger(length) ? length : undefined);
 }
 

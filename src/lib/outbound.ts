@@ -157,6 +157,7 @@ const kindOfCodePrefix: readonly (readonly [string, OutboundErrorKind])[] = [
 
 /** What errors without a code say, most telling first: Deno's fetch, and parsers. */
 const kindOfMessage: readonly (readonly [RegExp, OutboundErrorKind])[] = [
+  [/its body broke off/, "aborted"], // ours: Deno copies the text of a body's error into one of its own
   [/connection reset|broken pipe|connection closed before|reading a body from connection|socket hang up/i, "reset"],
   [/unexpected eof|connection aborted|early eof/i, "reset"],
   [/client error \(connect\).*timed out|connect timeout/i, "connect_timeout"],
@@ -183,6 +184,7 @@ export function toOutboundError(error: unknown, signal?: AbortSignal): OutboundE
 function kindOf(error: unknown): OutboundErrorKind {
   let current: unknown = error;
   for (let depth = 0; depth < 5 && current instanceof Error; depth++) {
+    if (current instanceof OutboundError) return current.kind;
     if (current.name === "AbortError" || current.name === "TimeoutError") return "aborted";
     const kind = kindOfOne(current);
     if (kind) return kind;

@@ -6,7 +6,7 @@ import type { LookupFunction } from "node:net";
 import { AddressRefusedError } from "../lib/address.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { maxAnswerHeaderLength, OutboundError, type TransportInit, toOutboundError } from "../lib/outbound.ts";
-import { decodeAnswer, findHeader, hasBody, iterateChunks, toWebStream } from "./transport-streams.ts";
+import { announcedLength, decodeAnswer, hasBody, iterateChunks, toWebStream } from "./transport-streams.ts";
 
 /** All addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
@@ -166,10 +166,17 @@ function openRequest({ url, agent, addresses }: Target, init: TransportInit): Cl
   const headers: Record<string, string | number> = { ...init.headers };
   const { body } = init;
   const isWhole = typeof body === "string" || body instanceof Uint8Array;
-  if (isWhole && findHeader(init.headers, "content-length") === undefined) {
+  if (isWhole && announcedLength(init.headers) === undefined) {
     headers["content-length"] = Buffer.byteLength(body);
   }
-  const options = { method: init.method, headers, agent, maxHeaderSize: maxAnswerHeaderLength };
+  // the name in the certificate is the URL's, whatever a Host header says
+  const options = {
+    method: init.method,
+    headers,
+    agent,
+    servername: url.hostname,
+    maxHeaderSize: maxAnswerHeaderLength,
+  };
   return send(url, addresses ? { ...options, lookup: answerWith(addresses) } : options);
 }
 
@@ -197,53 +204,35 @@ function watchConnect(request: ClientRequest, target: Target): void {
   });
 }
 
-function sendBody(request: ClientRequest, { body, headers, signal }: TransportInit): void {
+function sendBody(request: ClientRequest, { body, headers }: TransportInit): void {
   if (!(body instanceof ReadableStream)) {
     request.end(body);
     return;
   }
-  const length = findHeader(headers, "content-length");
-  pumpBody(request, body, length === undefined ? undefined : Number(length)).catch((error) => {
-    // the caller's own stream broke: that ends the request as an abort does
-    request.destroy(
-      error instanceof OutboundError
-        ? error
-        : new OutboundError("aborted", "Cannot finish the request: its body broke off", {
-            cause: signal?.aborted ? signal.reason : error,
-          }),
-    );
-  });
+  const chunks = iterateChunks(body, announcedLength(headers));
+  pumpBody(request, chunks).catch((error) => request.destroy(error));
 }
 
-/** Writes a stream as fast as the socket takes it; a body of another length than announced would desynchronise the connection. */
-async function pumpBody(request: ClientRequest, body: ReadableStream<Uint8Array>, length?: number): Promise<void> {
-  const chunks = iterateChunks(body)[Symbol.asyncIterator]();
+/** Writes chunks as fast as the socket takes them. */
+async function pumpBody(request: ClientRequest, chunks: AsyncIterableIterator<Uint8Array>): Promise<void> {
   let closed = false;
   let wake = () => {};
+  request.on("drain", () => wake());
   request.once("close", () => {
     closed = true;
     wake();
     chunks.return?.();
   });
-  request.on("drain", () => wake());
-  let sent = 0;
-  const wrongLength = () =>
-    new OutboundError("invalid_request", "Cannot send the body: it is not as long as announced");
-  for (;;) {
-    const { done, value } = await chunks.next();
+  for await (const chunk of chunks) {
     if (closed) return;
-    if (done) break;
-    sent += value.byteLength;
-    if (length !== undefined && sent > length) throw wrongLength();
-    if (!request.write(value)) {
+    if (!request.write(chunk)) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
     if (closed) return;
   }
-  if (length !== undefined && sent !== length) throw wrongLength();
-  request.end();
+  if (!closed) request.end();
 }
 
 function toResponse(request: ClientRequest, message: IncomingMessage, init: TransportInit): Response {

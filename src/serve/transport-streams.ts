@@ -70,23 +70,60 @@ export function findHeader(headers: Readonly<Record<string, string>>, name: stri
   return undefined;
 }
 
-/** Chunks of a web stream. Unlike the stream's own iterator, `return` cancels at once, also while a chunk is awaited. */
-export function iterateChunks(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+/**
+ * Chunks of a request's body. Unlike the stream's own iterator, `return` cancels at once, also while a chunk is awaited.
+ * A body that breaks off ends the request as an abort does.
+ *
+ * @param length Announced length; a body of another length would desynchronise the connection and is an error.
+ */
+export function iterateChunks(stream: ReadableStream<Uint8Array>, length?: number): AsyncIterableIterator<Uint8Array> {
+  const reader = stream.getReader();
+  let sent = 0;
+  const read = () =>
+    reader.read().catch((cause: unknown) => {
+      throw new OutboundError("aborted", "Cannot finish the request: its body broke off", { cause });
+    });
   return {
     [Symbol.asyncIterator]() {
-      const reader = stream.getReader();
-      return {
-        async next(): Promise<IteratorResult<Uint8Array>> {
-          const { done, value } = await reader.read();
-          return done ? { done, value: undefined } : { done, value };
-        },
-        async return(): Promise<IteratorResult<Uint8Array>> {
-          await reader.cancel().catch(() => {});
-          return { done: true, value: undefined };
-        },
-      };
+      return this;
+    },
+    async next() {
+      const { done, value } = await read();
+      sent += value?.byteLength ?? 0;
+      if (length !== undefined && (done ? sent !== length : sent > length)) {
+        throw new OutboundError("invalid_request", "Cannot send the body: it is not as long as announced");
+      }
+      return done ? { done, value: undefined } : { done, value };
+    },
+    async return() {
+      await reader.cancel().catch(() => {});
+      return { done: true, value: undefined };
     },
   };
+}
+
+/** Length a request announces for its body, if it does. */
+export function announcedLength(headers: Readonly<Record<string, string>>): number | undefined {
+  const length = findHeader(headers, "content-length");
+  return length === undefined ? undefined : Number(length);
+}
+
+/** The same body for `fetch`, its failures marked as those of the body and not of the connection. */
+export function markBody(stream: ReadableStream<Uint8Array>, length?: number): ReadableStream<Uint8Array> {
+  const chunks = iterateChunks(stream, length);
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 const formats: Readonly<Record<string, string>> = {

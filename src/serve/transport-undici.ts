@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { Agent, Dispatcher } from "undici";
 import { maxAnswerHeaderLength, OutboundError, type TransportInit, toOutboundError } from "../lib/outbound.ts";
 import type { SocketSender } from "./transport-http.ts";
-import { byteStrategy, decodeAnswer, hasBody, iterateChunks } from "./transport-streams.ts";
+import { announcedLength, byteStrategy, decodeAnswer, hasBody, iterateChunks } from "./transport-streams.ts";
 
 const connectTimeoutMs = 10_000;
 const idleSocketMs = 4_000;
@@ -58,15 +58,15 @@ function dispatch(agent: Agent, text: string, init: TransportInit): Promise<Resp
         path: url.pathname + url.search,
         method: init.method,
         headers: init.headers,
-        body: body instanceof ReadableStream ? toReadable(body) : (body ?? null),
+        body: body instanceof ReadableStream ? toReadable(body, announcedLength(init.headers)) : (body ?? null),
       },
       createHandler(init, resolve, reject),
     );
   });
 }
 
-function toReadable(body: ReadableStream<Uint8Array>): Readable {
-  return Readable.from(iterateChunks(body), { objectMode: false, highWaterMark: 65_536 });
+function toReadable(body: ReadableStream<Uint8Array>, length?: number): Readable {
+  return Readable.from(iterateChunks(body, length), { objectMode: false, highWaterMark: 65_536 });
 }
 
 /** Turns undici's calls into one Response whose body is read only as fast as its reader asks. */

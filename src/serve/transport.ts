@@ -1,8 +1,9 @@
 import { createServer, type Server } from "node:net";
+import process from "node:process";
 import { AddressRefusedError, createAddressGuard } from "../lib/address.ts";
 import { OutboundError, type Transport, type TransportInit } from "../lib/outbound.ts";
 import { createCheckedSender, createSocketSender, type SocketSenderOptions } from "./transport-http.ts";
-import { decodeAnswer, findHeader } from "./transport-streams.ts";
+import { announcedLength, decodeAnswer, findHeader, markBody } from "./transport-streams.ts";
 import { createUndiciSender } from "./transport-undici.ts";
 
 /** Members of `fetch` options the DOM types do not know. */
@@ -13,6 +14,10 @@ interface FetchInit extends RequestInit {
   decompress?: boolean;
   /** Bun: false switches off its own five minutes. */
   timeout?: boolean;
+  /** Bun: false ignores the proxy variables of the environment. */
+  proxy?: boolean;
+  /** Deno: the client to use instead of the process's own. */
+  client?: unknown;
 }
 
 const acceptEncoding = "accept-encoding";
@@ -24,6 +29,7 @@ export function createBunTransport(options: SocketSenderOptions = {}): Transport
       const request = toFetchInit(init);
       request.decompress = false;
       request.timeout = false;
+      request.proxy = false;
       const response = await fetch(url, request);
       return init.raw ? response : decodeAnswer(response, init.signal);
     },
@@ -37,10 +43,13 @@ export function createBunTransport(options: SocketSenderOptions = {}): Transport
  */
 export function createDenoTransport(options: SocketSenderOptions = {}): Transport {
   const sendOnSocket = createSocketSender(options);
+  const client = openDirectClient();
   return {
     async send(url, init) {
       if (needsSocket(init)) return sendOnSocket(url, init);
-      const response = await fetch(url, toFetchInit(init));
+      const request = toFetchInit(init);
+      request.client = client;
+      const response = await fetch(url, request);
       return init.raw ? response : decodeAnswer(response, init.signal);
     },
     sendChecked: createCheckedSender(options),
@@ -52,9 +61,23 @@ export function createNodeTransport(options: SocketSenderOptions = {}): Transpor
   return { send: createUndiciSender(), sendChecked: createCheckedSender(options) };
 }
 
+/** A client of Deno's that ignores the proxy variables of the environment. It reads them once, when it is made. */
+function openDirectClient(): unknown {
+  // the one name of Deno's that this file needs, without Deno's types
+  const { Deno } = globalThis as { Deno?: { createHttpClient(options: object): unknown } };
+  const before = process.env.NO_PROXY;
+  process.env.NO_PROXY = "*";
+  try {
+    return Deno?.createHttpClient({});
+  } finally {
+    if (before === undefined) delete process.env.NO_PROXY;
+    else process.env.NO_PROXY = before;
+  }
+}
+
 function needsSocket({ headers, body }: TransportInit): boolean {
   if ((findHeader(headers, acceptEncoding) ?? "identity") !== "identity") return true;
-  return body instanceof ReadableStream && findHeader(headers, "content-length") !== undefined;
+  return body instanceof ReadableStream && announcedLength(headers) !== undefined;
 }
 
 function toFetchInit({ method, headers, body, signal }: TransportInit): FetchInit {
@@ -63,8 +86,12 @@ function toFetchInit({ method, headers, body, signal }: TransportInit): FetchIni
   const init: FetchInit = { method, headers: asked ? headers : { ...headers, [acceptEncoding]: "identity" } };
   init.redirect = "manual";
   if (signal) init.signal = signal;
-  if (body !== undefined) init.body = body as BodyInit; // the DOM types want bytes no other thread shares; nothing here shares
-  if (body instanceof ReadableStream) init.duplex = "half";
+  if (body instanceof ReadableStream) {
+    init.body = markBody(body, announcedLength(headers));
+    init.duplex = "half";
+  } else if (body !== undefined) {
+    init.body = body as BodyInit; // the DOM types want bytes that no other thread shares; nothing here shares
+  }
   return init;
 }
 

@@ -1,99 +1,25 @@
 import assert from "node:assert/strict";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import process from "node:process";
 import { test } from "node:test";
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { AddressRefusedError, createAddressGuard } from "../../src/lib/address.ts";
-import {
-  createOutbound,
-  OutboundError,
-  type OutboundErrorKind,
-  type TransportInit,
-  toOutboundError,
-} from "../../src/lib/outbound.ts";
-import {
-  createBunTransport,
-  createDenoTransport,
-  createNodeTransport,
-  selfTestConnector,
-} from "../../src/serve/transport.ts";
+import { createAddressGuard } from "../../src/lib/address.ts";
+import { createOutbound, OutboundError, type TransportInit, toOutboundError } from "../../src/lib/outbound.ts";
+import { selfTestConnector } from "../../src/serve/transport.ts";
 import { createCheckedSender } from "../../src/serve/transport-http.ts";
-import { eventually, startServer, startSocketServer, type Upstream } from "../support/upstream.ts";
-
-const runtime = "Bun" in globalThis ? "bun" : "Deno" in globalThis ? "deno" : "node";
-const create = { bun: createBunTransport, deno: createDenoTransport, node: createNodeTransport }[runtime];
-
-/** Resolves every name to loopback, except those that tell their addresses themselves. */
-const known: Record<string, string[]> = {
-  "mixed.example.com": ["8.8.8.8", "127.0.0.1"],
-  "metadata.example.com": ["169.254.169.254"],
-  "nothing.example.com": [],
-};
-const looked: string[] = [];
-const lookup = (host: string) => {
-  looked.push(host);
-  if (host === "unknown.example.com")
-    return Promise.reject(Object.assign(new Error("x"), { code: "ENOTFOUND", syscall: "getaddrinfo" }));
-  const addresses = known[host] ?? ["127.0.0.1"];
-  return Promise.resolve(addresses.map((address) => ({ address, family: 4 })));
-};
-
-const transport = create({ lookup });
-const nothingTrusted = createAddressGuard({ trustedHosts: [] });
-const all = () => true;
-const sendChecked = createCheckedSender({ lookup });
-
-type Send = (upstream: Upstream, path: string, init?: Partial<TransportInit>) => Promise<Response>;
-const defaults: TransportInit = { method: "GET", headers: {}, raw: false };
-const senders: Record<string, Send> = {
-  send: (upstream, path, init) => transport.send(`${upstream.url}${path}`, { ...defaults, ...init }),
-  "raw send": (upstream, path, init) => transport.send(`${upstream.url}${path}`, { ...defaults, raw: true, ...init }),
-  sendChecked: (upstream, path, init) =>
-    sendChecked(`http://upstream.example.com:${upstream.port}${path}`, { ...defaults, ...init }, all),
-};
-
-function echo(request: IncomingMessage, response: ServerResponse): void {
-  const chunks: Uint8Array[] = [];
-  request.on("data", (chunk) => chunks.push(chunk));
-  request.on("end", () => {
-    const body = Buffer.concat(chunks).toString();
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers, body }));
-  });
-}
-
-/** Runs a test against a fresh server and closes it. */
-async function using(server: Promise<Upstream>, run: (upstream: Upstream) => Promise<void>): Promise<void> {
-  const upstream = await server;
-  try {
-    await run(upstream);
-  } finally {
-    await upstream.close();
-  }
-}
-
-async function kindOf(work: Promise<unknown>, signal?: AbortSignal): Promise<OutboundErrorKind | "none"> {
-  try {
-    await work;
-    return "none";
-  } catch (error) {
-    return toOutboundError(error, signal).kind;
-  }
-}
-
-function streamOf(chunks: readonly (string | Uint8Array)[]): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  const bytes = chunks.map((chunk) => (typeof chunk === "string" ? encoder.encode(chunk) : chunk));
-  return new ReadableStream({
-    pull(controller) {
-      const next = bytes.shift();
-      if (next) controller.enqueue(next);
-      else controller.close();
-    },
-  });
-}
-
-/** Bytes the server of the running test has handed to its socket. */
-let progress = () => 0;
+import {
+  all,
+  create,
+  defaults,
+  echo,
+  kindOf,
+  lookup,
+  nothingTrusted,
+  senders,
+  streamOf,
+  transport,
+  using,
+} from "../support/senders.ts";
+import { eventually, startServer, startSocketServer } from "../support/upstream.ts";
 
 for (const [name, send] of Object.entries(senders)) {
   test(`${name}() carries method, path, headers, bodies and the answer`, () =>
@@ -186,8 +112,8 @@ for (const [name, send] of Object.entries(senders)) {
   });
 
   for (const [what, onData] of [
-    ["closes", (socket: import("node:net").Socket) => socket.end()],
-    ["resets", (socket: import("node:net").Socket) => socket.resetAndDestroy()],
+    ["closes", (socket: Socket) => socket.end()],
+    ["resets", (socket: Socket) => socket.resetAndDestroy()],
   ] as const) {
     test(`${name}() rejects when the upstream ${what} before the headers`, () =>
       using(
@@ -305,131 +231,27 @@ for (const [name, send] of Object.entries(senders)) {
         assert.ok(chunks >= 3, `${chunks} chunks`);
       },
     ));
-
-  test(`${name}() holds an answer back that nobody reads`, () =>
-    using(
-      startServer((_request, response) => {
-        const chunk = new Uint8Array(65_536);
-        let sent = 0;
-        const more = () => {
-          while (sent < 100 * 1024 * 1024) {
-            sent += chunk.byteLength;
-            if (!response.write(chunk)) return void response.once("drain", more);
-          }
-          response.end();
-        };
-        progress = () => sent;
-        more();
-      }),
-      async (upstream) => {
-        const answer = await send(upstream, "/");
-        await new Promise((resolve) => setTimeout(resolve, 500));
-        const held = progress();
-        if (process.env.SHOW) console.log(name, "held", held);
-        assert.ok(held < 40 * 1024 * 1024, `${held} bytes went out`);
-        await answer.body?.cancel();
-      },
-    ));
-
-  test(`${name}() pulls a 50 MB upload only as fast as the upstream reads`, () =>
-    using(
-      startServer((request, response) => {
-        let received = 0;
-        if (request.url === "/stalled") request.pause();
-        request.on("data", (chunk) => {
-          received += chunk.length;
-        });
-        if (request.url === "/stalled") setTimeout(() => request.resume(), 500);
-        request.on("end", () => response.end(String(received)));
-      }),
-      async (upstream) => {
-        let pulled = 0;
-        const chunk = new Uint8Array(65_536);
-        const body = new ReadableStream<Uint8Array>({
-          pull(controller) {
-            if (pulled >= 800) return controller.close();
-            pulled += 1;
-            controller.enqueue(chunk);
-          },
-        });
-        const call = send(upstream, "/stalled", { method: "POST", headers: {}, body });
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        const early = pulled * chunk.byteLength;
-        if (process.env.SHOW) console.log(name, "early", early);
-        assert.equal(await (await call).text(), String(800 * chunk.byteLength));
-        assert.ok(early < 30 * 1024 * 1024, `${early} bytes pulled`);
-      },
-    ));
-
-  test(`${name}() ends the upload when the upload's source breaks`, () =>
-    using(startServer(echo), async (upstream) => {
-      const body = new ReadableStream<Uint8Array>({
-        pull(controller) {
-          controller.enqueue(new Uint8Array(10));
-          setTimeout(() => controller.error(new Error("client left")), 50);
-          return new Promise((resolve) => setTimeout(resolve, 60));
-        },
-      });
-      assert.notEqual(await kindOf(send(upstream, "/", { method: "POST", body })), "none");
-      await eventually(() => upstream.sockets.size === 0, "socket closed");
-    }));
-
-  const text = "hello ".repeat(1000);
-  const codings: readonly [string, Uint8Array][] = [
-    ["gzip", gzipSync(text)],
-    ["x-gzip", gzipSync(text)],
-    ["deflate", deflateSync(text)],
-    ["br", brotliCompressSync(text)],
-    ["gzip, br", brotliCompressSync(gzipSync(text))],
-    ["identity", Buffer.from(text)],
-  ];
-  for (const [coding, bytes] of codings) {
-    test(`${name}() leaves ${coding} alone when raw and undoes it when not`, () =>
-      using(
-        startServer((_request, response) => {
-          response.writeHead(200, { "content-encoding": coding, "content-length": bytes.length }).end(bytes);
-        }),
-        async (upstream) => {
-          const raw = await send(upstream, "/", { raw: true });
-          assert.equal(raw.headers.get("content-encoding"), coding);
-          assert.deepEqual(new Uint8Array(await raw.arrayBuffer()), new Uint8Array(bytes));
-          const plain = await send(upstream, "/", { raw: false });
-          assert.equal(plain.headers.get("content-encoding"), null);
-          assert.equal(await plain.text(), text);
-        },
-      ));
-  }
-
-  test(`${name}() refuses more than two codings, unknown ones and broken ones`, () =>
-    using(
-      startServer((request, response) => {
-        const coding = decodeURIComponent(request.url?.slice(1) ?? "");
-        response.setHeader("content-encoding", coding);
-        response.end(coding === "gzip" ? gzipSync(text).subarray(0, 20) : Buffer.from("not coded at all"));
-      }),
-      async (upstream) => {
-        const read = async (coding: string) =>
-          (await send(upstream, `/${encodeURIComponent(coding)}`, { raw: false })).text();
-        for (const coding of ["gzip, gzip, gzip", "zstd", "compress", "constructor", "gzip", "deflate"]) {
-          assert.equal(await kindOf(read(coding)), "bad_answer", coding);
-        }
-      },
-    ));
-
-  test(`${name}() refuses answers with more than 64 KiB of headers through createOutbound() (O13)`, () =>
-    using(
-      startSocketServer((socket) =>
-        socket.once("data", () =>
-          socket.end(`HTTP/1.1 200 OK\r\nX: ${"a".repeat(70_000)}\r\nContent-Length: 2\r\n\r\nok`),
-        ),
-      ),
-      async (upstream) => {
-        const outbound = createOutbound({ transport: { send: () => send(upstream, "/") }, guard: nothingTrusted });
-        const call = outbound(upstream.url, { method: "GET", headers: {}, origin: "fixed" });
-        assert.equal(await kindOf(call), "bad_answer");
-      },
-    ));
 }
+
+test("no sender uses a proxy named in the environment (O12)", () =>
+  using(startServer(echo), (proxy) =>
+    using(startServer(echo), async (upstream) => {
+      const before = process.env.NO_PROXY;
+      const names = ["HTTP_PROXY", "http_proxy", "ALL_PROXY"];
+      for (const name of names) process.env[name] = proxy.url;
+      try {
+        const direct = create({ lookup });
+        await (await direct.send(`http://localhost:${upstream.port}/`, defaults)).text();
+        await (await direct.send(`http://localhost:${upstream.port}/`, { ...defaults, raw: true })).text();
+        await (await direct.sendChecked!(`http://up.example.com:${upstream.port}/`, defaults, all)).text();
+      } finally {
+        for (const name of names) delete process.env[name];
+      }
+      assert.ok(upstream.connections > 0);
+      assert.equal(proxy.connections, 0);
+      assert.equal(process.env.NO_PROXY, before);
+    }),
+  ));
 
 test("an influenced address with nothing trusted never connects (O2, O4, O6)", () =>
   using(startServer(echo), async (upstream) => {
@@ -477,48 +299,6 @@ test("trusted hosts are reached by exact name, literal and wildcard; metadata is
       assert.equal(await kindOf(call(host)), "refused_address", host);
     }
     assert.equal(upstream.connections, before);
-  }));
-
-test("sendChecked() asks the resolver once for many calls and checks the answer at each", () =>
-  using(startServer(echo), async (upstream) => {
-    looked.length = 0;
-    const asked: string[] = [];
-    const allows = (address: string) => asked.push(address) > 0;
-    const url = `http://once.example.com:${upstream.port}/`;
-    for (let i = 0; i < 3; i++) await (await sendChecked(url, defaults, allows)).text();
-    assert.deepEqual(looked, ["once.example.com"]);
-    assert.deepEqual(asked, ["127.0.0.1", "127.0.0.1", "127.0.0.1"]);
-    await assert.rejects(
-      sendChecked(url, defaults, () => false),
-      AddressRefusedError,
-    );
-    assert.equal(upstream.connections, 1);
-  }));
-
-test("sendChecked() reports unknown names as unreachable and forgets failures", async () => {
-  looked.length = 0;
-  for (let i = 0; i < 2; i++)
-    assert.equal(await kindOf(sendChecked("http://unknown.example.com/", defaults, all)), "unreachable");
-  assert.equal(looked.length, 2);
-});
-
-test("sendChecked() gives up on a resolver that never answers, by time and by abort", async () => {
-  const send = createCheckedSender({ lookup: () => new Promise(() => {}), connectTimeoutMs: 50 });
-  assert.equal(await kindOf(send("http://slow.example.com/", defaults, all)), "connect_timeout");
-  const patient = createCheckedSender({ lookup: () => new Promise(() => {}) });
-  const signal = AbortSignal.timeout(30);
-  assert.equal(await kindOf(patient("http://slow.example.com/", { ...defaults, signal }, all), signal), "aborted");
-});
-
-test("sendChecked() refuses an upload that is not as long as announced", () =>
-  using(startServer(echo), async (upstream) => {
-    for (const length of ["3", "9"]) {
-      const init = { method: "POST", headers: { "content-length": length }, body: streamOf(["abc", "def"]) };
-      const kind = await kindOf(
-        sendChecked(`http://upload.example.com:${upstream.port}/`, { ...defaults, ...init }, all),
-      );
-      assert.equal(kind, "invalid_request", length);
-    }
   }));
 
 test("selfTestConnector() passes with the real connector", async () => {

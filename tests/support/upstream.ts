@@ -1,4 +1,11 @@
-import { createServer, type RequestListener } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as openRequest,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
 
 /** A loopback server of a test. */
@@ -64,4 +71,76 @@ export async function eventually(condition: () => boolean, what: string): Promis
     if (performance.now() > until) throw new Error(`Waited a second for this: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** A request as an upstream received it, or an answer as a client did. */
+export interface Received {
+  /** Lower-case names; repeated headers joined. */
+  headers: IncomingHttpHeaders;
+  /** Names and values in turn, as they were sent. */
+  rawHeaders: string[];
+  body: Buffer;
+}
+
+/** A request as an upstream received it, whole. */
+export interface ReceivedRequest extends Received {
+  method: string;
+  /** Path with query. */
+  path: string;
+  text: string;
+}
+
+/** A loopback server that keeps what it is sent. */
+export interface RecordingUpstream extends Upstream {
+  readonly requests: ReceivedRequest[];
+}
+
+/** All bytes of a message. */
+export async function readMessage(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** An HTTP server that reads each request whole, keeps it and has it answered. A failing script ends the connection. */
+export async function startRecordingUpstream(
+  answer: (request: ReceivedRequest, response: ServerResponse) => unknown,
+): Promise<RecordingUpstream> {
+  const requests: ReceivedRequest[] = [];
+  const serve = async (message: IncomingMessage, response: ServerResponse) => {
+    const { method = "", url = "", headers, rawHeaders } = message;
+    const body = await readMessage(message);
+    const request = { method, path: url, headers, rawHeaders, body, text: body.toString() };
+    requests.push(request);
+    await answer(request, response);
+  };
+  const upstream = await startServer((message, response) => {
+    serve(message, response).catch(() => message.socket.destroy());
+  });
+  return Object.assign(upstream, { requests });
+}
+
+/** Sends one request without any of the conveniences of `fetch`: no decoding, no redirects, no headers of its own. */
+export function sendPlain(
+  url: string,
+  options: { method?: string; headers?: Record<string, string>; body?: string | Uint8Array } = {},
+): Promise<Received & { status: number }> {
+  const { method = "GET", headers = {}, body } = options;
+  return new Promise((resolve, reject) => {
+    const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    const request = openRequest(url, { method, headers: { ...length, ...headers }, agent: false }, (message) => {
+      readMessage(message).then(
+        (bytes) =>
+          resolve({
+            status: message.statusCode ?? 0,
+            headers: message.headers,
+            rawHeaders: message.rawHeaders,
+            body: bytes,
+          }),
+        reject,
+      );
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
 }
