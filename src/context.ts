@@ -3,12 +3,14 @@ import type { Principal } from "./auth/principal.ts";
 import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
 import type { AddressGuard } from "./lib/address.ts";
+import { memoizeText } from "./lib/bounded-map.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Mac } from "./lib/hash.ts";
 import type { IdFactory } from "./lib/ids.ts";
 import { type Metadata, readBaggage, readMetadata, readTraceparent } from "./lib/metadata.ts";
 import type { Outbound } from "./lib/outbound.ts";
 import { findPathProblem, isValidHost } from "./lib/path.ts";
+import type { Timers } from "./lib/timers.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { LoggedUsage } from "./schemas/logs.ts";
@@ -46,6 +48,7 @@ export interface RunningStream {
 /** Parts that live as long as the gateway. Only endpoint handlers see all of them. */
 export interface Services {
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly limits: Limits;
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
@@ -85,6 +88,9 @@ export interface LogDraft {
   settled: boolean;
 }
 
+/** Headers by their names in lower case. */
+export type HeaderMap = ReadonlyMap<string, string>;
+
 /** One request's life. */
 export interface RequestContext {
   readonly id: string;
@@ -93,6 +99,8 @@ export interface RequestContext {
   readonly parentSpanId: string | null;
   readonly spanName: string | null;
   readonly request: Request;
+  /** Headers of the request by their names in lower case, read once: asking the platform for each is slow. */
+  readonly headers: HeaderMap;
   readonly connection: ConnectionInfo;
   readonly method: string;
   readonly url: URL;
@@ -112,7 +120,7 @@ export interface CallerContext extends RequestContext {
   readonly providerCredential: string | undefined;
   /** The header the gateway key came in. */
   readonly keyHeader: KeyHeader;
-  readonly metadata: Metadata;
+  metadata: Metadata;
 }
 
 /** Headers a gateway key may come in. */
@@ -138,35 +146,53 @@ export function createLogDraft(): LogDraft {
   };
 }
 
-/** The first header of a name among our prefixes. */
-function readOwnHeader(headers: Headers, name: string, prefixes: readonly string[]): string | null {
-  if (prefixes.length === 1) return headers.get(`${prefixes[0]}${name}`);
-  let found: string | null = null;
-  for (const prefix of prefixes) {
-    const value = headers.get(prefix + name);
-    if (value === null) continue;
-    if (found !== null && found !== value) {
-      throw new InvalidRequestError(`Cannot choose between two values of ${prefixes[0]}${name}: send it once`, {
-        param: `${prefixes[0]}${name}`,
-        code: "invalid_header",
-      });
+/**
+ * Splits the headers of a request once: all of them, and ours by their names without prefix.
+ *
+ * @throws {InvalidRequestError} If two prefixes of ours carry different values of one header.
+ */
+function readHeaders(request: Request, prefixes: readonly string[]): { all: HeaderMap; own: HeaderMap } {
+  const all = new Map<string, string>();
+  const own = new Map<string, string>();
+  request.headers.forEach((value, name) => {
+    all.set(name, value);
+    for (const prefix of prefixes) {
+      if (!name.startsWith(prefix)) continue;
+      const bare = name.slice(prefix.length);
+      const other = own.get(bare);
+      if (other !== undefined && other !== value) {
+        throw new InvalidRequestError(`Cannot choose between two values of x-gateway-${bare}: send it once`, {
+          param: `x-gateway-${bare}`,
+          code: "invalid_header",
+        });
+      }
+      own.set(bare, value);
+      return;
     }
-    found = value;
-  }
-  return found;
+  });
+  return { all, own };
 }
 
+/** Addresses come again and again: a parsed one is never changed. */
+const parseUrl = memoizeText(
+  2_000,
+  (text) => {
+    const url = URL.parse(text);
+    return { url, problem: url ? findPathProblem(url.pathname) : "it is not a URL" };
+  },
+  512,
+);
+
 /** The address of a request, once its Host and path are safe to use. */
-function readUrl(request: Request): URL {
-  const host = request.headers.get("host");
-  if (host !== null && !isValidHost(host)) {
+function readUrl(request: Request, headers: HeaderMap): URL {
+  const host = headers.get("host");
+  if (host !== undefined && !isValidHost(host)) {
     throw new InvalidRequestError("Cannot use the Host header: write a name or an address, and a port", {
       param: "host",
       code: "invalid_host",
     });
   }
-  const url = URL.parse(request.url);
-  const problem = url ? findPathProblem(url.pathname) : "it is not a URL";
+  const { url, problem } = parseUrl(request.url);
   if (url && problem === undefined) return url;
   throw new InvalidRequestError(`Cannot use this path: ${problem}`, { code: "invalid_path" });
 }
@@ -183,9 +209,9 @@ function readTraceHeader(value: string | null, name: string): string | null {
 }
 
 /** Where a request stands in a trace: our own headers win over `traceparent`. */
-function readTrace(request: Request, header: RequestContext["header"]) {
-  const parent = request.headers.get("traceparent");
-  const standard = parent === null ? undefined : readTraceparent(parent);
+function readTrace(headers: HeaderMap, header: RequestContext["header"]) {
+  const parent = headers.get("traceparent");
+  const standard = parent === undefined ? undefined : readTraceparent(parent);
   return {
     traceId: readTraceHeader(header("trace-id"), "trace-id") ?? standard?.traceId ?? null,
     spanId: readTraceHeader(header("span-id"), "span-id"),
@@ -203,25 +229,31 @@ function readTrace(request: Request, header: RequestContext["header"]) {
 export function createRequestContext(
   request: Request,
   connection: ConnectionInfo,
-  { id, services }: { id: string; services: Services },
+  { id, startedAt, services }: { id: string; startedAt: number; services: Services },
 ): RequestContext {
-  const { headers } = request;
-  const header = (name: string) => readOwnHeader(headers, name, services.headerPrefixes);
-  const trace = readTrace(request, header);
+  const { all: headers, own } = readHeaders(request, services.headerPrefixes);
+  const header = (name: string) => own.get(name) ?? null;
+  const { traceId, spanId, parentSpanId, spanName } = readTrace(headers, header);
   return {
-    ...trace,
     id,
-    traceId: trace.traceId ?? id,
+    traceId: traceId ?? id,
+    spanId,
+    parentSpanId,
+    spanName,
     request,
+    headers,
     connection,
     method: request.method,
-    url: readUrl(request),
+    url: readUrl(request, headers),
     params: {},
-    startedAt: services.clock.monotonic(),
+    startedAt,
     header,
     log: createLogDraft(),
   };
 }
+
+/** What a caller attached that attached nothing. */
+export const noMetadata: Metadata = {};
 
 /**
  * Facts the caller attached: `x-gateway-metadata` over `baggage`.
@@ -230,13 +262,13 @@ export function createRequestContext(
  */
 export function readRequestMetadata(context: RequestContext): Metadata {
   const own = context.header("metadata");
-  const baggage = context.request.headers.get("baggage");
-  const metadata = own === null ? {} : readMetadata(own);
+  const baggage = context.headers.get("baggage");
+  const metadata = own === null ? noMetadata : readMetadata(own);
   if (metadata === undefined) {
     throw new InvalidRequestError("Cannot read x-gateway-metadata: write a JSON object of texts", {
       param: "x-gateway-metadata",
       code: "invalid_metadata",
     });
   }
-  return baggage === null ? metadata : { ...readBaggage(baggage), ...metadata };
+  return baggage === undefined ? metadata : { ...readBaggage(baggage), ...metadata };
 }

@@ -3,12 +3,11 @@ import type { CallerContext, RequestContext, Services } from "./context.ts";
 import { BodyTooLargeError, InvalidRequestError, TimeoutError, UnsupportedMediaError } from "./errors.ts";
 import { BodyError, inflate, readBytes, receiveTimes } from "./lib/body.ts";
 import { decodeUtf8, findJsonExcess } from "./lib/json.ts";
+import type { Reply } from "./lib/reply.ts";
+import type { Timers } from "./lib/timers.ts";
 
 /** Methods that reach handlers. */
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
-
-/** What handlers give back: a finished response, or a value that is answered as JSON. */
-export type Answer = Response | object;
 
 interface EndpointBase {
   readonly method: Method;
@@ -31,7 +30,7 @@ export interface QueryParameter {
 /** A route without credential. */
 export interface PublicEndpoint extends EndpointBase {
   readonly access: "public";
-  handle(context: RequestContext, services: Services): Answer | Promise<Answer>;
+  handle(context: RequestContext, services: Services): Reply | Promise<Reply>;
 }
 
 /** Which kinds of key reach a route, and one of which scopes they need. */
@@ -53,7 +52,7 @@ export interface KeyEndpoint extends EndpointBase {
   /** Name of the route in logs; absent: its requests leave no row. */
   readonly operation?: string;
   /** The body is streamed or absent: the handler reads what it needs. */
-  handle(context: CallerContext, services: Services): Answer | Promise<Answer>;
+  handle(context: CallerContext, services: Services): Reply | Promise<Reply>;
 }
 
 /** A route with a JSON body, checked before the handler runs. */
@@ -63,7 +62,7 @@ export interface JsonEndpoint extends EndpointBase {
   readonly body: v.GenericSchema;
   readonly maxBodyBytes?: number;
   /** Called with a value the schema accepted. */
-  handleJson(body: JsonBody<unknown>, context: CallerContext, services: Services): Promise<Answer>;
+  handleJson(body: JsonBody<unknown>, context: CallerContext, services: Services): Promise<Reply>;
 }
 
 /** One row of the API. */
@@ -73,7 +72,7 @@ export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint;
 export interface JsonEndpointDefinition<Schema extends v.GenericSchema>
   extends Omit<JsonEndpoint, "handleJson" | "body"> {
   readonly body: Schema;
-  handle(body: JsonBody<v.InferOutput<Schema>>, context: CallerContext, services: Services): Promise<Answer>;
+  handle(body: JsonBody<v.InferOutput<Schema>>, context: CallerContext, services: Services): Promise<Reply>;
 }
 
 /** Declares a route with a JSON body; the handler's body has the schema's type. Schemas must not transform. */
@@ -134,10 +133,14 @@ export function toBodyError(error: unknown, maxBytes: number): unknown {
  *
  * @throws {GatewayError} 400, 408, 413 or 415, saying what to change.
  */
-export async function readJsonBody(context: RequestContext, maxBytes: number): Promise<JsonBody<unknown>> {
-  const { headers } = context.request;
+export async function readJsonBody(
+  context: RequestContext,
+  maxBytes: number,
+  timers: Timers,
+): Promise<JsonBody<unknown>> {
+  const { headers } = context;
   const type = headers.get("content-type");
-  if (type !== null && !isJsonType(type)) {
+  if (type !== undefined && type !== "application/json" && !isJsonType(type)) {
     throw new InvalidRequestError("Invalid content type passed: send application/json", {
       code: "invalid_content_type",
       param: "content-type",
@@ -145,10 +148,9 @@ export async function readJsonBody(context: RequestContext, maxBytes: number): P
   }
   let bytes: Uint8Array;
   try {
-    bytes = await readBytes(context.request, { bytes: maxBytes, ...receiveTimes });
-    const coding = headers.get("content-encoding");
-    if (coding !== null && coding !== "identity")
-      bytes = await decodeBody(bytes, coding.trim().toLowerCase(), maxBytes);
+    bytes = await readBytes(context.request, { bytes: maxBytes, ...receiveTimes, timers });
+    const coding = (headers.get("content-encoding") ?? "identity").toLowerCase();
+    if (coding !== "identity") bytes = await decodeBody(bytes, coding, maxBytes);
   } catch (error) {
     throw toBodyError(error, maxBytes);
   }

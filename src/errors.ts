@@ -1,4 +1,5 @@
 import { isHeaderValue } from "./lib/headers.ts";
+import { jsonReply, type Reply } from "./lib/reply.ts";
 
 /** What an error may carry besides its message. */
 export interface GatewayErrorOptions {
@@ -126,10 +127,11 @@ export class UpstreamError extends GatewayError {
   override readonly status: number;
   override readonly type: string;
 
+  /** @param status What the caller is answered; 502 where it is no status of a failure, such as that of a redirect. */
   constructor(status: number, message: string, details: UpstreamErrorDetails = {}) {
     super(message, details);
-    this.status = status;
-    this.type = details.type ?? errorTypeOf(status);
+    this.status = status >= 400 && status <= 599 ? status : 502;
+    this.type = details.type ?? errorTypeOf(this.status);
   }
 }
 
@@ -177,11 +179,11 @@ export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Re
 }
 
 /** The answer to a request that failed, whatever was thrown. The only place that makes one. */
-export function toErrorResponse(thrown: unknown, form: ErrorForm = "common"): Response {
+export function toErrorReply(thrown: unknown, form: ErrorForm = "common"): Reply {
   const error = toGatewayError(thrown);
-  const headers = new Headers({ "content-type": "application/json" });
+  const reply = jsonReply(toErrorBody(error, form), error.status);
   for (const [name, value] of Object.entries(error.headers)) {
-    if (isHeaderValue(value)) headers.set(name, value);
+    if (isHeaderValue(value)) reply.headers[name] = value;
   }
-  return new Response(JSON.stringify(toErrorBody(error, form)), { status: error.status, headers });
+  return reply;
 }

@@ -5,20 +5,23 @@ import { createAuthenticator } from "./auth/authenticate.ts";
 import { type FirstKeys, type Installation, openInstallation } from "./auth/first-start.ts";
 import { createMasterKeyText, readMasterKeys } from "./auth/master-keys.ts";
 import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.ts";
-import { type Database, openDatabase } from "./db/client.ts";
+import { type Database, type DatabaseLocation, openDatabase } from "./db/client.ts";
+import type { LogWriter } from "./db/log-writer.ts";
 import { migrate } from "./db/migrate.ts";
 import { createApiKeyStore } from "./db/stores/api-keys.ts";
 import { createInstallationStore } from "./db/stores/installation.ts";
-import { createLogStore } from "./db/stores/logs.ts";
+import { createLogStore, type LogStore } from "./db/stores/logs.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { toErrorResponse, UnavailableError } from "./errors.ts";
+import { toErrorReply, UnavailableError } from "./errors.ts";
 import { createHandle, type Handle } from "./handler.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "./inference/endpoints.ts";
 import { createAddressGuard } from "./lib/address.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import { type MacFactory, webMac } from "./lib/hash.ts";
 import { createIdFactory } from "./lib/ids.ts";
-import { createOutbound, type Transport } from "./lib/outbound.ts";
+import { createOutbound, type Transport, webTransport } from "./lib/outbound.ts";
+import { toResponse } from "./lib/reply.ts";
+import { createTimers } from "./lib/timers.ts";
 import { createLogQueue, type LogQueue } from "./logs/queue.ts";
 import { describeLoss, toLogEntry } from "./logs/record.ts";
 import { createRedactor } from "./logs/redact.ts";
@@ -43,6 +46,8 @@ export interface GatewayOptions {
   transport?: Transport;
   /** Synchronous digests, where the host has them. */
   createMac?: MacFactory;
+  /** Writes log rows of a database in a file elsewhere than on the request loop. */
+  createLogWriter?: (location: DatabaseLocation) => LogWriter;
   clock?: Clock;
   limits?: Partial<Limits>;
   keyPrefix?: string;
@@ -85,20 +90,12 @@ const defaultLimits: Limits = {
 interface RunningGateway {
   database: Database;
   queue: LogQueue;
+  writer: LogWriter;
   services: Services;
   handle: Handle;
   firstKeys: FirstKeys | undefined;
   stopTimers(): void;
 }
-
-/** Sends with the global `fetch`: for hosts that offer nothing better. */
-const webTransport: Transport = {
-  send(url, { raw: _raw, ...init }) {
-    // `duplex` is required for streamed bodies and missing in the DOM types
-    const streamed = init.body instanceof ReadableStream ? { duplex: "half" } : {};
-    return globalThis.fetch(url, { redirect: "manual", ...streamed, ...init } as RequestInit);
-  },
-};
 
 function requireMasterKeys(options: GatewayOptions, location: string) {
   if (options.masterKeys !== undefined) return readMasterKeys(options.masterKeys);
@@ -136,7 +133,7 @@ const purgeEveryMs = 60_000;
 const purgeRows = 200;
 
 function startTimers(
-  services: Services,
+  { services, writer }: Pick<RunningGateway, "services" | "writer">,
   options: GatewayOptions,
   warn: NonNullable<GatewayOptions["warn"]>,
 ): () => void {
@@ -147,13 +144,12 @@ function startTimers(
   }, 1_000);
   const keepMs = (options.logRetentionDays ?? 30) * 86_400_000;
   const purge = setInterval(() => {
-    services.logStore
-      .purge(services.clock.now() - keepMs, purgeRows)
-      .catch((error) => warn("Cannot remove old log rows", error));
+    writer.purge(services.clock.now() - keepMs, purgeRows).catch((error) => warn("Cannot remove old log rows", error));
   }, purgeEveryMs);
   return () => {
     clearInterval(streams);
     clearInterval(purge);
+    services.timers.close();
   };
 }
 
@@ -163,10 +159,17 @@ function listEndpoints(): Endpoint[] {
   return [...rows, createOpenapiEndpoint([...rows, ...passthroughEndpoints]), ...passthroughEndpoints];
 }
 
+/** The writer the host offers for files, else one that shares the gateway's connection. */
+function createWriter(options: GatewayOptions, { append, purge }: LogStore): LogWriter {
+  const url = options.database ?? ":memory:";
+  if (options.createLogWriter && url.startsWith("file:")) return options.createLogWriter({ url });
+  return { append, purge, close: async () => {} };
+}
+
 function createServices(
   options: GatewayOptions,
   parts: { clock: Clock; database: Database; installation: Installation; isReady(): boolean },
-): { services: Services; queue: LogQueue } {
+): Pick<RunningGateway, "services" | "queue" | "writer"> {
   const { clock, database, installation } = parts;
   const warn = options.warn ?? ((message, error) => console.error(message, error ?? ""));
   const createMac = options.createMac ?? webMac;
@@ -174,6 +177,7 @@ function createServices(
   const aliases = options.headerAliases ?? [];
   const createId = createIdFactory(clock.now);
   const logStore = createLogStore(database);
+  const writer = createWriter(options, logStore);
   const guard = createAddressGuard({ trustedHosts: options.trustedHosts ?? [], warn: (message) => warn(message) });
   const redactor = createRedactor({
     mac: createMac(installation.keys.logHash),
@@ -182,12 +186,12 @@ function createServices(
     aliasPrefixes: aliases,
   });
   const queue = createLogQueue({
-    store: logStore.append,
+    store: writer.append,
     describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
     warn,
   });
   const services: Services = {
-    ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady },
+    ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
     limits: { ...defaultLimits, ...options.limits },
     providers: createProviderRegistry(options.providers),
     outbound: createOutbound({ transport: options.transport ?? webTransport, guard }),
@@ -206,7 +210,7 @@ function createServices(
     serverTiming: options.serverTiming ?? false,
     streams: new Set<RunningStream>(),
   };
-  return { services, queue };
+  return { services, queue, writer };
 }
 
 /** Counts what runs, so that a drain knows when nothing does. */
@@ -246,11 +250,11 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   const open = async (): Promise<RunningGateway> => {
     const { database, installation } = await openData(options, clock);
     const isReady = () => running !== undefined && !draining;
-    const { services, queue } = createServices(options, { clock, database, installation, isReady });
+    const { services, queue, writer } = createServices(options, { clock, database, installation, isReady });
     const warn = options.warn ?? ((message, error) => console.error(message, error ?? ""));
-    const stopTimers = startTimers(services, options, warn);
+    const stopTimers = startTimers({ services, writer }, options, warn);
     const handle = createHandle(listEndpoints(), services);
-    running = { database, queue, services, handle, stopTimers, firstKeys: installation.firstKeys };
+    running = { database, queue, writer, services, handle, stopTimers, firstKeys: installation.firstKeys };
     return running;
   };
   const ensureRunning = (): Promise<RunningGateway> => {
@@ -265,7 +269,9 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     } catch (cause) {
       starting = undefined;
       const message = "Cannot serve: the database cannot be opened";
-      return toErrorResponse(new UnavailableError(message, { cause, code: "not_ready", retryAfterSeconds: 1 }));
+      return toResponse(
+        toErrorReply(new UnavailableError(message, { cause, code: "not_ready", retryAfterSeconds: 1 })),
+      );
     } finally {
       activity.end();
     }
@@ -287,6 +293,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       if (!open) return;
       open.stopTimers();
       await open.queue.close();
+      await open.writer.close();
       await open.database.close();
     },
   };

@@ -6,18 +6,12 @@ import {
   type ConnectionInfo,
   createRequestContext,
   type KeyHeader,
+  noMetadata,
   type RequestContext,
   readRequestMetadata,
   type Services,
 } from "./context.ts";
-import {
-  type Answer,
-  type Endpoint,
-  type JsonEndpoint,
-  type KeyEndpoint,
-  type Method,
-  readJsonBody,
-} from "./endpoint.ts";
+import { type Endpoint, type JsonEndpoint, type KeyEndpoint, type Method, readJsonBody } from "./endpoint.ts";
 import {
   AuthenticationError,
   type ErrorForm,
@@ -26,12 +20,12 @@ import {
   MethodNotAllowedError,
   NotFoundError,
   PermissionError,
-  toErrorBody,
-  toErrorResponse,
+  toErrorReply,
   toGatewayError,
 } from "./errors.ts";
 import { settle } from "./inference/settle.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
+import { type Reply, toResponse } from "./lib/reply.ts";
 
 /** Most characters of one config header. */
 const maxConfigLength = 48 * 1024;
@@ -41,7 +35,7 @@ interface Route extends IRequest {
   context: RequestContext;
 }
 
-type RouteHandler = (route: Route) => Promise<Response>;
+type RouteHandler = (route: Route) => Promise<Reply>;
 
 /** Answers one request. Never rejects. */
 export type Handle = (request: Request, connection: ConnectionInfo) => Promise<Response>;
@@ -66,13 +60,13 @@ function readCredentials(context: RequestContext): {
   providerCredential: string | undefined;
 } {
   const own = context.header("api-key");
-  const { headers } = context.request;
+  const { headers } = context;
   const authorization = headers.get("authorization");
-  const token = authorization === null ? undefined : readBearer(authorization);
+  const token = authorization === undefined ? undefined : readBearer(authorization);
   if (own !== null) return { key: own, keyHeader: "x-gateway-api-key", providerCredential: token };
   if (token !== undefined) return { key: token, keyHeader: "authorization", providerCredential: undefined };
   const vendorStyle = headers.get("x-api-key");
-  if (vendorStyle !== null) return { key: vendorStyle, keyHeader: "x-api-key", providerCredential: undefined };
+  if (vendorStyle !== undefined) return { key: vendorStyle, keyHeader: "x-api-key", providerCredential: undefined };
   throw new AuthenticationError("Cannot authenticate: send your gateway key in x-gateway-api-key", {
     code: "missing_api_key",
   });
@@ -99,11 +93,12 @@ function requireAccess(principal: Principal, { keys, scopes }: KeyEndpoint["acce
 }
 
 /** The caller behind a request. Nothing it sends besides the credential has a say in it. */
-async function authenticate(context: RequestContext, services: Services): Promise<CallerContext> {
+function authenticate(context: RequestContext, services: Services): CallerContext | Promise<CallerContext> {
   const { key, keyHeader, providerCredential } = readCredentials(context);
   const found = services.authenticator.authenticate(key, () => context.connection.remoteAddress ?? "unknown");
-  const principal = found instanceof Promise ? await found : found;
-  return Object.assign(context, { principal, keyHeader, providerCredential, metadata: {} });
+  const attach = (principal: Principal): CallerContext =>
+    Object.assign(context, { principal, keyHeader, providerCredential, metadata: noMetadata });
+  return found instanceof Promise ? found.then(attach) : attach(found);
 }
 
 function describeIssue(issue: v.BaseIssue<unknown>): { path: string | undefined; message: string } {
@@ -112,8 +107,8 @@ function describeIssue(issue: v.BaseIssue<unknown>): { path: string | undefined;
 }
 
 /** Runs a JSON row once its body is what the schema says. */
-async function runJson(endpoint: JsonEndpoint, context: CallerContext, services: Services): Promise<Answer> {
-  const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes);
+async function runJson(endpoint: JsonEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+  const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes, services.timers);
   const checked = v.safeParse(endpoint.body, body.value, { abortEarly: true });
   if (!checked.success) {
     const { path, message } = describeIssue(checked.issues[0]);
@@ -125,13 +120,13 @@ async function runJson(endpoint: JsonEndpoint, context: CallerContext, services:
   return endpoint.handleJson(body, context, services);
 }
 
-async function runKeyed(
+function runKeyed(
   endpoint: KeyEndpoint | JsonEndpoint,
   context: CallerContext,
   services: Services,
-): Promise<Answer> {
+): Reply | Promise<Reply> {
   requireAccess(context.principal, endpoint.access);
-  Object.assign(context, { metadata: readRequestMetadata(context) });
+  context.metadata = readRequestMetadata(context);
   if ((context.header("config")?.length ?? 0) > maxConfigLength) {
     throw new HeadersTooLargeError("Cannot use x-gateway-config: save configs this large and name them by their id", {
       code: "headers_too_large",
@@ -144,26 +139,23 @@ async function runKeyed(
   return "body" in endpoint ? runJson(endpoint, context, services) : endpoint.handle(context, services);
 }
 
-function toResponse(answer: Answer): Response {
-  return answer instanceof Response ? answer : Response.json(answer);
-}
-
 /** Answers one row, failures included, and leaves its log row. */
-async function serveEndpoint(endpoint: Endpoint, context: RequestContext, services: Services): Promise<Response> {
-  if (endpoint.access === "public") return toResponse(await endpoint.handle(context, services));
-  const caller = await authenticate(context, services);
-  if (endpoint.operation === undefined) return toResponse(await runKeyed(endpoint, caller, services));
+async function serveEndpoint(endpoint: Endpoint, context: RequestContext, services: Services): Promise<Reply> {
+  if (endpoint.access === "public") return endpoint.handle(context, services);
+  const found = authenticate(context, services);
+  const caller = found instanceof Promise ? await found : found;
+  if (endpoint.operation === undefined) return runKeyed(endpoint, caller, services);
   context.log.operation = endpoint.operation;
   try {
-    const response = toResponse(await runKeyed(endpoint, caller, services));
-    if (!context.log.deferred) settle(caller, services, { status: response.status, responseHeaders: response.headers });
-    return response;
+    const reply = await runKeyed(endpoint, caller, services);
+    if (!context.log.deferred) settle(caller, services, { status: reply.status, responseHeaders: reply.headers });
+    return reply;
   } catch (thrown) {
     const error = toGatewayError(thrown);
-    context.log.responseBody = JSON.stringify(toErrorBody(error, formOf(context)));
-    const response = toErrorResponse(error, formOf(context));
-    settle(caller, services, { status: error.status, responseHeaders: response.headers, error });
-    return response;
+    const reply = toErrorReply(error, formOf(context));
+    context.log.responseBody = String(reply.body);
+    settle(caller, services, { status: error.status, responseHeaders: reply.headers, error });
+    return reply;
   }
 }
 
@@ -194,81 +186,87 @@ function createMethodTable(endpoints: readonly Endpoint[]): (pathname: string) =
   };
 }
 
-function createRouter(endpoints: readonly Endpoint[], services: Services) {
+/** Rows as a function of method and path: paths without parameters by look-up, the others by the router. */
+function createRouter(
+  endpoints: readonly Endpoint[],
+  services: Services,
+): (context: RequestContext) => Promise<Reply | undefined> {
   const router = Router<Route>();
+  const plain = new Map<string, Endpoint>();
   for (const endpoint of endpoints) {
     const serve: RouteHandler = (route) => {
       route.context.params = isPassthrough(endpoint) ? {} : decodeParams(route.params);
       return serveEndpoint(endpoint, route.context, services);
     };
     router[verb(endpoint.method)](endpoint.path, serve);
+    if (!/[:*]/.test(endpoint.path)) plain.set(`${endpoint.method} ${endpoint.path}`, endpoint);
   }
-  return router;
+  return (context) => {
+    const { method, url } = context;
+    const endpoint = plain.get(`${method} ${url.pathname}`);
+    if (endpoint) return serveEndpoint(endpoint, context, services);
+    // the router makes a URL of this again: it is the checked one
+    return router.fetch({ method, url: url.href, context } as Route);
+  };
 }
 
 /** The answer to what no row takes. */
-function answerUnrouted(context: RequestContext, methods: Method[]): Response {
+function answerUnrouted(context: RequestContext, methods: Method[]): Reply {
   const { method } = context;
   const known = methods.length > 0;
   const allowed = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
-  if (known && method === "HEAD") return new Response(null, { status: 200 });
-  if (known && method === "OPTIONS") return new Response(null, { status: 204, headers: { allow: allowed.join(", ") } });
+  if (known && method === "HEAD") return { status: 200, headers: {}, body: null };
+  if (known && method === "OPTIONS") return { status: 204, headers: { allow: allowed.join(", ") }, body: null };
   if (known || !["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"].includes(method)) {
     throw new MethodNotAllowedError(known ? allowed : ["GET", "POST", "PUT", "DELETE"]);
   }
   throw new NotFoundError("Not Found: there is nothing at this path", { code: "not_found" });
 }
 
+/** Headers that are repeated under each alias of our prefix. */
+const aliased = [
+  ...["trace-id", "request-id", "provider", "last-used-option-index", "retry-attempt-count", "cache-status"],
+];
+
 /** Sets what every answer carries; nothing an upstream sent can stand in its place. */
-function finish(
-  response: Response,
-  ids: { id: string; traceId: string; totalMs: number },
-  services: Services,
-): Response {
-  const { headers } = response;
-  for (const prefix of services.headerPrefixes) {
-    headers.set(`${prefix}trace-id`, ids.traceId);
-    headers.set(`${prefix}request-id`, ids.id);
-    if (prefix === services.headerPrefixes[0]) continue;
-    for (const name of ["provider", "last-used-option-index", "retry-attempt-count", "cache-status"]) {
-      const value = headers.get(`x-gateway-${name}`);
-      if (value !== null) headers.set(prefix + name, value);
+function finish(reply: Reply, ids: { id: string; traceId: string; startedAt: number }, services: Services): Response {
+  const { headers } = reply;
+  headers["x-gateway-trace-id"] = ids.traceId;
+  headers["x-gateway-request-id"] = ids.id;
+  headers["cache-control"] ??= "no-store";
+  headers["x-content-type-options"] = "nosniff";
+  for (const prefix of services.headerPrefixes.slice(1)) {
+    for (const name of aliased) {
+      const value = headers[`x-gateway-${name}`];
+      if (value !== undefined) headers[prefix + name] = value;
     }
   }
-  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
-  headers.set("x-content-type-options", "nosniff");
-  if (services.serverTiming) headers.set("server-timing", `total;dur=${ids.totalMs.toFixed(1)}`);
-  return response;
+  if (services.serverTiming) {
+    headers["server-timing"] = `total;dur=${(services.clock.monotonic() - ids.startedAt).toFixed(1)}`;
+  }
+  return toResponse(reply);
 }
 
-/** A trace id that may go into a header of an answer. */
-function safeTraceId(request: Request, id: string): string {
+/** The trace id of a request that never got a context. */
+function traceIdOf(request: Request, id: string): string {
   return request.headers.get("x-gateway-trace-id")?.slice(0, 256) || id;
 }
 
 /** One function over all rows: the way in that no route can leave out. */
 export function createHandle(endpoints: readonly Endpoint[], services: Services): Handle {
-  const router = createRouter(endpoints, services);
+  const route = createRouter(endpoints, services);
   const methodsOf = createMethodTable(endpoints);
-  const answer = async (context: RequestContext): Promise<Response> => {
-    const { method, url } = context;
-    // the router makes a URL of this again: it is the checked one
-    const found: unknown = await router.fetch({ method, url: url.href, context } as Route);
-    if (found instanceof Response) return found;
-    return answerUnrouted(context, methodsOf(url.pathname));
-  };
   return async (request, connection) => {
     const id = services.createId();
     const startedAt = services.clock.monotonic();
     let context: RequestContext | undefined;
-    let response: Response;
+    let reply: Reply;
     try {
-      context = createRequestContext(request, connection, { id, services });
-      response = await answer(context);
+      context = createRequestContext(request, connection, { id, startedAt, services });
+      reply = (await route(context)) ?? answerUnrouted(context, methodsOf(context.url.pathname));
     } catch (error) {
-      response = toErrorResponse(error, formOf(context));
+      reply = toErrorReply(error, formOf(context));
     }
-    const totalMs = services.clock.monotonic() - startedAt;
-    return finish(response, { id, traceId: context?.traceId ?? safeTraceId(request, id), totalMs }, services);
+    return finish(reply, { id, traceId: context?.traceId ?? traceIdOf(request, id), startedAt }, services);
   };
 }

@@ -1,6 +1,7 @@
 import type * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { defineEndpoint } from "./endpoint.ts";
+import { jsonReply } from "./lib/reply.ts";
 
 const version = "3.0.0";
 
@@ -88,9 +89,9 @@ export function createOpenapiEndpoint(others: readonly Endpoint[]): Endpoint {
     tag: "System",
     summary: "This document",
     access: "public",
-    handle() {
+    async handle() {
       document ??= toOpenapi([...others, row]);
-      return document;
+      return jsonReply(await document);
     },
   });
   return row;

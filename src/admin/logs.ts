@@ -3,8 +3,10 @@ import type { LogFilter, LogScope, StoredLog } from "../db/stores/logs.ts";
 import { defineEndpoint, type Endpoint } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError } from "../errors.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
-import { isObject, parseJson } from "../lib/json.ts";
-import { LogDetail, type LogDetails, LogList, type LogRow } from "../schemas/logs.ts";
+import { parseJson } from "../lib/json.ts";
+import { jsonReply, type Reply } from "../lib/reply.ts";
+import { readContent } from "../logs/record.ts";
+import { LogDetail, type LogDetails, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
 import { assembleStream } from "./log-stream.ts";
 
 const defaultLimit = 50;
@@ -73,42 +75,23 @@ async function readFilter(context: CallerContext, services: Services): Promise<L
 }
 
 /** A stored row as the API shows it. */
-function toRow(stored: StoredLog): LogRow {
-  const details: LogDetails = JSON.parse(stored.details);
-  return {
-    id: stored.id,
-    object: "log",
-    created_at: new Date(timeOfId(stored.id)).toISOString(),
-    organisation_id: stored.organisationId,
-    workspace_id: stored.workspaceId,
-    api_key_id: stored.apiKeyId,
-    status: stored.status,
-    provider: stored.provider,
-    model: stored.model,
-    trace_id: stored.traceId,
-    ...details,
-  };
+function toRow({ id, details }: StoredLog): LogRow {
+  const stored: LogDetails = JSON.parse(details);
+  return { id, object: "log", created_at: new Date(timeOfId(id)).toISOString(), ...stored };
 }
 
-function toSide(headers: unknown, text: string | null, truncated: boolean) {
-  const shown = isObject(headers)
-    ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-    : {};
-  const body = text === null || truncated ? text : (assembleStream(text) ?? parseJson(text) ?? text);
-  return { headers: shown, body, truncated };
+/** A body as a value where it is JSON or a stream of it, else as text. */
+function toSide({ headers, body, truncated }: LogSide) {
+  const value = body === null || truncated ? body : (assembleStream(body) ?? parseJson(body) ?? body);
+  return { headers, body: value, truncated };
 }
 
 function toDetail(stored: StoredLog): LogDetail {
-  const parsed = stored.headers === null ? {} : parseJson(stored.headers);
-  const headers = isObject(parsed) ? parsed : {};
-  return {
-    ...toRow(stored),
-    request: toSide(headers.request, stored.request, headers.request_truncated === true),
-    response: toSide(headers.response, stored.response, headers.response_truncated === true),
-  };
+  const { request, response } = readContent(stored.content);
+  return { ...toRow(stored), request: toSide(request), response: toSide(response) };
 }
 
-async function listLogs(context: CallerContext, services: Services): Promise<object> {
+async function listLogs(context: CallerContext, services: Services): Promise<Reply> {
   const scope = scopeOf(context);
   const filter = await readFilter(context, services);
   const found = await services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
@@ -116,13 +99,13 @@ async function listLogs(context: CallerContext, services: Services): Promise<obj
   const last = page.at(-1);
   const more = found.length > filter.limit && last !== undefined;
   const next_cursor = more ? `${last.id}.${await services.stateMac(cursorText(scope, last.id))}` : null;
-  return { object: "list", data: page.map(toRow), has_more: more, next_cursor };
+  return jsonReply({ object: "list", data: page.map(toRow), has_more: more, next_cursor });
 }
 
-async function readLog(context: CallerContext, services: Services): Promise<object> {
+async function readLog(context: CallerContext, services: Services): Promise<Reply> {
   const stored = await services.logStore.find(scopeOf(context), context.params.id ?? "");
   if (!stored) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
-  return toDetail(stored);
+  return jsonReply(toDetail(stored));
 }
 
 /** Rows of the log API. */

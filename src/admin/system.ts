@@ -1,5 +1,6 @@
 import { defineEndpoint, type Endpoint } from "../endpoint.ts";
 import { UnavailableError } from "../errors.ts";
+import { jsonReply } from "../lib/reply.ts";
 
 /** Rows that tell hosts and load balancers about the process. They tell nothing else. */
 export const systemEndpoints: readonly Endpoint[] = [
@@ -9,8 +10,11 @@ export const systemEndpoints: readonly Endpoint[] = [
     tag: "System",
     summary: "Greeting",
     access: "public",
-    handle: () =>
-      new Response("AI gateway. See /openapi.json\n", { headers: { "content-type": "text/plain; charset=utf-8" } }),
+    handle: () => ({
+      status: 200,
+      headers: { "content-type": "text/plain; charset=utf-8" },
+      body: "AI gateway. See /openapi.json\n",
+    }),
   }),
   ...["/health", "/v1/health"].map((path) =>
     defineEndpoint({
@@ -19,7 +23,7 @@ export const systemEndpoints: readonly Endpoint[] = [
       tag: "System",
       summary: "Whether the process is alive",
       access: "public",
-      handle: () => ({ status: "success", message: "Server is healthy" }),
+      handle: () => jsonReply({ status: "success", message: "Server is healthy" }),
     }),
   ),
   defineEndpoint({
@@ -29,7 +33,7 @@ export const systemEndpoints: readonly Endpoint[] = [
     summary: "Whether the process can serve",
     access: "public",
     handle(_context, services) {
-      if (services.isReady()) return { status: "success", message: "Server is ready" };
+      if (services.isReady()) return jsonReply({ status: "success", message: "Server is ready" });
       throw new UnavailableError("Server is starting or stopping", { code: "not_ready", retryAfterSeconds: 1 });
     },
   }),

@@ -1,7 +1,7 @@
 import type { FirstStart, InstallationStore } from "../db/stores/installation.ts";
 import type { ApiKeyRow } from "../db/tables/api-keys.ts";
 import { deriveKey, type MacFactory, randomBytes } from "../lib/hash.ts";
-import { maskSecret, mintApiKey, readLookupId } from "./api-key.ts";
+import { maskSecret, mintApiKey, readLookupId, requireBootstrapKey } from "./api-key.ts";
 import { type MasterKey, unwrapRootSecret, wrapRootSecret } from "./master-keys.ts";
 import { type KeyKind, scopesOfKind } from "./scopes.ts";
 
@@ -66,8 +66,18 @@ async function toKeyRow(
   };
 }
 
+/** @throws {TypeError} If a key the operator chose is not fit to be one. */
+function checkBootstrap({ adminKey, workspaceKey }: OpenInstallationOptions["bootstrap"]): void {
+  if (adminKey !== undefined) requireBootstrapKey("the bootstrap admin key", adminKey);
+  if (workspaceKey !== undefined) requireBootstrapKey("the bootstrap workspace key", workspaceKey);
+  if (adminKey !== undefined && adminKey === workspaceKey) {
+    throw new TypeError("Cannot use the bootstrap keys: they must differ");
+  }
+}
+
 async function createFirstStart(options: OpenInstallationOptions, masterKey: MasterKey) {
   const { bootstrap, keyPrefix, now } = options;
+  checkBootstrap(bootstrap);
   const rootSecret = randomBytes(32);
   const keys = await deriveKeys(rootSecret);
   const adminKey = bootstrap.adminKey ?? mintApiKey(keyPrefix).key;
@@ -96,6 +106,7 @@ async function createFirstStart(options: OpenInstallationOptions, masterKey: Mas
  * Opens the installation a database holds; an empty database gets its first organisation, workspace, owner and keys.
  *
  * @throws {Error} If the master keys do not open it.
+ * @throws {TypeError} If the database is empty and a bootstrap key cannot be used.
  */
 export async function openInstallation(options: OpenInstallationOptions): Promise<Installation> {
   const { store, masterKeys } = options;

@@ -32,7 +32,12 @@ function readEntry(entry: string): MasterKey {
   if (version === undefined || encoded === undefined) {
     throw new TypeError("Cannot use the master keys: each must be written v1:<base64url of 32 bytes>");
   }
-  const bytes = fromBase64Url(encoded);
+  let bytes: MasterKey["bytes"];
+  try {
+    bytes = fromBase64Url(encoded);
+  } catch (cause) {
+    throw new TypeError(`Cannot use master key ${version}: it is not base64url`, { cause });
+  }
   if (bytes.length !== 32) throw new TypeError(`Cannot use master key ${version}: it must be 32 bytes long`);
   if (new Set(bytes).size < 4) throw new TypeError(`Cannot use master key ${version}: its bytes are not random`);
   return { version, bytes };

@@ -1,6 +1,6 @@
 import type { CallerContext, Services } from "../context.ts";
 import { ClientClosedError } from "../errors.ts";
-import { startTimer } from "../lib/clock.ts";
+import type { Timers } from "../lib/timers.ts";
 import { AbortReason, addressOf, type ProviderCall, sendCall, toCallError } from "../providers/call.ts";
 
 /** One call to a provider while it runs: its timer and its ties to the caller. */
@@ -15,11 +15,11 @@ export interface Attempt {
 }
 
 /** Starts the timer of a call and ties it to the caller's connection. */
-export function startAttempt(request: Request, timeoutMs: number): Attempt {
+export function startAttempt(request: Request, timeoutMs: number, timers: Timers): Attempt {
   const controller = new AbortController();
   const abort = (reason: AbortReason) => controller.abort(reason);
   const leave = () => abort(new AbortReason("client", "the caller went away"));
-  const stopTimer = startTimer(timeoutMs, () => {
+  const stopTimer = timers.start(timeoutMs, () => {
     abort(new AbortReason("timeout", `Request exceeded the timeout sent in the request: ${timeoutMs}ms`));
   });
   const { signal } = request;
@@ -37,7 +37,7 @@ export function startAttempt(request: Request, timeoutMs: number): Attempt {
 }
 
 /** What a call needs besides the parts that belong to its attempt. */
-export type PreparedCall = Omit<ProviderCall, "signal">;
+export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
 
 /**
  * Sends a prepared call and notes it in the log draft.
@@ -52,10 +52,11 @@ export async function send(
 ): Promise<Response> {
   const { log } = context;
   log.upstreamStartedAt = services.clock.monotonic();
-  log.upstreamUrl = addressOf(call);
+  const url = addressOf(call);
+  log.upstreamUrl = url;
   log.upstreamCalls++;
   try {
-    const response = await sendCall({ ...call, signal: attempt.signal }, services.outbound);
+    const response = await sendCall(Object.assign(call, { signal: attempt.signal, url }), services.outbound);
     log.firstByteAt = services.clock.monotonic();
     return response;
   } catch (error) {

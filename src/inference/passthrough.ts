@@ -4,6 +4,7 @@ import { InvalidRequestError, NotFoundError } from "../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import type { Reply } from "../lib/reply.ts";
 import { maxLoggedBody, toLoggedUsage } from "../logs/record.ts";
 import { AbortReason } from "../providers/call.ts";
 import { routingHeaders } from "./answer.ts";
@@ -39,8 +40,8 @@ function upstreamPath(context: CallerContext): string {
 }
 
 /** Whether bytes of this content type can be read by a person in a log. */
-function isText(type: string | null, coding: string | null): boolean {
-  if (type === null || (coding !== null && coding !== "identity")) return false;
+function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
+  if (!type || (coding && coding !== "identity")) return false;
   return isJsonType(type) || /^text\//i.test(type);
 }
 
@@ -63,12 +64,12 @@ async function readUpload(
   const { request, log } = context;
   if (request.body === null || context.method === "GET") return undefined;
   const maxBytes = services.limits.streamedBodyBytes;
-  const length = Number(request.headers.get("content-length") ?? Number.NaN);
+  const length = Number(context.headers.get("content-length") ?? Number.NaN);
   if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
   if (!(length <= heldBody)) return countBytes(request.body, { bytes: maxBytes, ...longUpload });
   try {
     const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes });
-    if (isText(request.headers.get("content-type"), request.headers.get("content-encoding"))) {
+    if (isText(context.headers.get("content-type"), context.headers.get("content-encoding"))) {
       log.requestBody = textOf(bytes);
       notePlainFacts(context, log.requestBody);
     }
@@ -137,26 +138,26 @@ async function answerUpstream(
   attempt: Attempt,
   context: CallerContext,
   services: Services,
-): Promise<Response> {
+): Promise<Reply> {
   const { log } = context;
   const provider = log.provider ?? "provider";
   const { status } = upstream;
-  const headers = new Headers({
+  const headers = {
     ...answerHeaders(upstream.headers, { ownPrefixes: services.headerPrefixes, decoded: false }),
     ...routingHeaders(provider),
-  });
+  };
   const keepText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
   const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
   attempt.stopTimer();
-  if (upstream.body === null || status === 204 || status === 304) return new Response(null, { status, headers });
+  if (upstream.body === null || status === 204 || status === 304) return { status, headers, body: null };
   if (length <= heldBody) {
     const bytes = await readHeld(upstream, attempt, provider);
     log.upstreamEndedAt = services.clock.monotonic();
     if (keepText) noteAnswer(context, textOf(bytes));
-    return new Response(Uint8Array.from(bytes), { status, headers });
+    return { status, headers, body: bytes };
   }
   log.deferred = true;
-  if (Number.isSafeInteger(length)) headers.set("content-length", String(length));
+  if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
   const body = relayBytes(upstream.body, {
     attempt,
     keepText,
@@ -167,7 +168,7 @@ async function answerUpstream(
       settle(context, services, { status: left ? 499 : error ? 502 : status, error, responseHeaders: headers });
     },
   });
-  return new Response(body, { status, headers });
+  return { status, headers, body };
 }
 
 async function readHeld(upstream: Response, attempt: Attempt, provider: string): Promise<Uint8Array> {
@@ -182,7 +183,7 @@ async function readHeld(upstream: Response, attempt: Attempt, provider: string):
  * Hands a request to the provider as it is and its answer back as it is: bytes, status and headers, less those that belong
  * to one connection.
  */
-export async function runPassthrough(context: CallerContext, services: Services): Promise<Response> {
+export async function runPassthrough(context: CallerContext, services: Services): Promise<Reply> {
   const { request } = context;
   const [, , segment = ""] = context.url.pathname.split("/");
   if (reserved.has(segment)) throw new NotFoundError("Not Found: there is nothing at this path", { code: "not_found" });
@@ -194,20 +195,20 @@ export async function runPassthrough(context: CallerContext, services: Services)
     });
   }
   const timeoutMs = readTimeout(context, services);
-  const headers = passthroughRequestHeaders(request.headers, services.headerPrefixes);
+  const headers = passthroughRequestHeaders(context.headers, services.headerPrefixes);
   // what came in these is the gateway key or the provider credential; the provider's rule decides what is sent
   delete headers.authorization;
   if (context.keyHeader === "x-api-key") delete headers["x-api-key"];
   const body = await readUpload(context, services);
-  const length = request.headers.get("content-length");
-  if (body instanceof ReadableStream && length !== null) headers["content-length"] = length;
+  const length = context.headers.get("content-length");
+  if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
   const path = upstreamPath(context) + context.url.search;
   const call: PreparedCall = {
     ...destination,
     ...{ method: context.method, path, headers, raw: true },
     ...(body !== undefined && { body }),
   };
-  const attempt = startAttempt(request, timeoutMs);
+  const attempt = startAttempt(request, timeoutMs, services.timers);
   try {
     const upstream = await send(call, attempt, context, services);
     return await answerUpstream(upstream, attempt, context, services);

@@ -3,6 +3,7 @@ import type { JsonBody } from "../endpoint.ts";
 import { UpstreamError } from "../errors.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
+import type { Reply } from "../lib/reply.ts";
 import { toLoggedUsage } from "../logs/record.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { type OperationAdapter, type OperationName, type Operations, requireOperation } from "../providers/types.ts";
@@ -30,17 +31,24 @@ interface Run<Name extends OperationName> {
 function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Record<string, string>): PreparedCall {
   const { adapter, request, destination, streamed } = run;
   const method = adapter.method ?? "POST";
-  const headers: Record<string, string> = {
-    ...forwarded,
-    accept: streamed ? "text/event-stream" : "application/json",
-    "accept-encoding": "identity",
-    "user-agent": productName,
+  const headers = forwarded;
+  headers.accept = streamed ? "text/event-stream" : "application/json";
+  headers["accept-encoding"] = "identity";
+  headers["user-agent"] = productName;
+  const { provider, customHost, credential } = destination;
+  const call: PreparedCall = {
+    provider,
+    customHost,
+    credential,
+    method,
+    path: adapter.path(request),
+    headers,
+    raw: false,
   };
-  const path = adapter.path(request);
-  if (method === "GET") return { ...destination, method, path, headers, raw: false };
+  if (method === "GET") return call;
   headers["content-type"] = "application/json";
-  const body = JSON.stringify(adapter.toUpstream ? adapter.toUpstream(request) : request);
-  return { ...destination, method, path, headers, body, raw: false };
+  call.body = JSON.stringify(adapter.toUpstream ? adapter.toUpstream(request) : request);
+  return call;
 }
 
 /**
@@ -92,7 +100,7 @@ async function answerWhole<Name extends OperationName>(
   run: Run<Name>,
   context: CallerContext,
   services: Services,
-): Promise<Response> {
+): Promise<Reply> {
   const { log } = context;
   const { slug } = run.destination.provider;
   const text = await readAnswer(upstream, run, slug);
@@ -108,7 +116,7 @@ async function answerWhole<Name extends OperationName>(
   log.responseBody = run.adapter.fromUpstream ? convert(run, body) : text;
   const headers = unifiedHeaders(upstream, slug, services);
   headers["content-type"] = "application/json";
-  return new Response(log.responseBody, { status: upstream.status, headers });
+  return { status: upstream.status, headers, body: log.responseBody };
 }
 
 /** The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault. */
@@ -127,7 +135,7 @@ async function answerStream<Name extends OperationName>(
   run: Run<Name>,
   context: CallerContext,
   services: Services,
-): Promise<Response> {
+): Promise<Reply> {
   const { log } = context;
   const options: unknown = Reflect.get(run.request, "stream_options");
   const includeUsage = isObject(options) && options.include_usage === true;
@@ -135,19 +143,17 @@ async function answerStream<Name extends OperationName>(
   const headers = unifiedHeaders(upstream, run.destination.provider.slug, services);
   headers["content-type"] = "text/event-stream; charset=utf-8";
   headers["x-accel-buffering"] = "no";
-  let answer: Response | undefined;
   const body = await relayEvents({
     ...{ upstream, attempt: run.attempt, observer, context, services },
     onEnd({ status, error, text }) {
       log.upstreamEndedAt = services.clock.monotonic();
       log.usage = toLoggedUsage(observer.usage());
       log.responseBody = text;
-      settle(context, services, { status, error, responseHeaders: answer?.headers ?? new Headers(headers) });
+      settle(context, services, { status, error, responseHeaders: headers });
     },
   });
   log.deferred = true;
-  answer = new Response(body, { status: upstream.status, headers });
-  return answer;
+  return { status: upstream.status, headers, body };
 }
 
 function isEventStream(response: Response): boolean {
@@ -160,7 +166,7 @@ export async function runInference<Name extends OperationName>(
   { value }: JsonBody<Operations[Name]["request"]>,
   context: CallerContext,
   services: Services,
-): Promise<Response> {
+): Promise<Reply> {
   const { log, request } = context;
   const model: unknown = Reflect.get(value, "model");
   log.model = typeof model === "string" ? model : null;
@@ -169,7 +175,7 @@ export async function runInference<Name extends OperationName>(
   const destination = readDestination(context, services);
   const adapter = requireOperation(destination.provider, name);
   const forwarded = readForwardedHeaders(context, services);
-  const attempt = startAttempt(request, readTimeout(context, services));
+  const attempt = startAttempt(request, readTimeout(context, services), services.timers);
   const run: Run<Name> = { adapter, request: value, destination, attempt, streamed };
   try {
     const upstream = await send(prepareCall(run, forwarded), attempt, context, services);

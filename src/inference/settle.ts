@@ -6,7 +6,7 @@ import type { LogDetails } from "../schemas/logs.ts";
 /** How a request ended. */
 export interface Outcome {
   status: number;
-  responseHeaders: Headers;
+  responseHeaders: Readonly<Record<string, string>>;
   /** What was thrown, if anything was. */
   error?: unknown;
 }
@@ -15,20 +15,26 @@ function since(start: number | null, end: number | null): number | null {
   return start === null || end === null ? null : Math.round((end - start) * 100) / 100;
 }
 
-function toDetails(context: CallerContext, services: Services, error: unknown): LogDetails {
-  const { log, startedAt, spanId, parentSpanId, spanName } = context;
-  const now = services.clock.monotonic();
+function toDetails(context: CallerContext, services: Services, { status, error }: Outcome): LogDetails {
+  const { log, startedAt, principal } = context;
   const failure = error === undefined ? null : toGatewayError(error);
   return {
+    organisation_id: principal.organisationId,
+    workspace_id: principal.workspaceId,
+    api_key_id: principal.keyId,
+    status,
+    provider: log.provider,
+    model: log.model,
+    trace_id: context.traceId,
     method: context.method,
     path: context.url.pathname,
     operation: log.operation,
-    span_id: spanId,
-    parent_span_id: parentSpanId,
-    span_name: spanName,
-    metadata: { ...context.metadata },
+    span_id: context.spanId,
+    parent_span_id: context.parentSpanId,
+    span_name: context.spanName,
+    metadata: context.metadata,
     stream: log.stream,
-    duration_ms: since(startedAt, now) ?? 0,
+    duration_ms: since(startedAt, services.clock.monotonic()) ?? 0,
     first_byte_ms: since(startedAt, log.firstByteAt),
     upstream_ms: since(log.upstreamStartedAt, log.upstreamEndedAt ?? log.firstByteAt),
     upstream_url: log.upstreamUrl,
@@ -38,24 +44,19 @@ function toDetails(context: CallerContext, services: Services, error: unknown): 
   };
 }
 
+const noNames: readonly string[] = [];
+
 /** Hands a finished request to the log, once. */
 export function settle(context: CallerContext, services: Services, outcome: Outcome): void {
-  const { log, principal, request } = context;
+  const { log } = context;
   if (log.settled) return;
   log.settled = true;
   const sensitive = context.header("sensitive-headers");
   services.record({
     id: context.id,
-    organisationId: principal.organisationId,
-    workspaceId: principal.workspaceId,
-    apiKeyId: principal.keyId,
-    status: outcome.status,
-    provider: log.provider,
-    model: log.model,
-    traceId: context.traceId,
-    details: toDetails(context, services, outcome.error),
-    sensitiveHeaders: sensitive === null ? [] : (readNameList(sensitive) ?? null),
-    requestHeaders: request.headers,
+    details: toDetails(context, services, outcome),
+    sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
+    requestHeaders: context.headers,
     responseHeaders: outcome.responseHeaders,
     requestBody: log.requestBody,
     responseBody: log.responseBody,

@@ -84,8 +84,8 @@ export function readForwardedHeaders(context: CallerContext, services: Services)
       refuse(`Cannot forward ${name}: leave it out of ${param}`, param, "invalid_header");
     // the credential is either ours or already sent by the provider's rule
     if (name === "authorization" || !mayGoUpstream(name, services.headerPrefixes)) continue;
-    const value = context.request.headers.get(name);
-    if (value === null) continue;
+    const value = context.headers.get(name);
+    if (value === undefined) continue;
     if (!isHeaderValue(value))
       refuse(`Cannot forward ${name}: its value holds control characters`, name, "invalid_header");
     forwarded[name] = value;

@@ -107,9 +107,10 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 const publicIPv6 = ipaddr.parseCIDR("2000::/3");
 
 /** Whether a host, as `URL.hostname` writes it, is an IP address and not a name. */
-export function isLiteralHost(host: string): boolean {
-  return host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host);
-}
+export const isLiteralHost: (host: string) => boolean = memoizeText(
+  rememberedUrls,
+  (host) => host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host),
+);
 
 /** A guard that trusts the listed hosts and no other private one. */
 export function createAddressGuard(options: AddressGuardOptions): AddressGuard {

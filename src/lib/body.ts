@@ -1,4 +1,5 @@
 import { startTimer } from "./clock.ts";
+import type { Timers } from "./timers.ts";
 
 /** Why a body could not be read. */
 export type BodyProblem = "too_large" | "timeout" | "broken";
@@ -21,6 +22,8 @@ export interface BodyBounds {
   totalMs: number;
   /** Milliseconds without a byte. */
   silenceMs: number;
+  /** Shared timers; without them each body has its own. */
+  timers?: Timers;
 }
 
 /** Times clients get to send a body. */
@@ -36,32 +39,33 @@ const empty = new Uint8Array(0);
  *
  * @throws {BodyError}
  */
-export async function readBytes(message: Request | Response, bounds: BodyBounds): Promise<Uint8Array> {
+export function readBytes(message: Request | Response, bounds: BodyBounds): Promise<Uint8Array> {
   const declared = message.headers.get("content-length");
   const length = declared === null ? Number.NaN : Number(declared);
-  if (length > bounds.bytes) throw new BodyError("too_large");
+  if (length > bounds.bytes) return Promise.reject(new BodyError("too_large"));
   // before anything asks for `body`: on Bun that alone turns the bytes at hand into a stream
   if (length <= smallBody) return readAtOnce(message, bounds);
-  if (message.body === null) return empty;
+  if (message.body === null) return Promise.resolve(empty);
   return readCounted(message.body, bounds, Number.isSafeInteger(length) ? length : undefined);
 }
 
 /** All of a small body; a client that does not send what it announced is not waited for. */
-async function readAtOnce(message: Request | Response, bounds: BodyBounds): Promise<Uint8Array> {
-  let expire: (problem: BodyError) => void = () => {};
-  const expired = new Promise<never>((_, reject) => {
-    expire = reject;
+function readAtOnce(message: Request | Response, { bytes, silenceMs, timers }: BodyBounds): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const expire = () => reject(new BodyError("timeout"));
+    const cancel = timers ? timers.start(silenceMs, expire) : startTimer(silenceMs, expire);
+    message.arrayBuffer().then(
+      (buffer) => {
+        cancel();
+        if (buffer.byteLength > bytes) reject(new BodyError("too_large"));
+        else resolve(new Uint8Array(buffer));
+      },
+      (cause) => {
+        cancel();
+        reject(new BodyError("broken", { cause }));
+      },
+    );
   });
-  const cancel = startTimer(bounds.silenceMs, () => expire(new BodyError("timeout")));
-  try {
-    const bytes = new Uint8Array(await Promise.race([message.arrayBuffer(), expired]));
-    if (bytes.length > bounds.bytes) throw new BodyError("too_large");
-    return bytes;
-  } catch (cause) {
-    throw cause instanceof BodyError ? cause : new BodyError("broken", { cause });
-  } finally {
-    cancel();
-  }
 }
 
 async function readCounted(

@@ -47,8 +47,7 @@ const neverReturned = new Set([
 ]);
 
 /** Names a `connection` header adds to the hop-by-hop ones. */
-function namedByConnection(headers: Headers): readonly string[] {
-  const value = headers.get("connection");
+function namedByConnection(value: string | null | undefined): readonly string[] {
   if (!value || value === "keep-alive" || value === "close") return [];
   return value
     .toLowerCase()
@@ -63,12 +62,15 @@ export function mayGoUpstream(name: string, ownPrefixes: readonly string[]): boo
 }
 
 /** Headers of a client's request that a passthrough call carries on. */
-export function passthroughRequestHeaders(headers: Headers, ownPrefixes: readonly string[]): Record<string, string> {
+export function passthroughRequestHeaders(
+  headers: ReadonlyMap<string, string>,
+  ownPrefixes: readonly string[],
+): Record<string, string> {
   const kept: Record<string, string> = {};
-  const connection = namedByConnection(headers);
-  headers.forEach((value, name) => {
+  const connection = namedByConnection(headers.get("connection"));
+  for (const [name, value] of headers) {
     if (mayGoUpstream(name, ownPrefixes) && !connection.includes(name)) kept[name] = value;
-  });
+  }
   return kept;
 }
 
@@ -78,7 +80,7 @@ export function answerHeaders(
   options: { ownPrefixes: readonly string[]; decoded: boolean },
 ): Record<string, string> {
   const kept: Record<string, string> = {};
-  const connection = namedByConnection(headers);
+  const connection = namedByConnection(headers.get("connection"));
   headers.forEach((value, name) => {
     if (hopByHop.has(name) || neverReturned.has(name) || name.startsWith("proxy-")) return;
     if (options.decoded && (name === "content-encoding" || name === "server-timing")) return;

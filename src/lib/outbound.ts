@@ -10,8 +10,8 @@ export interface TransportInit {
   body?: string | Uint8Array | ReadableStream<Uint8Array>;
   /** Closes the upstream socket, also while the answer's body is read. */
   signal?: AbortSignal;
-  /** Answer bytes as received, content codings untouched. */
-  raw: boolean;
+  /** Answer bytes as received, content codings untouched. Default false. */
+  raw?: boolean;
 }
 
 /** What a runtime offers to send requests with. Follows no redirect. Rejects with any error; `createOutbound` classifies it. */
@@ -53,9 +53,7 @@ export class OutboundError extends Error {
 }
 
 /** One request of the gateway's own code. */
-export interface OutboundInit extends Omit<TransportInit, "raw"> {
-  /** Answer bytes as received, content codings untouched. Default false. */
-  raw?: boolean;
+export interface OutboundInit extends TransportInit {
   /** "fixed": the address is part of the gateway's own code; "influenced": a caller, tenant or document named it. */
   origin: "fixed" | "influenced";
 }
@@ -70,6 +68,15 @@ export type Outbound = (url: string, init: OutboundInit) => Promise<Response>;
 
 /** Largest header section of an answer, in characters. */
 export const maxAnswerHeaderLength = 65_536;
+
+/** Sends with the global `fetch`: for hosts that offer nothing better. */
+export const webTransport: Transport = {
+  send(url, { raw: _raw, ...init }) {
+    // `duplex` is required for streamed bodies and missing in the DOM types
+    const streamed = init.body instanceof ReadableStream ? { duplex: "half" } : {};
+    return globalThis.fetch(url, { redirect: "manual", ...streamed, ...init } as RequestInit);
+  },
+};
 
 /** The function all outbound requests of a gateway go through. */
 export function createOutbound(options: { transport: Transport; guard: AddressGuard }): Outbound {

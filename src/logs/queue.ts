@@ -39,11 +39,11 @@ export interface LogQueue {
 }
 
 function sizeOf(entry: LogEntry): number {
-  return entry.details.length + entry.headers.length + bodySizeOf(entry) + 256;
+  return entry.details.length + bodySizeOf(entry) + 256;
 }
 
 function bodySizeOf(entry: LogEntry): number {
-  return (entry.request?.length ?? 0) + (entry.response?.length ?? 0);
+  return entry.content?.length ?? 0;
 }
 
 /** Rows that wait, in order, with their size; drops bodies, then rows, when too much waits. */
@@ -81,7 +81,7 @@ class WaitingRows {
     const entry = this.#rows[this.#bodiless];
     if (entry && bodySizeOf(entry) > 0) {
       this.#bytes -= bodySizeOf(entry);
-      this.#rows[this.#bodiless] = { ...entry, request: null, response: null };
+      this.#rows[this.#bodiless] = { ...entry, content: null };
       this.lostBodies++;
     }
     this.#bodiless++;

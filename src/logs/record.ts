@@ -1,4 +1,5 @@
-import type { LogDetails, LogEntry, LoggedUsage, LogHeaders } from "../schemas/logs.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import type { LogContent, LogDetails, LogEntry, LoggedUsage, LogSide } from "../schemas/logs.ts";
 import type { Redactor } from "./redact.ts";
 
 /** Most characters of a body that are stored. */
@@ -7,83 +8,110 @@ export const maxLoggedBody = 1024 * 1024;
 /** What is known of a request when it is over. Bodies are null where there is none or it is not text. */
 export interface LogRecord {
   id: string;
-  organisationId: string;
-  workspaceId: string | null;
-  apiKeyId: string;
-  status: number;
-  provider: string | null;
-  model: string | null;
-  traceId: string;
   details: LogDetails;
   /** Lower-case names the caller wants hidden; null when its list could not be read. */
   sensitiveHeaders: readonly string[] | null;
-  requestHeaders: Headers;
-  responseHeaders: Headers;
+  requestHeaders: Iterable<readonly [string, string]>;
+  responseHeaders: Readonly<Record<string, string>>;
   requestBody: string | null;
   responseBody: string | null;
 }
 
-/** A body cut to what is stored, masked, and free of what the database would cut at (U+0000). */
-function storedBody(body: string | null, redactor: Redactor): string | null {
-  if (body === null) return null;
-  const text = redactor.text(body.length > maxLoggedBody ? body.slice(0, maxLoggedBody) : body);
-  return storedText(text);
+/** Text the database keeps whole: it would cut it at U+0000. */
+function storedText(text: string): string {
+  return text.includes("\0") ? text.replaceAll("\0", "\\u0000") : text;
 }
 
-/** Text the database keeps whole: U+0000 is written out, lone surrogates are replaced. */
-export function storedText(text: string): string {
-  const whole = text.includes("\0") ? text.replaceAll("\0", "\\u0000") : text;
-  return whole.toWellFormed();
+/** A body cut to what is stored and masked. */
+function storedBody(body: string | null, redactor: Redactor): string | null {
+  if (body === null) return null;
+  return storedText(redactor.text(body.length > maxLoggedBody ? body.slice(0, maxLoggedBody) : body));
+}
+
+/** First line of a stored content: headers, and how the text after it is cut into two bodies. */
+interface ContentHead {
+  request: Record<string, string>;
+  response: Record<string, string>;
+  /** Characters of each body; null where there is none. */
+  lengths: [number | null, number | null];
+  truncated: [boolean, boolean];
+}
+
+/** Headers and bodies as one text: a line of JSON, then the bodies as they are, which spares encoding them again. */
+function toContent(
+  record: LogRecord,
+  redactor: Redactor,
+  request: Record<string, string>,
+  response: Record<string, string>,
+): string {
+  const sent = storedBody(record.requestBody, redactor);
+  const answered = storedBody(record.responseBody, redactor);
+  const head: ContentHead = {
+    request,
+    response,
+    lengths: [sent?.length ?? null, answered?.length ?? null],
+    truncated: [isCut(record.requestBody), isCut(record.responseBody)],
+  };
+  return `${JSON.stringify(head)}\n${sent ?? ""}${answered ?? ""}`;
+}
+
+function isCut(body: string | null): boolean {
+  return body !== null && body.length >= maxLoggedBody;
+}
+
+function readSide(headers: unknown, body: string | null, truncated: unknown): LogSide {
+  const pairs = Object.entries(isObject(headers) ? headers : {}).map(([name, value]) => [name, String(value)]);
+  return { headers: Object.fromEntries(pairs), body, truncated: truncated === true };
+}
+
+/** Headers and bodies of a stored content; empty ones when it was not kept. */
+export function readContent(content: string | null): LogContent {
+  const end = content?.indexOf("\n") ?? -1;
+  const parsed = content === null ? undefined : parseJson(content.slice(0, end));
+  const head: Partial<Record<keyof ContentHead, unknown>> = isObject(parsed) ? parsed : {};
+  const [sent, answered] = Array.isArray(head.lengths) ? head.lengths : [null, null];
+  const [sentCut, answeredCut] = Array.isArray(head.truncated) ? head.truncated : [false, false];
+  const bodies = content?.slice(end + 1) ?? "";
+  const start = typeof sent === "number" ? sent : 0;
+  return {
+    request: readSide(head.request, typeof sent === "number" ? bodies.slice(0, start) : null, sentCut),
+    response: readSide(head.response, typeof answered === "number" ? bodies.slice(start) : null, answeredCut),
+  };
 }
 
 /** The row that is stored for a record: redacted, its parts as texts. */
 export function toLogEntry(record: LogRecord, redactor: Redactor): LogEntry | Promise<LogEntry> {
   const request = redactor.headers(record.requestHeaders, record.sensitiveHeaders);
-  const response = redactor.headers(record.responseHeaders, record.sensitiveHeaders);
+  const response = redactor.headers(Object.entries(record.responseHeaders), record.sensitiveHeaders);
   if (request instanceof Promise || response instanceof Promise) {
-    return Promise.all([request, response]).then(([sent, answered]) => assemble(record, redactor, sent, answered));
+    return Promise.all([request, response]).then(([sent, answered]) =>
+      toEntry(record, redactor, toContent(record, redactor, sent, answered)),
+    );
   }
-  return assemble(record, redactor, request, response);
+  return toEntry(record, redactor, toContent(record, redactor, request, response));
 }
 
-function assemble(
-  record: LogRecord,
-  redactor: Redactor,
-  request: Record<string, string>,
-  response: Record<string, string>,
-): LogEntry {
-  const headers: LogHeaders = {
-    request,
-    response,
-    request_truncated: (record.requestBody?.length ?? 0) > maxLoggedBody,
-    response_truncated: (record.responseBody?.length ?? 0) > maxLoggedBody,
-  };
-  const { id, organisationId, workspaceId, apiKeyId, status, provider, model, traceId } = record;
+function toEntry({ id, details }: LogRecord, redactor: Redactor, content: string | null): LogEntry {
   return {
-    ...{ id, organisationId, workspaceId, apiKeyId, status, provider },
-    model: model === null ? null : storedText(model),
-    traceId: storedText(traceId),
-    details: storedText(redactor.text(JSON.stringify(record.details))),
-    headers: storedText(JSON.stringify(headers)),
-    request: storedBody(record.requestBody, redactor),
-    response: storedBody(record.responseBody, redactor),
+    id,
+    organisationId: details.organisation_id,
+    workspaceId: details.workspace_id,
+    details: redactor.text(JSON.stringify(details)),
+    content,
   };
 }
 
 /** The row that tells a tenant how many of its rows could not be kept. */
 export function describeLoss(sample: LogEntry, rows: number, id: string): LogEntry {
+  const { organisationId, workspaceId } = sample;
   const details: LogDetails = {
-    ...{ method: "", path: "", operation: "rows_lost", metadata: {}, stream: false, duration_ms: 0 },
-    ...{ span_id: null, parent_span_id: null, span_name: null, first_byte_ms: null, upstream_ms: null },
+    ...{ organisation_id: organisationId, workspace_id: workspaceId, api_key_id: "", status: 0, provider: null },
+    ...{ model: null, trace_id: id, method: "", path: "", operation: "rows_lost", metadata: {}, stream: false },
+    ...{ span_id: null, parent_span_id: null, span_name: null, duration_ms: 0, first_byte_ms: null, upstream_ms: null },
     ...{ upstream_url: null, upstream_calls: 0, usage: null },
     error: { type: "rows_lost", code: null, message: `${rows} log rows could not be kept` },
   };
-  const headers: LogHeaders = { request: {}, response: {}, request_truncated: false, response_truncated: false };
-  return {
-    ...{ id, organisationId: sample.organisationId, workspaceId: sample.workspaceId, apiKeyId: "" },
-    ...{ status: 0, provider: null, model: null, traceId: id, request: null, response: null },
-    ...{ details: JSON.stringify(details), headers: JSON.stringify(headers) },
-  };
+  return { id, organisationId, workspaceId, details: JSON.stringify(details), content: null };
 }
 
 /** Token counts of an upstream's usage object; what is no whole, non-negative number counts as nothing. */

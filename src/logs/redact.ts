@@ -49,7 +49,10 @@ export interface Redactor {
    *
    * @param extra Lower-case names a caller wants hidden; null hides every header that is not common.
    */
-  headers(headers: Headers, extra: readonly string[] | null): Record<string, string> | Promise<Record<string, string>>;
+  headers(
+    headers: Iterable<readonly [string, string]>,
+    extra: readonly string[] | null,
+  ): Record<string, string> | Promise<Record<string, string>>;
   /** A text without anything that has the form of a credential. */
   text(text: string): string;
 }
@@ -111,12 +114,12 @@ export function createRedactor(options: RedactorOptions): Redactor {
     headers(headers, extra) {
       const result: Record<string, string> = {};
       const late: Promise<void>[] = [];
-      headers.forEach((value, name) => {
+      for (const [name, value] of headers) {
         const sensitive = names.has(name) || (extra === null ? !commonHeaders.has(name) : extra.includes(name));
         const shown = sensitive ? hide(value) : value.length > 256 ? text(value) : shortText(value);
         if (typeof shown === "string") result[name] = shown;
         else late.push(shown.then((digest) => void Object.assign(result, { [name]: digest })));
-      });
+      }
       return late.length === 0 ? result : Promise.all(late).then(() => result);
     },
   };

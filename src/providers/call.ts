@@ -1,5 +1,5 @@
 import { InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
-import { type Outbound, type OutboundError, toOutboundError } from "../lib/outbound.ts";
+import { type Outbound, type OutboundError, type OutboundInit, toOutboundError } from "../lib/outbound.ts";
 import { joinUrl } from "../lib/path.ts";
 import type { BoundProvider } from "./types.ts";
 
@@ -19,6 +19,9 @@ export interface ProviderCall extends Destination {
   method: string;
   /** Path below the base address, with its query. */
   path: string;
+  /** `addressOf` the call. */
+  url: string;
+  /** Belongs to the call: the credential is added to it. */
   headers: Record<string, string>;
   body?: string | Uint8Array | ReadableStream<Uint8Array>;
   /** Answer bytes as received. */
@@ -26,7 +29,7 @@ export interface ProviderCall extends Destination {
   signal: AbortSignal;
 }
 
-/** The address a call goes to, without its query. */
+/** The address a call goes to. */
 export function addressOf({
   provider,
   customHost,
@@ -39,25 +42,25 @@ export function addressOf({
 }
 
 /**
- * Sends one call. Adds the provider's authentication; a credential of ours wins over any header of the caller.
- *
- * @throws {InvalidRequestError} If the address is refused.
- * @throws {UpstreamError} 502 or 504 if there is no usable answer.
+ * Sends one call. Adds the provider's authentication; a credential of ours wins over any header of the caller. What goes
+ * wrong is thrown as it comes: `toCallError` makes it an answer.
  */
-export async function sendCall(call: ProviderCall, outbound: Outbound): Promise<Response> {
-  const { provider, method, path, signal, raw, body } = call;
-  if (provider.local && call.customHost === undefined) {
+export function sendCall(call: ProviderCall, outbound: Outbound): Promise<Response> {
+  const { provider, method, path, signal, raw, body, customHost } = call;
+  if (provider.local && customHost === undefined) {
     const text = typeof body === "string" ? body : "";
     return provider.local({ method, path, body: text, signal });
   }
-  const url = addressOf(call);
-  const headers = { ...call.headers, ...provider.authenticate(call.credential) };
-  const origin = call.customHost === undefined ? "fixed" : "influenced";
-  try {
-    return await outbound(url, { method, headers, signal, raw, origin, ...(body !== undefined && { body }) });
-  } catch (error) {
-    throw toCallError(error, provider.slug);
-  }
+  const headers = Object.assign(call.headers, provider.authenticate(call.credential));
+  const init: OutboundInit = {
+    method,
+    headers,
+    signal,
+    raw,
+    origin: customHost === undefined ? "fixed" : "influenced",
+  };
+  if (body !== undefined) init.body = body;
+  return outbound(call.url, init);
 }
 
 /** Why a call was ended from our side: the reason of its signal. */

@@ -1,6 +1,11 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../errors.ts";
-import type { SettingsDefinition } from "./types.ts";
+
+/** Settings a caller gives in headers `x-gateway-<prefix>-<name>`, the names written with hyphens. */
+export interface SettingsDefinition<Settings> {
+  prefix: string;
+  schema: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Settings>;
+}
 
 /** Schema of a provider without settings. */
 export const noSettings = { prefix: "", schema: v.object({}) };
@@ -15,26 +20,38 @@ export const headerInteger = (minimum: number, maximum: number) =>
     v.maxValue(maximum, `must be at most ${maximum}`),
   );
 
+/** Values a request gives for the members of a schema; undefined when it gives none. */
+export type SettingsReader = (read: (name: string) => string | null) => Record<string, string> | undefined;
+
+/** A reader of the headers that belong to a provider; `read` gives a gateway header by its name without prefix. */
+export function createSettingsReader({
+  prefix,
+  schema,
+}: Pick<SettingsDefinition<unknown>, "prefix" | "schema">): SettingsReader {
+  const names = Object.keys(schema.entries).map((name) => ({ name, header: `${prefix}-${name.replaceAll("_", "-")}` }));
+  return (read) => {
+    let values: Record<string, string> | undefined;
+    for (const { name, header } of names) {
+      const value = read(header);
+      if (value === null) continue;
+      values ??= {};
+      values[name] = value;
+    }
+    return values;
+  };
+}
+
 /**
- * Settings of a provider from the headers of a request.
+ * Settings of a provider from their texts.
  *
- * @param read Value of a gateway header by its name without prefix.
  * @throws {InvalidRequestError} Naming the header that is wrong.
  */
-export function readSettings<Settings>(
+export function parseSettings<Settings>(
   { prefix, schema }: SettingsDefinition<Settings>,
-  read: (name: string) => string | null,
-): { given: boolean; settings: Settings } {
-  const values: Record<string, string> = {};
-  let given = false;
-  for (const name of Object.keys(schema.entries)) {
-    const value = read(`${prefix}-${name.replaceAll("_", "-")}`);
-    if (value === null) continue;
-    values[name] = value;
-    given = true;
-  }
+  values: Record<string, string>,
+): Settings {
   const result = v.safeParse(schema, values);
-  if (result.success) return { given, settings: result.output };
+  if (result.success) return result.output;
   const [issue] = result.issues;
   const header = `x-gateway-${prefix}-${String(issue.path?.[0]?.key ?? "").replaceAll("_", "-")}`;
   throw new InvalidRequestError(`Cannot use ${header}: ${issue.message}`, { param: header, code: "invalid_header" });

@@ -1,9 +1,8 @@
-import type * as v from "valibot";
 import { InvalidRequestError } from "../errors.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import type { ModelList } from "../schemas/models.ts";
-import { readSettings } from "./settings.ts";
+import { createSettingsReader, parseSettings, type SettingsDefinition } from "./settings.ts";
 
 /** Unified operations: what a client sends and gets, whichever provider serves it. */
 export interface Operations {
@@ -37,12 +36,6 @@ export interface LocalRequest {
   /** JSON text; empty when there is none. */
   body: string;
   signal: AbortSignal;
-}
-
-/** Settings a caller gives in headers `x-gateway-<prefix>-<name>`, the names written with hyphens. */
-export interface SettingsDefinition<Settings> {
-  prefix: string;
-  schema: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Settings>;
 }
 
 /** What is declared of a provider. */
@@ -89,13 +82,14 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
   });
+  const readValues = createSettingsReader(definition.settings);
   let plain: BoundProvider | undefined;
   return {
     slug,
     bind(read) {
-      const { given, settings } = readSettings(definition.settings, read);
-      if (given) return bindSettings(settings);
-      plain ??= bindSettings(settings);
+      const values = readValues(read);
+      if (values) return bindSettings(parseSettings(definition.settings, values));
+      plain ??= bindSettings(parseSettings(definition.settings, {}));
       return plain;
     },
   };

@@ -58,46 +58,33 @@ export const LogList = v.object({
   next_cursor: v.nullable(v.string()),
 });
 
-/** One log row as it is stored: columns that lists filter by, the rest as JSON texts. */
+/** What is stored of a row besides its id: its own members and those of `LogRow`, less what the id tells. */
+export type LogDetails = Omit<LogRow, "id" | "object" | "created_at">;
+
+/** One log row as it is stored. */
 export interface LogEntry {
   /** ULID; its time is the time of the request. */
   id: string;
   organisationId: string;
   workspaceId: string | null;
-  apiKeyId: string;
-  status: number;
-  provider: string | null;
-  model: string | null;
-  traceId: string;
   /** JSON of `LogDetails`. */
   details: string;
-  /** JSON of `LogHeaders`. */
-  headers: string;
-  request: string | null;
-  response: string | null;
+  /** Headers and bodies as one text; null when they could not be kept. */
+  content: string | null;
 }
 
-/** Members of a row that only its reader needs. */
-export type LogDetails = Omit<
-  LogRow,
-  | "id"
-  | "object"
-  | "created_at"
-  | "organisation_id"
-  | "workspace_id"
-  | "api_key_id"
-  | "status"
-  | "provider"
-  | "model"
-  | "trace_id"
->;
+/** Headers of both sides after redaction, and their bodies. */
+export interface LogContent {
+  request: LogSide;
+  response: LogSide;
+}
 
-/** Headers of both sides, after redaction, and which bodies were cut. */
-export interface LogHeaders {
-  request: Record<string, string>;
-  response: Record<string, string>;
-  request_truncated: boolean;
-  response_truncated: boolean;
+/** One side of a logged request. */
+export interface LogSide {
+  headers: Record<string, string>;
+  /** Null where there was none, or none that is text. */
+  body: string | null;
+  truncated: boolean;
 }
 
 /** Token counts as the log keeps them. */

@@ -5,6 +5,7 @@ import type { Settings } from "../settings.ts";
 import { bunIdleTimeout, listenOnBun } from "./bun.ts";
 import { loadSettings, nodeMac, printBanner } from "./environment.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
+import { createLogThread } from "./log-thread.ts";
 
 type Runtime = "bun" | "deno" | "node";
 
@@ -32,7 +33,7 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
   const transport = await createTransport();
   const { selfTestConnector } = await import("./transport.ts");
   await selfTestConnector(transport);
-  return createGateway({ ...settings.gateway, transport, createMac: nodeMac });
+  return createGateway({ ...settings.gateway, transport, createMac: nodeMac, createLogWriter: createLogThread });
 }
 
 /** Largest body of any route. */
@@ -100,9 +101,20 @@ export async function main(): Promise<void> {
     if (runtime === "deno") await prepare();
     else await serve();
   } catch (error) {
-    console.error(error instanceof TypeError ? error.message : error);
+    console.error(describeFailure(error));
     process.exit(1);
   }
+}
+
+/** What an operator reads when the start fails: what went wrong and why, without the stack. */
+function describeFailure(error: unknown): string {
+  const messages: string[] = [];
+  let current = error;
+  while (current instanceof Error && messages.length < 5) {
+    if (!messages.includes(current.message)) messages.push(current.message);
+    current = current.cause;
+  }
+  return messages.length > 0 ? messages.join("\n  because: ") : String(error);
 }
 
 let prepared: Promise<Gateway> | undefined;

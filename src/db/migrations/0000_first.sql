@@ -25,22 +25,20 @@ CREATE TABLE `installation` (
 --> statement-breakpoint
 CREATE TABLE `log_bodies` (
 	`seq` integer PRIMARY KEY NOT NULL,
-	`headers` text NOT NULL,
-	`request` text,
-	`response` text
+	`content` text
 );
 --> statement-breakpoint
 CREATE TABLE `logs` (
 	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`id` text NOT NULL,
-	`organisation_id` text NOT NULL,
 	`workspace_id` text,
-	`api_key_id` text NOT NULL,
-	`status` integer NOT NULL,
-	`provider` text,
-	`model` text,
-	`trace_id` text NOT NULL,
-	`details` text NOT NULL
+	`details` text NOT NULL,
+	`organisation_id` text GENERATED ALWAYS AS (details ->> '$.organisation_id') VIRTUAL,
+	`api_key_id` text GENERATED ALWAYS AS (details ->> '$.api_key_id') VIRTUAL,
+	`status` integer GENERATED ALWAYS AS (details ->> '$.status') VIRTUAL,
+	`provider` text GENERATED ALWAYS AS (details ->> '$.provider') VIRTUAL,
+	`model` text GENERATED ALWAYS AS (details ->> '$.model') VIRTUAL,
+	`trace_id` text GENERATED ALWAYS AS (details ->> '$.trace_id') VIRTUAL
 );
 --> statement-breakpoint
 CREATE INDEX `logs_by_workspace` ON `logs` (`workspace_id`,`id`);--> statement-breakpoint

@@ -38,55 +38,55 @@ export interface LogStore {
   purge(time: number, limit: number): Promise<number>;
 }
 
-/** A row as it was stored; bodies are absent in lists. */
-export type StoredLog = Omit<LogEntry, "headers"> & { headers: string | null };
-
-const columns = [
-  ...["id", "organisation_id", "workspace_id", "api_key_id", "status", "provider", "model", "trace_id", "details"],
-  ...["headers", "request", "response"],
-];
-
-/** Multi-row inserts are written out by hand: building them anew costs more than running them. */
-const insertTexts = new Map<number, string>();
-
-function insertText(rows: number): string {
-  let text = insertTexts.get(rows);
-  if (text === undefined) {
-    const row = `(${columns.map(() => "?").join(",")})`;
-    text = `INSERT INTO log_intake (${columns.join(",")}) VALUES ${Array.from({ length: rows }, () => row).join(",")}`;
-    insertTexts.set(rows, text);
-  }
-  return text;
+/** A row as it was stored; the content is null in lists. */
+export interface StoredLog {
+  id: string;
+  /** JSON of `LogDetails`. */
+  details: string;
+  content: string | null;
 }
 
-function toInsert(entries: readonly LogEntry[]): InStatement {
-  const args: (string | number | null)[] = [];
+/** The two inserts of a batch. Written out by hand: building them anew costs more than running them. */
+interface InsertTexts {
+  rows: string;
+  /** Contents get the numbers the rows just got: one insert numbers its rows without gaps, and no other writer comes between. */
+  contents: string;
+}
+
+const insertTexts = new Map<number, InsertTexts>();
+
+function textsFor(count: number): InsertTexts {
+  let texts = insertTexts.get(count);
+  if (texts === undefined) {
+    const places = Array.from({ length: count }, (_, index) => count - 1 - index);
+    texts = {
+      rows: `INSERT INTO logs (id, workspace_id, details) VALUES ${places.map(() => "(?,?,?)").join(",")}`,
+      contents:
+        "INSERT INTO log_bodies (seq, content) SELECT last - column1, column2 FROM (SELECT max(seq) AS last FROM logs), " +
+        `(VALUES ${places.map((place) => `(${place},?)`).join(",")})`,
+    };
+    insertTexts.set(count, texts);
+  }
+  return texts;
+}
+
+function toInserts(entries: readonly LogEntry[]): InStatement[] {
+  const rows: (string | null)[] = [];
+  const contents: (string | null)[] = [];
   for (const entry of entries) {
-    args.push(entry.id, entry.organisationId, entry.workspaceId, entry.apiKeyId, entry.status, entry.provider);
-    args.push(entry.model, entry.traceId, entry.details, entry.headers, entry.request, entry.response);
+    rows.push(entry.id, entry.workspaceId, entry.details);
+    contents.push(entry.content);
   }
-  return { sql: insertText(entries.length), args };
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
+  const texts = textsFor(entries.length);
+  return [
+    { sql: texts.rows, args: rows },
+    { sql: texts.contents, args: contents },
+  ];
 }
 
 function toStoredLog(row: Row): StoredLog {
-  return {
-    id: String(row.id),
-    organisationId: String(row.organisation_id),
-    workspaceId: textOrNull(row.workspace_id),
-    apiKeyId: String(row.api_key_id),
-    status: Number(row.status),
-    provider: textOrNull(row.provider),
-    model: textOrNull(row.model),
-    traceId: String(row.trace_id),
-    details: String(row.details),
-    headers: textOrNull(row.headers),
-    request: textOrNull(row.request),
-    response: textOrNull(row.response),
-  };
+  const content = row.content;
+  return { id: String(row.id), details: String(row.details), content: typeof content === "string" ? content : null };
 }
 
 /** The condition every statement carries, so that no row of another tenant can be read. */
@@ -114,15 +114,14 @@ function listStatement(scope: LogScope, filter: LogFilter): InStatement {
   add("trace_id = ?", filter.traceId);
   add("api_key_id = ?", filter.apiKeyId);
   args.push(filter.limit);
-  const names = columns.slice(0, 9).join(", ");
-  return { sql: `SELECT ${names} FROM logs WHERE ${clauses.join(" AND ")} ORDER BY id DESC LIMIT ?`, args };
+  return { sql: `SELECT id, details FROM logs WHERE ${clauses.join(" AND ")} ORDER BY id DESC LIMIT ?`, args };
 }
 
 /** The log store over libSQL. */
 export function createLogStore(database: Database): LogStore {
   return {
     async append(entries) {
-      await database.write([toInsert(entries)]);
+      await database.write(toInserts(entries));
     },
     async list(scope, filter) {
       return (await database.read(listStatement(scope, filter))).rows.map(toStoredLog);
@@ -130,7 +129,7 @@ export function createLogStore(database: Database): LogStore {
     async find(scope, id) {
       if (!isId(id)) return undefined;
       const condition = scopeCondition(scope);
-      const sql = `SELECT ${columns.join(", ")} FROM log_intake WHERE ${condition.sql} AND id = ?`;
+      const sql = `SELECT id, details, content FROM logs LEFT JOIN log_bodies USING (seq) WHERE ${condition.sql} AND id = ?`;
       const { rows } = await database.read({ sql, args: [...condition.args, id] });
       return rows[0] && toStoredLog(rows[0]);
     },

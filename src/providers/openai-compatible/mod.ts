@@ -1,13 +1,8 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
-import {
-  defineProvider,
-  type OperationAdapters,
-  type OperationName,
-  type Provider,
-  type SettingsDefinition,
-} from "../types.ts";
+import type { SettingsDefinition } from "../settings.ts";
+import { defineProvider, type OperationAdapters, type OperationName, type Provider } from "../types.ts";
 
 /** Operations in OpenAI's shapes: requests and answers are the gateway's own. */
 const operations = {

@@ -1,0 +1,19 @@
+import type { LogEntry } from "../schemas/logs.ts";
+import { type DatabaseLocation, openDatabase } from "./client.ts";
+import { createLogStore } from "./stores/logs.ts";
+
+/** The writing half of the log store. Hosts may run it on another thread, where it does not hold the event loop. */
+export interface LogWriter {
+  /** Stores rows with their bodies, all or none. */
+  append(entries: readonly LogEntry[]): Promise<void>;
+  /** Removes at most `limit` rows made before `time` (Unix milliseconds); tells how many went. */
+  purge(time: number, limit: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Opens a writer with a connection of its own. The schema must be up to date. */
+export async function openLogWriter(location: DatabaseLocation): Promise<LogWriter> {
+  const database = await openDatabase(location);
+  const { append, purge } = createLogStore(database);
+  return { append, purge, close: () => database.close() };
+}

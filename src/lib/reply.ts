@@ -1,0 +1,17 @@
+/** An answer until it leaves: plain members, so that adding to it costs nothing. Header names are in lower case. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: string | Uint8Array | ReadableStream<Uint8Array> | null;
+}
+
+/** A JSON answer. */
+export function jsonReply(value: unknown, status = 200): Reply {
+  return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+}
+
+/** The answer as hosts carry it. */
+export function toResponse({ status, headers, body }: Reply): Response {
+  // the DOM types want bytes that are not shared with other threads, which nothing here makes
+  return new Response(body as BodyInit | null, { status, headers });
+}

@@ -1,0 +1,82 @@
+import { Worker } from "node:worker_threads";
+import type { DatabaseLocation } from "../db/client.ts";
+import type { LogWriter } from "../db/log-writer.ts";
+import type { LogEntry } from "../schemas/logs.ts";
+
+/** What the thread is asked. */
+export type WorkerRequest =
+  | { id: number; kind: "append"; entries: readonly LogEntry[] }
+  | { id: number; kind: "purge"; time: number; limit: number }
+  | { id: number; kind: "close" };
+
+/** A request without its number. */
+type Ask = WorkerRequest extends infer Request ? (Request extends WorkerRequest ? Omit<Request, "id"> : never) : never;
+
+/** What the thread answers. */
+export type WorkerReply = { id: number; count: number } | { id: number; failure: string };
+
+interface Waiting {
+  resolve(count: number): void;
+  reject(error: Error): void;
+}
+
+/** A running thread and what it still owes. */
+class LogThread {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #next = 0;
+  ended = false;
+
+  constructor(location: DatabaseLocation) {
+    this.#worker = new Worker(new URL("./log-worker.ts", import.meta.url), { workerData: location });
+    this.#worker.on("message", (reply: WorkerReply) => this.#settle(reply));
+    this.#worker.on("error", (error) => this.#fail(error));
+    this.#worker.on("exit", () => this.#fail(new Error("Cannot write log rows: the thread ended")));
+    this.#worker.unref();
+  }
+
+  ask(request: Ask): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const id = this.#next++;
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage({ ...request, id });
+    });
+  }
+
+  async close(): Promise<void> {
+    if (!this.ended) await this.ask({ kind: "close" });
+    this.ended = true;
+    await this.#worker.terminate();
+  }
+
+  #settle(reply: WorkerReply): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if ("failure" in reply) waiting?.reject(new Error(reply.failure));
+    else waiting?.resolve(reply.count);
+  }
+
+  #fail(error: Error): void {
+    this.ended = true;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}
+
+/** A log writer on a thread of its own: the request loop only hands rows over. A thread that ends is started again at the next write. */
+export function createLogThread(location: DatabaseLocation): LogWriter {
+  let thread: LogThread | undefined;
+  const running = (): LogThread => {
+    if (!thread || thread.ended) thread = new LogThread(location);
+    return thread;
+  };
+  return {
+    async append(entries) {
+      await running().ask({ kind: "append", entries });
+    },
+    purge: (time, limit) => running().ask({ kind: "purge", time, limit }),
+    async close() {
+      await thread?.close();
+    },
+  };
+}
