@@ -110,7 +110,8 @@ mkdirSync(dirname(outfile), { recursive: true });
 
 const startedAt = performance.now();
 const result = await Bun.build({
-  entrypoints: [resolve(values.entry)],
+  // the thread that writes log rows is started by its file name, which nothing else would bring along
+  entrypoints: [resolve(values.entry), join(root, "src/serve/log-worker.ts")],
   compile: {
     outfile,
     ...(target !== hostTarget() && { target }),

@@ -6,6 +6,7 @@ import type { AddressGuard } from "./lib/address.ts";
 import { memoizeText } from "./lib/bounded-map.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Mac } from "./lib/hash.ts";
+import type { HeaderRules } from "./lib/headers.ts";
 import type { IdFactory } from "./lib/ids.ts";
 import { type Metadata, readBaggage, readMetadata, readTraceparent } from "./lib/metadata.ts";
 import type { Outbound } from "./lib/outbound.ts";
@@ -62,6 +63,7 @@ export interface Services {
   readonly stateMac: Mac;
   /** Prefixes of our own headers, `x-gateway-` first. */
   readonly headerPrefixes: readonly string[];
+  readonly headerRules: HeaderRules;
   readonly serverTiming: boolean;
   readonly streams: Set<RunningStream>;
   /** False while the gateway starts or drains. */

@@ -18,6 +18,7 @@ import { inferenceEndpoints, passthroughEndpoints } from "./inference/endpoints.
 import { createAddressGuard } from "./lib/address.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import { type MacFactory, webMac } from "./lib/hash.ts";
+import { createHeaderRules } from "./lib/headers.ts";
 import { createIdFactory } from "./lib/ids.ts";
 import { createOutbound, type Transport, webTransport } from "./lib/outbound.ts";
 import { toResponse } from "./lib/reply.ts";
@@ -175,6 +176,7 @@ function createServices(
   const createMac = options.createMac ?? webMac;
   const keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
   const aliases = options.headerAliases ?? [];
+  const headerPrefixes = ["x-gateway-", ...aliases];
   const createId = createIdFactory(clock.now);
   const logStore = createLogStore(database);
   const writer = createWriter(options, logStore);
@@ -206,7 +208,8 @@ function createServices(
       else queue.add(entry);
     },
     stateMac: createMac(installation.keys.state),
-    headerPrefixes: ["x-gateway-", ...aliases],
+    headerPrefixes,
+    headerRules: createHeaderRules(headerPrefixes),
     serverTiming: options.serverTiming ?? false,
     streams: new Set<RunningStream>(),
   };

@@ -13,12 +13,9 @@ export function routingHeaders(provider: string): Record<string, string> {
   };
 }
 
-const revealing = ["server", "x-powered-by", "date", "refresh"];
-
 /** Headers of a unified answer: the upstream's that matter, then ours. */
 export function unifiedHeaders(upstream: Response, provider: string, services: Services): Record<string, string> {
-  const headers = answerHeaders(upstream.headers, { ownPrefixes: services.headerPrefixes, decoded: true });
-  for (const name of revealing) delete headers[name];
+  const headers = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
   return Object.assign(headers, routingHeaders(provider));
 }
 
@@ -51,8 +48,7 @@ export function toProviderError(
   services: Services,
 ): UpstreamError {
   const provider = context.log.provider ?? "provider";
-  const headers = answerHeaders(upstream.headers, { ownPrefixes: services.headerPrefixes, decoded: true });
-  for (const name of [...revealing, "content-type"]) delete headers[name];
+  const { "content-type": _type, ...headers } = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
   const { message, ...details } = readFailure(text);
   return new UpstreamError(upstream.status, `${provider} error: ${message || `status ${upstream.status}`}`, {
     ...details,

@@ -143,7 +143,7 @@ async function answerUpstream(
   const provider = log.provider ?? "provider";
   const { status } = upstream;
   const headers = {
-    ...answerHeaders(upstream.headers, { ownPrefixes: services.headerPrefixes, decoded: false }),
+    ...answerHeaders(upstream.headers, services.headerRules.returned),
     ...routingHeaders(provider),
   };
   const keepText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
@@ -195,7 +195,7 @@ export async function runPassthrough(context: CallerContext, services: Services)
     });
   }
   const timeoutMs = readTimeout(context, services);
-  const headers = passthroughRequestHeaders(context.headers, services.headerPrefixes);
+  const headers = passthroughRequestHeaders(context.headers, services.headerRules.mayGoUpstream);
   // what came in these is the gateway key or the provider credential; the provider's rule decides what is sent
   delete headers.authorization;
   if (context.keyHeader === "x-api-key") delete headers["x-api-key"];

@@ -1,7 +1,7 @@
 import type { CallerContext, Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
-import { isHeaderValue, mayGoUpstream, readNameList } from "../lib/headers.ts";
+import { isHeaderValue, readNameList } from "../lib/headers.ts";
 import { parseJson } from "../lib/json.ts";
 import type { Destination } from "../providers/call.ts";
 
@@ -83,7 +83,7 @@ export function readForwardedHeaders(context: CallerContext, services: Services)
     if (name === param || unforwardable.has(name))
       refuse(`Cannot forward ${name}: leave it out of ${param}`, param, "invalid_header");
     // the credential is either ours or already sent by the provider's rule
-    if (name === "authorization" || !mayGoUpstream(name, services.headerPrefixes)) continue;
+    if (name === "authorization" || !services.headerRules.mayGoUpstream(name)) continue;
     const value = context.headers.get(name);
     if (value === undefined) continue;
     if (!isHeaderValue(value))

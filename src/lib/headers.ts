@@ -1,3 +1,5 @@
+import { memoizeText } from "./bounded-map.ts";
+
 const tokenForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Whether a text is a header name (RFC 9110, section 5.6.2). */
@@ -41,51 +43,75 @@ const neverSent = new Set([
 
 const neverSentPrefixes = ["proxy-", "x-forwarded-", "x-aws-ec2-metadata-token"];
 
-const neverReturned = new Set([
-  ...["set-cookie", "alt-svc", "strict-transport-security", "content-length"],
-  ...["date", "server", "x-powered-by", "refresh"],
-]);
+/** Dropped from every answer. */
+const neverReturned = ["set-cookie", "alt-svc", "strict-transport-security"];
+
+/** Dropped too where the answer is ours and not the upstream's own: what tells about its body as it came, and about its server. */
+const notUnified = [
+  ...["content-length", "content-encoding", "server-timing", "refresh", "location"],
+  ...["server", "x-powered-by", "date"],
+];
 
 /** Names a `connection` header adds to the hop-by-hop ones. */
 function namedByConnection(value: string | null | undefined): readonly string[] {
-  if (!value || value === "keep-alive" || value === "close") return [];
+  if (!value || value === "keep-alive" || value === "close") return noNames;
   return value
     .toLowerCase()
     .split(",")
     .map((name) => name.trim());
 }
 
-/** Whether a client's header may go upstream at all; `ownPrefixes` are the gateway's, such as `x-gateway-`. */
-export function mayGoUpstream(name: string, ownPrefixes: readonly string[]): boolean {
-  if (hopByHop.has(name) || neverSent.has(name)) return false;
-  return ![...neverSentPrefixes, ...ownPrefixes].some((prefix) => name.startsWith(prefix));
+const noNames: readonly string[] = [];
+
+/** Decides by a header's name. The same few names come with every request, so what was decided is remembered. */
+type NameFilter = (name: string) => boolean;
+
+/** Which headers pass. Made once for a gateway, from its own prefixes, such as `x-gateway-`. */
+export interface HeaderRules {
+  /** Headers of a client that may go upstream at all. */
+  readonly mayGoUpstream: NameFilter;
+  /** Headers of an upstream that go back with a passthrough answer. */
+  readonly returned: NameFilter;
+  /** Headers of an upstream that go back with an answer in the gateway's own shape. */
+  readonly returnedUnified: NameFilter;
+}
+
+/** Rules that keep the gateway's own headers on its side. */
+export function createHeaderRules(ownPrefixes: readonly string[]): HeaderRules {
+  const startsWithAny = (name: string, prefixes: readonly string[]) =>
+    prefixes.some((prefix) => name.startsWith(prefix));
+  const returned = (name: string) =>
+    !hopByHop.has(name) && !neverReturned.includes(name) && !startsWithAny(name, ["proxy-", ...ownPrefixes]);
+  return {
+    mayGoUpstream: memoizeText(
+      1_000,
+      (name) =>
+        !hopByHop.has(name) && !neverSent.has(name) && !startsWithAny(name, [...neverSentPrefixes, ...ownPrefixes]),
+    ),
+    returned: memoizeText(1_000, returned),
+    returnedUnified: memoizeText(1_000, (name) => returned(name) && !notUnified.includes(name)),
+  };
 }
 
 /** Headers of a client's request that a passthrough call carries on. */
 export function passthroughRequestHeaders(
   headers: ReadonlyMap<string, string>,
-  ownPrefixes: readonly string[],
+  mayGoUpstream: NameFilter,
 ): Record<string, string> {
   const kept: Record<string, string> = {};
   const connection = namedByConnection(headers.get("connection"));
   for (const [name, value] of headers) {
-    if (mayGoUpstream(name, ownPrefixes) && !connection.includes(name)) kept[name] = value;
+    if (mayGoUpstream(name) && !connection.includes(name)) kept[name] = value;
   }
   return kept;
 }
 
-/** Headers of an upstream's answer that go back to the client. `decoded`: the body's content coding was undone. */
-export function answerHeaders(
-  headers: Headers,
-  options: { ownPrefixes: readonly string[]; decoded: boolean },
-): Record<string, string> {
+/** Headers of an upstream's answer that a filter of `HeaderRules` lets go back to the client. */
+export function answerHeaders(headers: Headers, passes: NameFilter): Record<string, string> {
   const kept: Record<string, string> = {};
   const connection = namedByConnection(headers.get("connection"));
   headers.forEach((value, name) => {
-    if (hopByHop.has(name) || neverReturned.has(name) || name.startsWith("proxy-")) return;
-    if (options.decoded && (name === "content-encoding" || name === "server-timing")) return;
-    if (connection.includes(name) || options.ownPrefixes.some((prefix) => name.startsWith(prefix))) return;
-    kept[name] = value;
+    if (passes(name) && !connection.includes(name)) kept[name] = value;
   });
   return kept;
 }

@@ -39,6 +39,13 @@ function endOfString(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
+/** Whether only blanks stand between the bracket that closes at `index` and the one that opened. */
+function closesNothing(bytes: Uint8Array, index: number, opener: number): boolean {
+  let before = index - 1;
+  while (bytes[before] === 0x20 || bytes[before] === 0x0a || bytes[before] === 0x0d || bytes[before] === 0x09) before--;
+  return bytes[before] === opener;
+}
+
 /**
  * Counts nesting, values and members in one pass, without parsing.
  *
@@ -63,17 +70,23 @@ export function findJsonExcess(bytes: Uint8Array, limits: JsonLimits = bodyLimit
       case 0x7d: // }
       case 0x5d: // ]
         if (depth > 0) depth--;
+        // the value counted at its opening is not there; in ASCII each opener is two before its closer
+        if (closesNothing(bytes, index, (bytes[index] ?? 0) - 2)) values--;
         break;
       case 0x3a: // :
         keys[depth] = (keys[depth] ?? 0) + 1;
         if ((keys[depth] ?? 0) > limits.keys) return `more than ${limits.keys} members in one object`;
         break;
       case 0x2c: // ,
-        if (++values > limits.values) return `more than ${limits.values} values`;
+        if (++values > limits.values) return excessOfValues(limits);
         break;
     }
   }
-  return undefined;
+  return values > limits.values ? excessOfValues(limits) : undefined;
+}
+
+function excessOfValues(limits: JsonLimits): string {
+  return `more than ${limits.values} values`;
 }
 
 /** Whether a value is a JSON object: not null, not an array. */

@@ -20,9 +20,9 @@ export class EventTooLongError extends Error {
   }
 }
 
-/** Index after the last blank line, 0 when there is none. */
-function endOfLastEvent(bytes: Uint8Array): number {
-  for (let index = bytes.length - 1; index > 0; index--) {
+/** Index after the last blank line that ends at `from` or behind; 0 when there is none. */
+function endOfLastEvent(bytes: Uint8Array, from: number): number {
+  for (let index = bytes.length - 1; index > 0 && index >= from; index--) {
     const byte = bytes[index];
     if (byte !== lineFeed && byte !== carriageReturn) continue;
     let before = bytes[index - 1];
@@ -35,6 +35,8 @@ function endOfLastEvent(bytes: Uint8Array): number {
 /** Cuts a byte stream into blocks of whole events and keeps the unfinished rest. */
 export class EventBlocks {
   #rest: Uint8Array | undefined;
+  /** Where the rest grows: it begins with `#rest` and has room behind it. Absent while the rest is part of a chunk. */
+  #room: Uint8Array | undefined;
 
   /** Bytes of the event that has not ended yet. */
   get pending(): number {
@@ -47,21 +49,37 @@ export class EventBlocks {
    * @throws {EventTooLongError} If an event outgrows `maxEventBytes`.
    */
   push(chunk: Uint8Array): Uint8Array | undefined {
-    const bytes = this.#rest ? concatBytes(this.#rest, chunk) : chunk;
-    const end = endOfLastEvent(bytes);
+    const known = this.pending;
+    const bytes = this.#rest ? this.#append(this.#rest, chunk) : chunk;
+    const end = endOfLastEvent(bytes, known);
     if (end === bytes.length && end > 0) {
-      this.#rest = undefined;
+      this.takeRest();
       return bytes;
     }
     this.#rest = bytes.subarray(end);
     if (this.#rest.length > maxEventBytes) throw new EventTooLongError();
-    return end > 0 ? bytes.subarray(0, end) : undefined;
+    if (end === 0) return undefined;
+    // what is handed out must not be written to
+    this.#room = undefined;
+    return bytes.subarray(0, end);
+  }
+
+  /** The rest with a chunk behind it. Its room doubles, so that an event in many small pieces is not copied with each. */
+  #append(rest: Uint8Array, chunk: Uint8Array): Uint8Array {
+    const length = rest.length + chunk.length;
+    if (this.#room === undefined || this.#room.length < length) {
+      this.#room = new Uint8Array(Math.max(length, rest.length * 2));
+      this.#room.set(rest);
+    }
+    this.#room.set(chunk, rest.length);
+    return this.#room.subarray(0, length);
   }
 
   /** What was left when the stream ended. */
   takeRest(): Uint8Array | undefined {
     const rest = this.#rest;
     this.#rest = undefined;
+    this.#room = undefined;
     return rest;
   }
 }

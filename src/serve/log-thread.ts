@@ -20,6 +20,11 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** Where the thread's code is: beside this file, or in a compiled program under the root of the sources. */
+const workerUrl = import.meta.url.endsWith("/log-thread.ts")
+  ? new URL("./log-worker.ts", import.meta.url)
+  : new URL("./src/serve/log-worker.js", import.meta.url);
+
 /** A running thread and what it still owes. */
 class LogThread {
   readonly #worker: Worker;
@@ -28,7 +33,7 @@ class LogThread {
   ended = false;
 
   constructor(location: DatabaseLocation) {
-    this.#worker = new Worker(new URL("./log-worker.ts", import.meta.url), { workerData: location });
+    this.#worker = new Worker(workerUrl, { workerData: location });
     this.#worker.on("message", (reply: WorkerReply) => this.#settle(reply));
     this.#worker.on("error", (error) => this.#fail(error));
     this.#worker.on("exit", () => this.#fail(new Error("Cannot write log rows: the thread ended")));
@@ -39,6 +44,7 @@ class LogThread {
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#waiting.set(id, { resolve, reject });
+      this.#worker.ref(); // at the end nothing else keeps the process alive until the last rows are stored
       this.#worker.postMessage({ ...request, id });
     });
   }
@@ -52,6 +58,7 @@ class LogThread {
   #settle(reply: WorkerReply): void {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
+    if (this.#waiting.size === 0) this.#worker.unref();
     if ("failure" in reply) waiting?.reject(new Error(reply.failure));
     else waiting?.resolve(reply.count);
   }
@@ -65,9 +72,10 @@ class LogThread {
 
 /** A log writer on a thread of its own: the request loop only hands rows over. A thread that ends is started again at the next write. */
 export function createLogThread(location: DatabaseLocation): LogWriter {
-  let thread: LogThread | undefined;
+  // started before it is needed: until it runs, a killed process loses what waits for it
+  let thread = new LogThread(location);
   const running = (): LogThread => {
-    if (!thread || thread.ended) thread = new LogThread(location);
+    if (thread.ended) thread = new LogThread(location);
     return thread;
   };
   return {
@@ -76,7 +84,7 @@ export function createLogThread(location: DatabaseLocation): LogWriter {
     },
     purge: (time, limit) => running().ask({ kind: "purge", time, limit }),
     async close() {
-      await thread?.close();
+      await thread.close();
     },
   };
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import OpenAI, { APIError, AuthenticationError, InternalServerError, RateLimitError } from "openai";
@@ -154,7 +155,11 @@ test("streamed chat is relayed event by event, not when it is over", async () =>
       response.writeHead(200, { "content-type": "text/event-stream" });
       for (const [index, word] of words.entries()) {
         response.write(event(chunk({ content: word })));
-        await within(`"${word}" at the client before the next event is sent`, 5_000, seen[index]?.opened ?? Promise.resolve());
+        await within(
+          `"${word}" at the client before the next event is sent`,
+          5_000,
+          seen[index]?.opened ?? Promise.resolve(),
+        );
       }
       response.end(`${event(chunk({}, "stop"))}data: [DONE]\n\n`);
     },
@@ -220,9 +225,10 @@ test("a streamed tool call is put together from its pieces", async () => {
       const runner = client.chat.completions.stream({ model: "m", messages, tools });
       const { choices } = await runner.finalChatCompletion();
       const [called] = choices[0]?.message.tool_calls ?? [];
-      assert.equal(called?.id, call.id);
-      assert.equal(called?.function.name, "weather");
-      assert.equal(called?.function.arguments, call.function.arguments);
+      assert.ok(called?.type === "function");
+      assert.equal(called.id, call.id);
+      assert.equal(called.function.name, "weather");
+      assert.equal(called.function.arguments, call.function.arguments);
     },
   );
 });
@@ -259,7 +265,12 @@ for (const [status, kind] of [
 ] as const) {
   for (const stream of [false, true]) {
     test(`an upstream's ${status} is the SDK's ${kind.name}${stream ? " for a stream" : ""}`, async () => {
-      const error = { message: `upstream says ${status}`, type: "upstream_type", param: "model", code: "upstream_code" };
+      const error = {
+        message: `upstream says ${status}`,
+        type: "upstream_type",
+        param: "model",
+        code: "upstream_code",
+      };
       await withUpstream(
         (_request, response) => sendJson(response, { error }, status, { "retry-after": "7", "x-request-id": "req_9" }),
         async (_upstream, client) => {
@@ -332,7 +343,10 @@ async function measureAbort(begin: (client: OpenAI, abort: AbortController) => P
 
 test("an abort in the middle of a stream closes the upstream call", async () => {
   const elapsedMs = await measureAbort(async (client, abort) => {
-    const stream = await client.chat.completions.create({ model: "m", messages, stream: true }, { signal: abort.signal });
+    const stream = await client.chat.completions.create(
+      { model: "m", messages, stream: true },
+      { signal: abort.signal },
+    );
     const first = await stream[Symbol.asyncIterator]().next();
     assert.equal(first.value?.choices[0]?.delta.content, "first");
   }, true);
@@ -358,10 +372,18 @@ test("models.list and embeddings work", async () => {
     ({ path }, response) =>
       path === "/v1/models"
         ? sendJson(response, { object: "list", data: models })
-        : sendJson(response, { object: "list", model: "m", data: [{ object: "embedding", index: 0, embedding: floats }], usage }),
+        : sendJson(response, {
+            object: "list",
+            model: "m",
+            data: [{ object: "embedding", index: 0, embedding: floats }],
+            usage,
+          }),
     async (upstream, client) => {
       const listed = await Array.fromAsync(await client.models.list());
-      assert.deepEqual(listed.map(({ id, owned_by }) => ({ id, owned_by })), [{ id: "m", owned_by: "upstream" }]);
+      assert.deepEqual(
+        listed.map(({ id, owned_by }) => ({ id, owned_by })),
+        [{ id: "m", owned_by: "upstream" }],
+      );
       const embedded = await client.embeddings.create({ model: "m", input: ["one", "two"] });
       assert.deepEqual(embedded.data[0]?.embedding, embedding); // the SDK asks for base64 and decodes it
       assert.deepEqual(
@@ -417,12 +439,14 @@ test("files.create sends 50 MB through, byte for byte and without holding them",
       assert.equal(`${request.method} ${request.path}`, "POST /v1/files");
       assertNothingLeaks(request);
       assert.equal(request.headers.authorization, `Bearer ${providerKey}`);
-      const type = request.headers["content-type"] ?? "";
-      const form = await new Response(new Uint8Array(request.body), { headers: { "content-type": type } }).formData();
-      const file = form.get("file");
-      assert.ok(file instanceof Blob);
-      assert.equal(form.get("purpose"), "batch");
-      assert.equal(digest(new Uint8Array(await file.arrayBuffer())), digest(bytes));
+      const begin = request.body.indexOf(bytes.subarray(0, 64));
+      assert.ok(begin > 0, "the file is not in the body");
+      assert.equal(digest(request.body.subarray(begin, begin + bytes.length)), digest(bytes));
+      const around = request.body.toString("latin1", 0, begin) + request.body.toString("latin1", begin + bytes.length);
+      const [, boundary] = /boundary="?([^";]+)/.exec(request.headers["content-type"] ?? "") ?? [];
+      assert.match(around, /name="purpose"\r\n\r\nbatch\r\n/);
+      assert.match(around, /name="file"; filename="big.bin"/);
+      assert.ok(around.trimEnd().endsWith(`--${boundary}--`));
       console.log(`# ${runtime}: ${growth.toFixed(1)} MB more resident memory during a 50 MB upload`);
       assert.ok(growth < 60, `the gateway's resident memory grew by ${growth.toFixed(1)} MB`);
     },
@@ -454,6 +478,9 @@ test("an upload waits for a slow upstream instead of filling the gateway's memor
   }
 });
 
+/** Bun sends every streamed body in chunks, whatever length is set (https://github.com/oven-sh/bun/issues/10507). */
+const keepsLength = runtime !== "bun";
+
 test("audio.speech comes back byte for byte with its headers", async () => {
   const audio = randomBytes(700_001);
   await withUpstream(
@@ -466,7 +493,7 @@ test("audio.speech comes back byte for byte with its headers", async () => {
       const response = await client.audio.speech.create(input);
       assert.equal(digest(new Uint8Array(await response.arrayBuffer())), digest(audio));
       assert.equal(response.headers.get("content-type"), "audio/mpeg");
-      assert.equal(response.headers.get("content-length"), String(audio.length));
+      if (keepsLength) assert.equal(response.headers.get("content-length"), String(audio.length));
       assert.equal(response.headers.get("x-upstream"), "kept");
       assert.deepEqual(JSON.parse(upstream.requests[0]!.text), input);
       assertNothingLeaks(upstream.requests[0]!);
@@ -547,7 +574,8 @@ for (const method of ["POST", "PUT", "DELETE"]) {
 
 test("a redirect is given back, not followed", async () => {
   await withUpstream(
-    ({ path }, response) => response.writeHead(path === "/v1/moved" ? 307 : 200, { location: "/v1/target" }).end("moved"),
+    ({ path }, response) =>
+      response.writeHead(path === "/v1/moved" ? 307 : 200, { location: "/v1/target" }).end("moved"),
     async (upstream) => {
       const answer = await callPlain(upstream, "/v1/moved");
       assert.equal(answer.status, 307);
@@ -567,22 +595,52 @@ test("a large download keeps its length and its bytes", async () => {
         .end(bytes),
     async (upstream) => {
       const answer = await callPlain(upstream, "/v1/files/file-1/content");
-      assert.equal(answer.headers["content-length"], String(bytes.length));
-      assert.equal(answer.headers["transfer-encoding"], undefined);
+      if (keepsLength) {
+        assert.equal(answer.headers["content-length"], String(bytes.length));
+        assert.equal(answer.headers["transfer-encoding"], undefined);
+      }
       assert.equal(answer.headers.etag, '"e1"');
       assert.equal(digest(answer.body), digest(bytes));
     },
   );
 });
 
-test("a download that breaks off does not look whole", async () => {
-  await withUpstream(
-    (_request, response) => {
-      response.writeHead(200, { "content-type": "application/octet-stream", "content-length": 1_000_000 });
-      response.write(randomBytes(400_000), () => response.socket?.destroy());
-    },
-    async (upstream) => {
-      await assert.rejects(within("the end of the download", 5_000, callPlain(upstream, "/v1/files/file-1/content")));
-    },
-  );
+for (const length of [1_000_000, undefined]) {
+  test(`a download ${length ? "of known" : "of unknown"} length that breaks off does not look whole`, async () => {
+    const bytes = randomBytes(400_000);
+    await withUpstream(
+      (_request, response) => {
+        response.writeHead(200, {
+          "content-type": "application/octet-stream",
+          ...(length && { "content-length": length }),
+        });
+        response.write(bytes, () => setTimeout(() => response.socket?.destroy(), 50));
+      },
+      async (upstream) => {
+        await assert.rejects(within("the end of the download", 5_000, callPlain(upstream, "/v1/files/file-1/content")));
+      },
+    );
+  });
+}
+
+test("a download waits for a slow client instead of filling the gateway's memory", async () => {
+  const piece = randomBytes(megabyte);
+  const upstream = await startServer((_message, response) => {
+    response.writeHead(200, { "content-type": "application/octet-stream" });
+    Readable.from(Array.from({ length: 100 }, () => piece)).pipe(response);
+  });
+  try {
+    const before = residentMegabytes() ?? 0;
+    const headers = { ...gatewayHeaders(upstream), authorization: `Bearer ${providerKey}` };
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(`${gateway.url}/v1/files/file-1/content`, { headers, agent: false }, resolve).on("error", reject).end();
+    });
+    answer.pause();
+    const growth = (await peakMegabytes(new Promise((resolve) => setTimeout(resolve, 1_000)))) - before;
+    assert.equal((await readMessage(answer)).length, 100 * megabyte);
+    console.log(`# ${runtime}: ${growth.toFixed(1)} MB more resident memory while a client reads nothing`);
+    assert.ok(growth < 60, `the gateway's resident memory grew by ${growth.toFixed(1)} MB`);
+  } finally {
+    await upstream.close();
+  }
 });

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readLookupId } from "../../src/auth/api-key.ts";
 import { readMasterKeys, unwrapRootSecret } from "../../src/auth/master-keys.ts";
 import type { ConnectionInfo } from "../../src/context.ts";
 import { type Database, openDatabase } from "../../src/db/client.ts";
@@ -234,7 +235,14 @@ export async function insertKey(database: Database, key: string, changes: Partia
   const { rows } = await database.read("SELECT * FROM api_keys WHERE kind = 'workspace-service' LIMIT 1");
   const id = crypto.randomUUID();
   const row: ApiKeyRow = {
-    ...{ id, lookupId: null, name: "Test key", kind: "workspace-service", masked: "te*****key", createdAt: 0 },
+    ...{
+      id,
+      lookupId: readLookupId(key, "gk") ?? null,
+      name: "Test key",
+      kind: "workspace-service",
+      masked: "te*****key",
+      createdAt: 0,
+    },
     ...{ organisationId: String(rows[0]?.organisation_id), workspaceId: String(rows[0]?.workspace_id) },
     ...{ scopes: String(rows[0]?.scopes), status: "active", expiresAt: null },
     digest: await webMac(await readPepper(database))(key),

@@ -136,7 +136,11 @@ function startProgram(options: GatewayProcessOptions): RunningProgram {
 }
 
 /** Waits until a condition holds. Rejects with what was waited for. */
-export async function waitFor<Value>(what: string, withinMs: number, find: () => Value | undefined | false): Promise<Value> {
+export async function waitFor<Value>(
+  what: string,
+  withinMs: number,
+  find: () => Value | undefined | false,
+): Promise<Value> {
   const deadline = performance.now() + withinMs;
   for (;;) {
     const found = find();
@@ -160,7 +164,12 @@ export async function within<Value>(what: string, withinMs: number, work: Promis
 }
 
 async function stopProgram({ child, ended }: RunningProgram, signal: NodeJS.Signals): Promise<Ending> {
-  if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+  try {
+    // not `child.kill`: on Deno a child it signalled counts as ended by the signal, whatever it did
+    if (child.pid !== undefined && child.exitCode === null && children.has(child)) process.kill(child.pid, signal);
+  } catch {
+    // it ended meanwhile
+  }
   const killer = setTimeout(() => child.kill("SIGKILL"), stopWithinMs);
   try {
     return await ended;

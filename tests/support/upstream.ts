@@ -21,9 +21,9 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-/** An HTTP server on 127.0.0.1, or on another loopback address. */
-export function startServer(handler: RequestListener, host = "127.0.0.1"): Promise<Upstream> {
-  return open(createServer(handler), host);
+/** An HTTP server on 127.0.0.1, or on another loopback address; on any free port, or on the given one. */
+export function startServer(handler: RequestListener, host = "127.0.0.1", port = 0): Promise<Upstream> {
+  return open(createServer(handler), host, port);
 }
 
 /** A TCP server on 127.0.0.1 that is handed each socket; socket errors are swallowed. */
@@ -31,7 +31,7 @@ export function startSocketServer(onSocket: (socket: Socket) => void): Promise<U
   return open(createSocketServer(onSocket), "127.0.0.1");
 }
 
-function open(server: Server, host: string): Promise<Upstream> {
+function open(server: Server, host: string, wantedPort = 0): Promise<Upstream> {
   const sockets = new Set<Socket>();
   let connections = 0;
   server.on("connection", (socket: Socket) => {
@@ -47,7 +47,7 @@ function open(server: Server, host: string): Promise<Upstream> {
     });
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(0, host, () => {
+    server.listen(wantedPort, host, () => {
       // a server that listens on a port has an address object
       const { port } = server.address() as AddressInfo;
       const name = host.includes(":") ? `[${host}]` : host;

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { test } from "node:test";
+import { createFolder, runtime, waitFor, withGateway } from "../support/process.ts";
+import { repository } from "../support/source-files.ts";
+
+/** Compiles the gateway into one program, as `npm run compile` does. */
+async function compile(): Promise<string> {
+  const outfile = join(createFolder(), process.platform === "win32" ? "gateway.exe" : "gateway");
+  const args = [join(repository, "scripts/compile.ts"), "--outfile", outfile];
+  await new Promise<void>((resolve, reject) => {
+    execFile(process.execPath, args, { cwd: repository }, (error, stdout, stderr) =>
+      error ? reject(new Error(`Cannot compile: ${stdout}${stderr}`)) : resolve(),
+    );
+  });
+  return outfile;
+}
+
+/** Runs the command the banner shows, in the folder it is for. */
+function runShell(command: string, cwd: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile("bash", ["-c", command], { cwd, env: { PATH: process.env.PATH } }, (error, stdout) =>
+      error ? reject(error) : resolve(stdout),
+    );
+  });
+}
+
+// only Bun compiles
+if (runtime === "bun" && process.platform !== "win32") {
+  test("the compiled program serves from an empty folder, keeps rows, and ends in order", async () => {
+    const program = await compile();
+    const folder = createFolder();
+    const keys = { BOOTSTRAP_WORKSPACE_KEY: undefined, BOOTSTRAP_ADMIN_KEY: undefined };
+    await withGateway({ command: [program], cwd: folder, env: keys }, async (gateway) => {
+      await waitFor("the whole banner", 5_000, () => /\n {2}-d .+\n/.test(gateway.output()));
+      const [command = ""] = /^curl (?:.+\\\n)+.+$/m.exec(gateway.output()) ?? [];
+      const answer = JSON.parse(await runShell(command, folder));
+      assert.equal(answer.choices[0].message.content, "Hello");
+      assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+    });
+    assert.deepEqual(readdirSync(folder), ["data"]);
+    const [, key = ""] = /^workspace key: (\S+)$/m.exec(readFileSync(join(folder, "data/first-keys"), "utf8")) ?? [];
+    await withGateway({ command: [program], cwd: folder, env: keys }, async (gateway) => {
+      const logs = await fetch(`${gateway.url}/v1/logs`, { headers: { "x-gateway-api-key": key } });
+      assert.equal((await logs.json()).data.length, 1, gateway.output());
+    });
+  });
+}
