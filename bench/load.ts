@@ -1,0 +1,183 @@
+import { cpus } from "node:os";
+import { cpuMicroseconds, machineCpuMicroseconds, mean, median, ownCpuMicroseconds, rssMegabytes } from "./measure.ts";
+import { keys, type Running, wait } from "./processes.ts";
+import type { SentRequests } from "./rows.ts";
+import type { Scenario } from "./scenarios.ts";
+import { countFailures, runWrk, type WrkResult, type WrkTarget, writeWrkScript } from "./wrk.ts";
+
+/** The two proxies that are compared. */
+export const sides = ["bare", "gateway"] as const;
+/** One of the two proxies. */
+export type Side = (typeof sides)[number];
+
+/** What runs while scenarios are measured. */
+export interface Stage {
+  upstream: Running;
+  bare: Running;
+  gateway: Running;
+  /** Where wrk's scripts go. */
+  folder: string;
+  /** What the gateway was sent so far. */
+  sent: SentRequests;
+}
+
+/** How long and how often a scenario is measured. */
+export interface LoadOptions {
+  rounds: number;
+  seconds: number;
+  warmupSeconds: number;
+}
+
+/** One run against one proxy. */
+export interface Measurement extends WrkResult {
+  /** CPU time of the proxy's process for each request, what it does after the answer included. */
+  cpuMicroseconds: number;
+  rssMegabytes: number;
+  /** Share of the machine's CPU time that went to programs outside the benchmark, 0 to 1. */
+  othersShare: number;
+}
+
+/** Medians of a proxy's runs. */
+export interface Summary {
+  requestsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  cpuMicroseconds: number;
+  rssMegabytes: number;
+}
+
+/** One pair of runs, one right after the other. */
+export type Round = Record<Side, Measurement>;
+
+/** What was found for a scenario. */
+export interface ScenarioResult {
+  name: string;
+  title: string;
+  connections: number;
+  requestBytes: number;
+  rounds: Round[];
+  bare: Summary;
+  gateway: Summary;
+  /** Median of the rounds' ratios of requests per second, gateway to bare. */
+  ratio: number;
+  /** Median of the rounds' ratios of p99, gateway to bare. */
+  p99Ratio: number;
+  /** Mean share of the machine that programs outside the benchmark used, 0 to 1. */
+  othersShare: number;
+  /** Bad statuses and socket errors, warm-up included. */
+  failures: number;
+}
+
+/** Time the gateway gets after a run to write its last rows, so that it costs the other side nothing. */
+const settleMs = 400;
+
+/** The request both proxies get: same address, same headers. */
+export function targetOf(scenario: Scenario, side: Side, stage: Stage): WrkTarget {
+  const { base, path, body, connections } = scenario;
+  const origin = `http://127.0.0.1:${stage[side].port}`;
+  return {
+    url: side === "bare" ? `${origin}${base}${path}` : `${origin}/v1${path}`,
+    connections,
+    headers: {
+      "content-type": "application/json",
+      authorization: `Bearer ${keys.provider}`,
+      "x-gateway-api-key": keys.workspace,
+      "x-gateway-provider": "openai",
+      "x-gateway-custom-host": `http://127.0.0.1:${stage.upstream.port}${base}`,
+    },
+    body,
+  };
+}
+
+/** Sends a request once and checks that the answer is whole. */
+async function probe({ url, headers, body }: WrkTarget, expect: string, side: Side): Promise<void> {
+  const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(10_000) });
+  const text = await response.text();
+  if (response.status === 200 && text.includes(expect)) return;
+  throw new Error(`Cannot measure: ${side} answered ${response.status} ${text.slice(0, 500)}`);
+}
+
+/** One target and the script that sends it. */
+export interface Shooter {
+  target: WrkTarget;
+  script: string;
+}
+
+/** Checks a side and gets its script ready. */
+export async function prepare(scenario: Scenario, side: Side, stage: Stage): Promise<Shooter> {
+  const target = targetOf(scenario, side, stage);
+  await probe(target, scenario.expect, side);
+  if (side === "gateway") stage.sent.completed++;
+  return { target, script: writeWrkScript(stage.folder, `${scenario.name}-${side}`, target) };
+}
+
+/** CPU time so far of everything outside the benchmark. */
+function othersMicroseconds({ upstream, bare, gateway }: Stage): number {
+  const ours = [upstream, bare, gateway].reduce((sum, { pid }) => sum + cpuMicroseconds(pid), ownCpuMicroseconds());
+  return machineCpuMicroseconds() - ours;
+}
+
+/** Runs wrk once and reads what the proxy's process used for it. */
+export async function shoot({ target, script }: Shooter, side: Side, stage: Stage, seconds: number) {
+  const { pid } = stage[side];
+  const startedAt = performance.now();
+  const [cpuBefore, othersBefore] = [cpuMicroseconds(pid), othersMicroseconds(stage)];
+  const result = await runWrk(target, script, seconds);
+  const megabytes = rssMegabytes(pid);
+  await wait(settleMs);
+  const used = cpuMicroseconds(pid) - cpuBefore;
+  const available = (performance.now() - startedAt) * 1_000 * cpus().length;
+  const othersShare = Math.max(0, othersMicroseconds(stage) - othersBefore) / available;
+  if (side === "gateway") {
+    stage.sent.completed += result.requests - result.badStatuses;
+    stage.sent.abandoned += target.connections + result.badStatuses;
+  }
+  const measurement: Measurement = {
+    ...result,
+    cpuMicroseconds: used / Math.max(1, result.requests),
+    rssMegabytes: megabytes,
+    othersShare,
+  };
+  return measurement;
+}
+
+function summarise(runs: readonly Measurement[]): Summary {
+  const middle = (pick: (run: Measurement) => number) => median(runs.map(pick));
+  return {
+    requestsPerSecond: middle((run) => run.requestsPerSecond),
+    p50Ms: middle((run) => run.p50Ms),
+    p99Ms: middle((run) => run.p99Ms),
+    cpuMicroseconds: middle((run) => run.cpuMicroseconds),
+    rssMegabytes: middle((run) => run.rssMegabytes),
+  };
+}
+
+/** Measures a scenario: both sides warmed up, then in turn, each side first in every other round. */
+export async function runScenario(scenario: Scenario, stage: Stage, options: LoadOptions): Promise<ScenarioResult> {
+  const shooters = {
+    bare: await prepare(scenario, "bare", stage),
+    gateway: await prepare(scenario, "gateway", stage),
+  };
+  let failures = 0;
+  for (const side of sides) failures += countFailures(await shoot(shooters[side], side, stage, options.warmupSeconds));
+  const rounds: Round[] = [];
+  for (let number = 0; number < options.rounds; number++) {
+    const found: Partial<Round> = {};
+    for (const side of number % 2 === 0 ? sides : sides.toReversed()) {
+      found[side] = await shoot(shooters[side], side, stage, options.seconds);
+    }
+    const { bare, gateway } = found;
+    if (!bare || !gateway) continue;
+    failures += countFailures(bare) + countFailures(gateway);
+    rounds.push({ bare, gateway });
+  }
+  const { name, title, connections, body } = scenario;
+  return {
+    ...{ name, title, connections, requestBytes: new TextEncoder().encode(body).length, rounds, failures },
+    bare: summarise(rounds.map((round) => round.bare)),
+    gateway: summarise(rounds.map((round) => round.gateway)),
+    ratio: median(rounds.map(({ bare, gateway }) => gateway.requestsPerSecond / bare.requestsPerSecond)),
+    othersShare: mean(rounds.flatMap(({ bare, gateway }) => [bare.othersShare, gateway.othersShare])),
+    p99Ratio: median(rounds.map(({ bare, gateway }) => gateway.p99Ms / bare.p99Ms)),
+  };
+}

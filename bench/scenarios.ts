@@ -1,0 +1,180 @@
+/** One kind of request the benchmark sends, and how many connections send it. */
+export interface Scenario {
+  /** What `--only` selects it by; also `stream` for every name that starts with `stream-`. */
+  name: string;
+  title: string;
+  connections: number;
+  /** Path below the upstream's base address. */
+  path: string;
+  /** Base address of the upstream, without the origin; the path of a static answer. */
+  base: string;
+  body: string;
+  /** Text that every complete answer holds. */
+  expect: string;
+}
+
+/** A static answer of the upstream. */
+export interface StaticAnswer {
+  path: string;
+  contentType: string;
+  body: string;
+}
+
+const model = "gpt-4o-mini-2024-07-18";
+const completionId = "chatcmpl-AbCdEfGhIjKlMnOpQrStUvWxYz012";
+const moderationId = "modr-0123456789";
+const created = 1_760_000_000;
+const fingerprint = "fp_0f0f0f0f0f";
+
+/** Number of content events in the streamed answer. */
+export const streamEvents = 100;
+
+function chatRequest(content: string, more: Record<string, unknown> = {}): string {
+  return JSON.stringify({
+    model: "gpt-4o-mini",
+    messages: [
+      { role: "system", content: "You are a helpful assistant. Answer in one short paragraph." },
+      { role: "user", content },
+    ],
+    temperature: 0.7,
+    max_tokens: 256,
+    ...more,
+  });
+}
+
+const question = "Which three things should a team agree on before it lets an application call a language model?";
+
+const task = "Summarise this log:";
+
+/** One of these is in every request. */
+export const requestMarks: readonly string[] = [question, task];
+/** One of these is in every answer. */
+export const answerMarks: readonly string[] = [completionId, moderationId];
+
+/** A prompt of about `bytes` bytes with the quotes, line ends and letters real ones have. */
+function longPrompt(bytes: number): string {
+  const encoder = new TextEncoder();
+  const lines: string[] = [];
+  for (let size = 0, number = 1; size < bytes; number++) {
+    const [status, id, delayMs] = [200 + (number % 5), number * 7, number % 90];
+    const line = `${number}. The "order service" answered ${status} to café #${id} in ${delayMs} ms; retried: no.`;
+    lines.push(line);
+    size += encoder.encode(JSON.stringify(line)).length;
+  }
+  return `${task}\n${lines.join("\n")}`;
+}
+
+const chatAnswer = JSON.stringify({
+  id: completionId,
+  object: "chat.completion",
+  created,
+  model,
+  choices: [
+    {
+      index: 0,
+      message: {
+        role: "assistant",
+        content: "Agree on who may call it, what it may cost, and what is kept of each call.",
+        refusal: null,
+        annotations: [],
+      },
+      logprobs: null,
+      finish_reason: "stop",
+    },
+  ],
+  usage: {
+    prompt_tokens: 42,
+    completion_tokens: 19,
+    total_tokens: 61,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
+  },
+  service_tier: "default",
+  system_fingerprint: fingerprint,
+});
+
+function streamAnswer(): string {
+  const head = { id: completionId, object: "chat.completion.chunk", created, model, system_fingerprint: fingerprint };
+  const chunk = (delta: Record<string, unknown>, finish_reason: string | null) => ({
+    ...head,
+    choices: [{ index: 0, delta, logprobs: null, finish_reason }],
+    usage: null,
+  });
+  const words = Array.from({ length: streamEvents - 2 }, (_, index) => chunk({ content: ` word${index}` }, null));
+  const usage = { prompt_tokens: 42, completion_tokens: streamEvents - 2, total_tokens: 40 + streamEvents };
+  const events = [
+    chunk({ role: "assistant", content: "" }, null),
+    ...words,
+    chunk({}, "stop"),
+    { ...head, choices: [], usage },
+  ];
+  return `${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]\n\n`;
+}
+
+const moderationAnswer = JSON.stringify({
+  id: moderationId,
+  model: "omni-moderation-latest",
+  results: [
+    {
+      flagged: false,
+      categories: {
+        harassment: false,
+        hate: false,
+        illicit: false,
+        "self-harm": false,
+        sexual: false,
+        violence: false,
+      },
+      category_scores: { harassment: 0.0001, hate: 0.00002, illicit: 0.00003, "self-harm": 0.00001, sexual: 0.00004 },
+    },
+  ],
+});
+
+/** Base address of the upstream whose chat endpoint streams. */
+const streamBase = "/stream/v1";
+
+/** What the upstream answers, by path. */
+export const staticAnswers: readonly StaticAnswer[] = [
+  { path: "/v1/chat/completions", contentType: "application/json", body: chatAnswer },
+  { path: "/v1/moderations", contentType: "application/json", body: moderationAnswer },
+  { path: `${streamBase}/chat/completions`, contentType: "text/event-stream", body: streamAnswer() },
+];
+
+const chat = { path: "/chat/completions", base: "/v1", expect: completionId };
+const small = chatRequest(question);
+
+/** What the benchmark measures, in order. */
+export const scenarios: readonly Scenario[] = [
+  { ...chat, name: "small-1", title: "small chat", connections: 1, body: small },
+  { ...chat, name: "small-32", title: "small chat", connections: 32, body: small },
+  { ...chat, name: "small-128", title: "small chat", connections: 128, body: small },
+  { ...chat, name: "prompt-10k", title: "10 KB prompt", connections: 32, body: chatRequest(longPrompt(10_000)) },
+  { ...chat, name: "prompt-100k", title: "100 KB prompt", connections: 32, body: chatRequest(longPrompt(100_000)) },
+  {
+    ...{ name: "stream-32", title: `${streamEvents}-event stream`, connections: 32 },
+    ...{ path: "/chat/completions", base: streamBase, expect: "[DONE]" },
+    body: chatRequest(question, { stream: true, stream_options: { include_usage: true } }),
+  },
+  {
+    ...{ name: "passthrough-32", title: "passthrough", connections: 32 },
+    ...{ path: "/moderations", base: "/v1", expect: moderationId },
+    body: JSON.stringify({ model: "omni-moderation-latest", input: question }),
+  },
+];
+
+/**
+ * The scenarios a comma list names, in the table's order; all when it is undefined.
+ *
+ * @throws {TypeError} If a name selects nothing.
+ */
+export function selectScenarios(only: string | undefined): Scenario[] {
+  if (only === undefined) return [...scenarios];
+  const wanted = only.split(",").map((name) => name.trim());
+  const isWanted = (scenario: Scenario, name: string) => scenario.name === name || scenario.name.startsWith(`${name}-`);
+  for (const name of wanted) {
+    if (!scenarios.some((scenario) => isWanted(scenario, name))) {
+      throw new TypeError(`Cannot run "${name}": known are ${scenarios.map((scenario) => scenario.name).join(", ")}`);
+    }
+  }
+  return scenarios.filter((scenario) => wanted.some((name) => isWanted(scenario, name)));
+}
