@@ -133,11 +133,7 @@ export function toBodyError(error: unknown, maxBytes: number): unknown {
  *
  * @throws {GatewayError} 400, 408, 413 or 415, saying what to change.
  */
-export async function readJsonBody(
-  context: RequestContext,
-  maxBytes: number,
-  timers: Timers,
-): Promise<JsonBody<unknown>> {
+export function readJsonBody(context: RequestContext, maxBytes: number, timers: Timers): Promise<JsonBody<unknown>> {
   const { headers } = context;
   const type = headers.get("content-type");
   if (type !== undefined && type !== "application/json" && !isJsonType(type)) {
@@ -146,15 +142,16 @@ export async function readJsonBody(
       param: "content-type",
     });
   }
-  let bytes: Uint8Array;
-  try {
-    bytes = await readBytes(context.request, { bytes: maxBytes, ...receiveTimes, timers });
-    const coding = (headers.get("content-encoding") ?? "identity").toLowerCase();
-    if (coding !== "identity") bytes = await decodeBody(bytes, coding, maxBytes);
-  } catch (error) {
-    throw toBodyError(error, maxBytes);
-  }
-  return parseBody(bytes, context);
+  const { totalMs, silenceMs } = receiveTimes;
+  const coding = (headers.get("content-encoding") ?? "identity").toLowerCase();
+  const received = readBytes(context.request, { bytes: maxBytes, totalMs, silenceMs, timers });
+  const decoded = coding === "identity" ? received : received.then((bytes) => decodeBody(bytes, coding, maxBytes));
+  return decoded.then(
+    (bytes) => parseBody(bytes, context),
+    (error) => {
+      throw toBodyError(error, maxBytes);
+    },
+  );
 }
 
 /** Whether a content type is JSON, whatever its parameters. */

@@ -238,6 +238,8 @@ function createActivity() {
   };
 }
 
+const unknownConnection: ConnectionInfo = {};
+
 /**
  * Creates a gateway. Nothing is opened before `start` or the first request.
  *
@@ -281,7 +283,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   };
 
   return {
-    fetch: (request, connection = {}) => answer(request, connection),
+    fetch: (request, connection = unknownConnection) => answer(request, connection),
     start: async () => (await ensureRunning()).firstKeys,
     async drain(timeoutMs) {
       draining = true;

@@ -106,25 +106,21 @@ function describeIssue(issue: v.BaseIssue<unknown>): { path: string | undefined;
   return { path, message: path === undefined ? issue.message : `${path}: ${issue.message}` };
 }
 
-/** Runs a JSON row once its body is what the schema says. */
-async function runJson(endpoint: JsonEndpoint, context: CallerContext, services: Services): Promise<Reply> {
-  const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes, services.timers);
-  const checked = v.safeParse(endpoint.body, body.value, { abortEarly: true });
-  if (!checked.success) {
-    const { path, message } = describeIssue(checked.issues[0]);
-    throw new InvalidRequestError(`Invalid request body: ${message}`, {
-      code: "invalid_body",
-      ...(path !== undefined && { param: path }),
-    });
-  }
-  return endpoint.handleJson(body, context, services);
+const firstIssueOnly = { abortEarly: true };
+
+/** Refuses a body the row's schema does not accept. */
+function checkBody(endpoint: JsonEndpoint, value: unknown): void {
+  const checked = v.safeParse(endpoint.body, value, firstIssueOnly);
+  if (checked.success) return;
+  const { path, message } = describeIssue(checked.issues[0]);
+  throw new InvalidRequestError(`Invalid request body: ${message}`, {
+    code: "invalid_body",
+    ...(path !== undefined && { param: path }),
+  });
 }
 
-function runKeyed(
-  endpoint: KeyEndpoint | JsonEndpoint,
-  context: CallerContext,
-  services: Services,
-): Reply | Promise<Reply> {
+/** Checks what every row with a key asks for besides the key. */
+function checkCaller(endpoint: KeyEndpoint | JsonEndpoint, context: CallerContext): void {
   requireAccess(context.principal, endpoint.access);
   context.metadata = readRequestMetadata(context);
   if ((context.header("config")?.length ?? 0) > maxConfigLength) {
@@ -136,7 +132,20 @@ function runKeyed(
   if (!endpoint.path.endsWith("*") && hasEncodedSlash(context.url.pathname)) {
     throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "invalid_path" });
   }
-  return "body" in endpoint ? runJson(endpoint, context, services) : endpoint.handle(context, services);
+}
+
+/** Runs a row once everything it asks for is there. */
+async function runKeyed(
+  endpoint: KeyEndpoint | JsonEndpoint,
+  context: CallerContext,
+  services: Services,
+): Promise<Reply> {
+  checkCaller(endpoint, context);
+  if (!("body" in endpoint)) return await endpoint.handle(context, services);
+  const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes, services.timers);
+  checkBody(endpoint, body.value);
+  // awaited here: a promise that is returned as it is costs the caller two more turns
+  return await endpoint.handleJson(body, context, services);
 }
 
 /** Answers one row, failures included, and leaves its log row. */

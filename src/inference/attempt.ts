@@ -44,7 +44,7 @@ export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
  *
  * @throws {GatewayError} As `sendCall`; 499 when the caller left.
  */
-export async function send(
+export function send(
   call: PreparedCall,
   attempt: Attempt,
   context: CallerContext,
@@ -55,13 +55,15 @@ export async function send(
   const url = addressOf(call);
   log.upstreamUrl = url;
   log.upstreamCalls++;
-  try {
-    const response = await sendCall(Object.assign(call, { signal: attempt.signal, url }), services.outbound);
-    log.firstByteAt = services.clock.monotonic();
-    return response;
-  } catch (error) {
-    throw toAttemptError(error, attempt, call.provider.slug);
-  }
+  return sendCall(Object.assign(call, { signal: attempt.signal, url }), services.outbound).then(
+    (response) => {
+      log.firstByteAt = services.clock.monotonic();
+      return response;
+    },
+    (error) => {
+      throw toAttemptError(error, attempt, call.provider.slug);
+    },
+  );
 }
 
 /** The error of a call that failed, also while its body was read. */

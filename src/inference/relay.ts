@@ -1,17 +1,19 @@
 import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { toErrorBody, toGatewayError, UpstreamError } from "../errors.ts";
 import { isObject, parseJson } from "../lib/json.ts";
-import { EventBlocks, EventTooLongError, keepAliveComment, readEvents } from "../lib/sse.ts";
+import { EventBlocks, EventTooLongError, keepAliveComment, readFirstEvent } from "../lib/sse.ts";
 import { maxLoggedBody } from "../logs/record.ts";
 import { AbortReason } from "../providers/call.ts";
 import { statusOfErrorBody, toProviderError } from "./answer.ts";
 import { type Attempt, toAttemptError } from "./attempt.ts";
-import type { StreamObserver } from "./stream-observer.ts";
+import type { EventBlock, StreamObserver } from "./stream-observer.ts";
 
 /** Silence towards the client after which a comment keeps its connection open. */
 const keepAliveAfterMs = 15_000;
 /** A client that reads nothing for this long is dropped. */
 const clientStallMs = 60_000;
+
+const decoder = new TextDecoder();
 
 /** How a stream ended. */
 export interface StreamEnd {
@@ -33,23 +35,6 @@ export interface RelayOptions {
   onEnd(end: StreamEnd): void;
 }
 
-/** First bytes of what was sent, for the log. */
-class SentText {
-  #chunks: Uint8Array[] = [];
-  #length = 0;
-
-  add(chunk: Uint8Array): void {
-    if (this.#length < maxLoggedBody) this.#chunks.push(chunk);
-    this.#length += chunk.length;
-  }
-
-  toString(): string {
-    const decoder = new TextDecoder();
-    const text = this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
-    return text + decoder.decode();
-  }
-}
-
 /**
  * Reads up to the first event, so that a failure before it is still an answer with a status.
  *
@@ -59,16 +44,17 @@ async function readFirstBlock(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   blocks: EventBlocks,
   options: RelayOptions,
-): Promise<Uint8Array> {
+): Promise<EventBlock> {
   const provider = options.context.log.provider ?? "provider";
   for (;;) {
     const { done, value } = await reader.read();
-    const block = done ? blocks.takeRest() : blocks.push(value);
-    if (block !== undefined) {
-      const [event] = readEvents(new TextDecoder().decode(block));
+    const bytes = done ? blocks.takeRest() : blocks.push(value);
+    if (bytes !== undefined) {
+      const text = decoder.decode(bytes);
+      const event = readFirstEvent(text);
       if (event !== undefined) {
         checkFirstEvent(event.data, options);
-        return block;
+        return { bytes, text };
       }
     }
     if (done) {
@@ -101,9 +87,10 @@ class Relay implements RunningStream {
   readonly #options: RelayOptions;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #blocks = new EventBlocks();
-  readonly #sent = new SentText();
   readonly #startedAt: number;
-  #first: Uint8Array | undefined;
+  #first: EventBlock | undefined;
+  /** What was sent, up to what the log keeps. */
+  #sent = "";
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #lastReadAt: number;
   #lastSentAt: number;
@@ -165,8 +152,8 @@ class Relay implements RunningStream {
     this.#options.attempt.abort(new AbortReason("shutdown", "Cannot finish the stream: the gateway is stopping"));
   }
 
-  #send(bytes: Uint8Array): void {
-    this.#sent.add(bytes);
+  #send({ bytes, text }: EventBlock): void {
+    if (this.#sent.length < maxLoggedBody) this.#sent += text;
     this.#controller?.enqueue(bytes);
     this.#lastSentAt = this.#options.services.clock.monotonic();
   }
@@ -199,8 +186,9 @@ class Relay implements RunningStream {
         this.#finish();
         return true;
       }
-      block = this.#blocks.push(value);
-      if (block === undefined) return false;
+      const bytes = this.#blocks.push(value);
+      if (bytes === undefined) return false;
+      block = { bytes, text: decoder.decode(bytes) };
       this.#lastReadAt = services.clock.monotonic();
     }
     const kept = observer.observe(block);
@@ -214,7 +202,7 @@ class Relay implements RunningStream {
     const { observer, context } = this.#options;
     const rest = this.#blocks.takeRest();
     if (rest !== undefined) {
-      const kept = observer.observe(rest);
+      const kept = observer.observe({ bytes: rest, text: decoder.decode(rest) });
       if (kept !== undefined) this.#send(kept);
     }
     if (observer.state() === "open") {
@@ -273,7 +261,7 @@ class Relay implements RunningStream {
     this.#ended = true;
     this.#options.services.streams.delete(this);
     this.#options.attempt.release();
-    this.#options.onEnd({ status, error, text: this.#sent.toString() });
+    this.#options.onEnd({ status, error, text: this.#sent });
   }
 }
 

@@ -16,7 +16,8 @@ import { readDestination, readForwardedHeaders, readTimeout } from "./target.ts"
 
 /** Largest decoded answer that is read whole. */
 const maxAnswerBytes = 64 * 1024 * 1024;
-const answerTimes = { totalMs: 2 ** 31 - 1, silenceMs: 2 ** 31 - 1 };
+/** The attempt keeps the time: reading needs no timer of its own. */
+const answerBounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
 
 /** One unified operation on its way to its provider. */
 interface Run<Name extends OperationName> {
@@ -56,16 +57,18 @@ function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Reco
  *
  * @throws {UpstreamError} If it breaks off, is too large or is not UTF-8.
  */
-async function readAnswer(upstream: Response, run: { attempt: Attempt }, provider: string): Promise<string> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await readBytes(upstream, { bytes: maxAnswerBytes, ...answerTimes });
-  } catch (error) {
-    if (error instanceof BodyError && error.problem === "too_large") {
-      throw badAnswer(provider, "it is too large", error);
-    }
-    throw toAttemptError(error instanceof BodyError ? error.cause : error, run.attempt, provider);
-  }
+function readAnswer(upstream: Response, { attempt }: { attempt: Attempt }, provider: string): Promise<string> {
+  return readBytes(upstream, answerBounds).then(
+    (bytes) => toText(bytes, provider),
+    (error) => {
+      if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
+      if (error.problem === "too_large") throw badAnswer(provider, "it is too large", error);
+      throw toAttemptError(error.cause, attempt, provider);
+    },
+  );
+}
+
+function toText(bytes: Uint8Array, provider: string): string {
   const excess = findJsonExcess(bytes);
   if (excess !== undefined) throw badAnswer(provider, `it has ${excess}`);
   try {

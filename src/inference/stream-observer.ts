@@ -1,31 +1,44 @@
 import { isObject, parseJson } from "../lib/json.ts";
 import { doneEvent, encodeEvent, readEvents } from "../lib/sse.ts";
 
+/** Whole events, as bytes and as the text they are: each stream is decoded once. */
+export interface EventBlock {
+  bytes: Uint8Array;
+  text: string;
+}
+
 /** Reads a stream of events that goes to the client in the upstream's own shape. */
 export interface StreamObserver {
-  /** Sees whole events and says what goes on: the same bytes, others, or none. */
-  observe(block: Uint8Array): Uint8Array | undefined;
+  /** Sees whole events and says what goes on: the same, others, or none. */
+  observe(block: EventBlock): EventBlock | undefined;
   /** `complete`: what was seen is a whole answer. `failed`: the upstream told the client of a failure itself. */
   state(): "open" | "complete" | "failed";
   /** What is still owed to the client after a right end. */
-  ending(): Uint8Array | undefined;
+  ending(): EventBlock | undefined;
   /** Error event in the form of the route. */
-  failure(body: object): Uint8Array;
+  failure(body: object): EventBlock;
   /** Usage the upstream told; undefined while it told none. */
   usage(): unknown;
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 
 const finishForm = /"finish_reason"\s*:\s*"/;
 const usageForm = /"usage"\s*:\s*\{/;
 const errorForm = /"error"\s*:\s*[{"]/;
-const doneForm = /^data: ?\[DONE\]/m;
+
+function toBlock(text: string): EventBlock {
+  return { bytes: encoder.encode(text), text };
+}
+
+/** Where the event that ends a stream stands; -1 when it is not there. It may stand inside other data too: events are looked into. */
+function indexOfDone(text: string): number {
+  return text.indexOf("[DONE]");
+}
 
 /** Start of the first event that has to be looked into; -1 when none has. All before it goes on as it is. */
 function startOfNotable(text: string): number {
-  const found = [doneForm, usageForm, errorForm].map((form) => text.search(form)).filter((index) => index >= 0);
+  const found = [indexOfDone(text), text.search(usageForm), text.search(errorForm)].filter((index) => index >= 0);
   if (found.length === 0) return -1;
   if (text.includes("\r")) return 0;
   const before = text.lastIndexOf("\n\n", Math.min(...found));
@@ -76,16 +89,16 @@ export function createCompletionObserver(options: { includeUsage: boolean }): St
 
   return {
     observe(block) {
-      const text = decoder.decode(block);
+      const { text } = block;
       const start = done ? 0 : startOfNotable(text);
       if (finishForm.test(start < 0 ? text : text.slice(0, start))) finished = true;
       if (start < 0) return block;
       const kept = text.slice(0, start) + rewrite(text.slice(start));
-      return kept === "" ? undefined : encoder.encode(kept);
+      return kept === "" ? undefined : toBlock(kept);
     },
     state: () => (failed ? "failed" : done || finished ? "complete" : "open"),
-    ending: () => (done ? undefined : encoder.encode(doneEvent)),
-    failure: (body) => encoder.encode(encodeEvent(body)),
+    ending: () => (done ? undefined : toBlock(doneEvent)),
+    failure: (body) => toBlock(encodeEvent(body)),
     usage: () => usage,
   };
 }

@@ -18,9 +18,9 @@ export class BodyError extends Error {
 export interface BodyBounds {
   /** Most bytes. */
   bytes: number;
-  /** Milliseconds for all of it. */
+  /** Milliseconds for all of it; may be infinite. */
   totalMs: number;
-  /** Milliseconds without a byte. */
+  /** Milliseconds without a byte; may be infinite. */
   silenceMs: number;
   /** Shared timers; without them each body has its own. */
   timers?: Timers;
@@ -29,7 +29,9 @@ export interface BodyBounds {
 /** Times clients get to send a body. */
 export const receiveTimes = { totalMs: 60_000, silenceMs: 15_000 };
 
-/** A body this small is read in one go: its length bounds it. */
+/** A body up to this size is read in one go: its length bounds it. */
+const wholeBody = 1024 * 1024;
+/** Such a body has to arrive within the time of a silence; larger ones get the time of a whole body. */
 const smallBody = 64 * 1024;
 
 const empty = new Uint8Array(0);
@@ -44,25 +46,42 @@ export function readBytes(message: Request | Response, bounds: BodyBounds): Prom
   const length = declared === null ? Number.NaN : Number(declared);
   if (length > bounds.bytes) return Promise.reject(new BodyError("too_large"));
   // before anything asks for `body`: on Bun that alone turns the bytes at hand into a stream
-  if (length <= smallBody) return readAtOnce(message, bounds);
+  if (length <= wholeBody) return readAtOnce(message, bounds, length <= smallBody ? bounds.silenceMs : bounds.totalMs);
   if (message.body === null) return Promise.resolve(empty);
   return readCounted(message.body, bounds, Number.isSafeInteger(length) ? length : undefined);
 }
 
 /** All of a small body; a client that does not send what it announced is not waited for. */
-function readAtOnce(message: Request | Response, { bytes, silenceMs, timers }: BodyBounds): Promise<Uint8Array> {
+function readAtOnce(
+  message: Request | Response,
+  { bytes, timers }: BodyBounds,
+  deadlineMs: number,
+): Promise<Uint8Array> {
+  const whole = message.arrayBuffer().then(
+    (buffer) => {
+      if (buffer.byteLength > bytes) throw new BodyError("too_large");
+      return new Uint8Array(buffer);
+    },
+    (cause) => {
+      throw new BodyError("broken", { cause });
+    },
+  );
+  return deadlineMs === Number.POSITIVE_INFINITY ? whole : withDeadline(whole, deadlineMs, timers);
+}
+
+/** The same outcome, or a timeout. */
+function withDeadline<Value>(outcome: Promise<Value>, delayMs: number, timers: Timers | undefined): Promise<Value> {
   return new Promise((resolve, reject) => {
     const expire = () => reject(new BodyError("timeout"));
-    const cancel = timers ? timers.start(silenceMs, expire) : startTimer(silenceMs, expire);
-    message.arrayBuffer().then(
-      (buffer) => {
+    const cancel = timers ? timers.start(delayMs, expire) : startTimer(delayMs, expire);
+    outcome.then(
+      (value) => {
         cancel();
-        if (buffer.byteLength > bytes) reject(new BodyError("too_large"));
-        else resolve(new Uint8Array(buffer));
+        resolve(value);
       },
-      (cause) => {
+      (error) => {
         cancel();
-        reject(new BodyError("broken", { cause }));
+        reject(error);
       },
     );
   });

@@ -94,19 +94,21 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
     return transport.send(url, init);
   };
 
-  return async (url, init) => {
-    let response: Response;
+  const check = (response: Response): Response => {
+    if (headerLength(response.headers) <= maxAnswerHeaderLength) return response;
+    response.body?.cancel().catch(() => {});
+    throw new OutboundError("bad_answer", "Cannot use the answer: its headers are too large");
+  };
+  return (url, init) => {
+    const fail = (error: unknown): never => {
+      throw toOutboundError(error, init.signal);
+    };
     try {
       init.signal?.throwIfAborted();
-      response = await start(url, { ...init, raw: init.raw ?? false }, init.origin);
+      return start(url, init, init.origin).then(check).catch(fail);
     } catch (error) {
-      throw toOutboundError(error, init.signal);
+      return Promise.reject(toOutboundError(error, init.signal));
     }
-    if (headerLength(response.headers) > maxAnswerHeaderLength) {
-      response.body?.cancel().catch(() => {});
-      throw new OutboundError("bad_answer", "Cannot use the answer: its headers are too large");
-    }
-    return response;
   };
 }
 

@@ -120,6 +120,20 @@ export function readEvents(text: string): SseEvent[] {
   return events;
 }
 
+/** The first event of a text that holds whole events. */
+export function readFirstEvent(text: string): SseEvent | undefined {
+  let start = text.startsWith("\ufeff") ? 1 : 0;
+  // blocks are cut at the blank line of plain line feeds; texts with other line ends are read whole
+  for (let end = text.indexOf("\n\n", start); end >= 0; end = text.indexOf("\n\n", start)) {
+    const block = text.slice(start, end);
+    if (block.includes("\r")) break;
+    const event = readEvent(block);
+    if (event) return event;
+    start = end + 2;
+  }
+  return readEvents(text)[0];
+}
+
 /** Text of an event whose payload is a JSON value: always one line of data. */
 export function encodeEvent(payload: unknown, event?: string): string {
   const data = JSON.stringify(payload);

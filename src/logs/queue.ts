@@ -162,7 +162,7 @@ export function createLogQueue(options: LogQueueOptions): LogQueue {
     do {
       for (const { rows } of waiting.lost.values()) lostRows += rows;
       const entries = [...waiting.takeLosses(options.describeLoss), ...waiting.take()];
-      if (!(await writeBatch(entries))) return;
+      if (entries.length === 0 || !(await writeBatch(entries))) return;
     } while (waiting.length >= batchRows);
   };
 

@@ -25,13 +25,13 @@ const acceptEncoding = "accept-encoding";
 /** Bun: global `fetch`, the fastest client there, and the checked connector. */
 export function createBunTransport(options: SocketSenderOptions = {}): Transport {
   return {
-    async send(url, init) {
+    send(url, init) {
       const request = toFetchInit(init);
       request.decompress = false;
       request.timeout = false;
       request.proxy = false;
-      const response = await fetch(url, request);
-      return init.raw ? response : decodeAnswer(response, init.signal);
+      const answer = fetch(url, request);
+      return init.raw ? answer : answer.then((response) => decodeAnswer(response, init.signal));
     },
     sendChecked: createCheckedSender(options),
   };

@@ -154,6 +154,8 @@ function pause(delayMs: number, signal: AbortSignal): Promise<void> {
 }
 
 function toFailure(status: number): Response {
+  // an answer of this status has no body (RFC 9110, section 15.4.5)
+  if (status === 304) return new Response(null, { status });
   const error = { message: `echo was asked to answer ${status}`, type: "echo_error", param: null, code: null };
   return Response.json({ error }, { status });
 }
