@@ -29,9 +29,7 @@ export interface BodyBounds {
 /** Times clients get to send a body. */
 export const receiveTimes = { totalMs: 60_000, silenceMs: 15_000 };
 
-/** A body up to this size is read in one go: its length bounds it. */
-const wholeBody = 1024 * 1024;
-/** Such a body has to arrive within the time of a silence; larger ones get the time of a whole body. */
+/** A body this small is read in one go, and has to arrive within the time of one silence. */
 const smallBody = 64 * 1024;
 
 const empty = new Uint8Array(0);
@@ -46,17 +44,13 @@ export function readBytes(message: Request | Response, bounds: BodyBounds): Prom
   const length = declared === null ? Number.NaN : Number(declared);
   if (length > bounds.bytes) return Promise.reject(new BodyError("too_large"));
   // before anything asks for `body`: on Bun that alone turns the bytes at hand into a stream
-  if (length <= wholeBody) return readAtOnce(message, bounds, length <= smallBody ? bounds.silenceMs : bounds.totalMs);
+  if (length <= smallBody) return readAtOnce(message, bounds);
   if (message.body === null) return Promise.resolve(empty);
   return readCounted(message.body, bounds, Number.isSafeInteger(length) ? length : undefined);
 }
 
 /** All of a small body; a client that does not send what it announced is not waited for. */
-function readAtOnce(
-  message: Request | Response,
-  { bytes, timers }: BodyBounds,
-  deadlineMs: number,
-): Promise<Uint8Array> {
+function readAtOnce(message: Request | Response, { bytes, silenceMs, timers }: BodyBounds): Promise<Uint8Array> {
   const whole = message.arrayBuffer().then(
     (buffer) => {
       if (buffer.byteLength > bytes) throw new BodyError("too_large");
@@ -66,7 +60,7 @@ function readAtOnce(
       throw new BodyError("broken", { cause });
     },
   );
-  return deadlineMs === Number.POSITIVE_INFINITY ? whole : withDeadline(whole, deadlineMs, timers);
+  return silenceMs === Number.POSITIVE_INFINITY ? whole : withDeadline(whole, silenceMs, timers);
 }
 
 /** The same outcome, or a timeout. */
@@ -87,6 +81,7 @@ function withDeadline<Value>(outcome: Promise<Value>, delayMs: number, timers: T
   });
 }
 
+/** Bytes of a body of any length, each piece within the time of a silence and all of them within the whole time. */
 async function readCounted(
   body: ReadableStream<Uint8Array>,
   bounds: BodyBounds,
@@ -94,18 +89,54 @@ async function readCounted(
 ): Promise<Uint8Array> {
   let bytes = new Uint8Array(expected ?? smallBody);
   let length = 0;
-  const reader = countBytes(body, bounds).getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return bytes.subarray(0, length);
-    if (length + value.length > bytes.length) {
-      const larger = new Uint8Array(Math.max(bytes.length * 2, length + value.length));
-      larger.set(bytes.subarray(0, length));
-      bytes = larger;
+  const reader = body.getReader();
+  const clock = watchReader(reader, bounds);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (clock.expired) throw new BodyError("timeout");
+      if (done) return bytes.subarray(0, length);
+      if (length + value.length > bounds.bytes) throw new BodyError("too_large");
+      if (length + value.length > bytes.length) {
+        const larger = new Uint8Array(Math.max(bytes.length * 2, length + value.length));
+        larger.set(bytes.subarray(0, length));
+        bytes = larger;
+      }
+      bytes.set(value, length);
+      length += value.length;
+      clock.noteByte();
     }
-    bytes.set(value, length);
-    length += value.length;
+  } catch (cause) {
+    reader.cancel(cause).catch(() => {});
+    throw cause instanceof BodyError ? cause : new BodyError(clock.expired ? "timeout" : "broken", { cause });
+  } finally {
+    clock.stop();
   }
+}
+
+/** Cancels a reader whose stream is silent, or goes on, for too long. */
+function watchReader(reader: ReadableStreamDefaultReader<Uint8Array>, { totalMs, silenceMs, timers }: BodyBounds) {
+  const startedAt = performance.now();
+  let lastByteAt = startedAt;
+  let stop: () => void = () => {};
+  const remainingMs = () => Math.min(startedAt + totalMs, lastByteAt + silenceMs) - performance.now();
+  const watch = {
+    expired: false,
+    noteByte() {
+      lastByteAt = performance.now();
+    },
+    stop: () => stop(),
+  };
+  const arm = () => {
+    const delayMs = remainingMs();
+    if (delayMs === Number.POSITIVE_INFINITY) return;
+    if (delayMs <= 0) {
+      watch.expired = true;
+      reader.cancel().catch(() => {});
+    } else stop = timers ? timers.start(delayMs, arm) : startTimer(delayMs, arm);
+  };
+  arm();
+  return watch;
 }
 
 /** The same bytes, pulled as they are wanted; fails with a `BodyError` when a bound is passed. */

@@ -20,14 +20,14 @@ function recorder(options: { address?: string; answer?: () => Response } = {}) {
   const calls: Call[] = [];
   const answer = options.answer ?? (() => new Response("ok"));
   const transport: Transport = {
-    send(url, { raw }) {
+    send(url, { raw = false }) {
       calls.push({ how: "send", url, raw });
       return Promise.resolve(answer());
     },
   };
   const { address } = options;
   if (address !== undefined) {
-    transport.sendChecked = async (url, { raw }, allows) => {
+    transport.sendChecked = async (url, { raw = false }, allows) => {
       if (!allows(address)) throw new AddressRefusedError("the name leads to a private network");
       calls.push({ how: "sendChecked", url, raw });
       return answer();

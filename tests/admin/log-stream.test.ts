@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { assembleStream } from "../../src/admin/log-stream.ts";
+
+const fixture = (name: string) => readFileSync(new URL(`../fixtures/openai/${name}`, import.meta.url), "utf8");
+
+interface Assembled {
+  object?: string;
+  model?: string;
+  choices?: {
+    message?: { content: unknown; tool_calls?: { id: string; function: object }[] };
+    finish_reason: unknown;
+  }[];
+  usage?: { total_tokens: number };
+  error?: { message: string };
+}
+
+// the shape of completions, which the assertions check
+const assemble = (text: string) => assembleStream(text) as Assembled | undefined;
+
+const chunk = (delta: object, finish: string | null = null, index = 0) =>
+  `data: ${JSON.stringify({ id: "x", model: "m", choices: [{ index, delta, finish_reason: finish }] })}\n\n`;
+
+test("assembleStream() puts the recorded stream together", () => {
+  const answer = assemble(fixture("stream.sse"));
+  assert.equal(answer?.object, "chat.completion");
+  assert.equal(answer?.model, "gpt-5.1-2025-11-13");
+  assert.equal(answer?.choices?.[0]?.message?.content, "Tide rises – 3 m ☂.");
+  assert.equal(answer?.choices?.[0]?.finish_reason, "stop");
+  assert.equal(answer?.usage?.total_tokens, 30);
+});
+
+test("assembleStream() puts recorded tool calls together", () => {
+  const message = assemble(fixture("stream-tools.sse"))?.choices?.[0]?.message;
+  assert.equal(message?.content, null);
+  assert.deepEqual(
+    message?.tool_calls?.map((call) => [call.id, call.function]),
+    [
+      ["call_fxA1", { name: "tide_table", arguments: '{"port":"Brest"}' }],
+      ["call_fxA2", { name: "wind_speed", arguments: "{}" }],
+    ],
+  );
+});
+
+test("assembleStream() keeps partial text and the error that ended it", () => {
+  const answer = assemble(fixture("stream-error.sse"));
+  assert.equal(answer?.choices?.[0]?.message?.content, "Half a sen");
+  assert.match(answer?.error?.message ?? "", /^fixture: /);
+});
+
+test("assembleStream() keeps choices apart, whatever order they come in", () => {
+  const text =
+    chunk({ content: "b" }, null, 1) +
+    chunk({ content: "a" }) +
+    chunk({ content: "B" }, "stop", 1) +
+    chunk({}, "length");
+  const choices = assemble(text)?.choices;
+  assert.deepEqual(
+    choices?.map((choice) => [choice.message?.content, choice.finish_reason]),
+    [
+      ["bB", "stop"],
+      ["a", "length"],
+    ],
+  );
+});
+
+test("assembleStream() reads text completions", () => {
+  const text = ["Hel", "lo"]
+    .map((piece) => `data: {"object":"text_completion","choices":[{"index":0,"text":"${piece}"}]}\n\n`)
+    .join("");
+  const answer = assembleStream(text);
+  assert.deepEqual(Reflect.get(answer ?? {}, "choices"), [{ index: 0, text: "Hello", finish_reason: null }]);
+});
+
+for (const text of ["", "{}", '{"data":1}', "hello", "[]"]) {
+  test(`assembleStream() leaves ${JSON.stringify(text)} to others`, () =>
+    assert.equal(assembleStream(text), undefined));
+}
+
+for (const [name, text] of [
+  ["a comment alone", ": ping\n\n"],
+  ["broken JSON", "data: {\n\n"],
+  ["[DONE] alone", "data: [DONE]\n\n"],
+  ["null as a chunk", "data: null\n\n"],
+] as const) {
+  test(`assembleStream() makes nothing of ${name}`, () => assert.equal(assembleStream(text), undefined));
+}
+
+for (const choice of ["null", "5", "{}", '{"delta":null}', '{"delta":{"tool_calls":[null,5,{}]}}', '{"index":"x"}']) {
+  test(`assembleStream() bears the choice ${choice}`, () => {
+    const answer = assembleStream(`data: {"choices":[${choice}]}\n\n${chunk({ content: "text" }, "stop")}`);
+    assert.match(JSON.stringify(answer), /"text"/);
+  });
+}

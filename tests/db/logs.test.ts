@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { InStatement } from "@libsql/client";
+import { type Database, openDatabase } from "../../src/db/client.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { createLogStore, type LogScope } from "../../src/db/stores/logs.ts";
+import { createIdFactory } from "../../src/lib/ids.ts";
+import { maxLoggedBody, readContent, toLogEntry } from "../../src/logs/record.ts";
+import { createRedactor } from "../../src/logs/redact.ts";
+import type { LogDetails, LogEntry } from "../../src/schemas/logs.ts";
+
+const details: LogDetails = {
+  ...{ organisation_id: "o1", workspace_id: "w1", api_key_id: "k", status: 200, provider: "echo", model: "m" },
+  ...{ method: "POST", path: "/", operation: "chat", metadata: {}, stream: false, trace_id: "t", duration_ms: 1 },
+  ...{ span_id: null, parent_span_id: null, span_name: null, first_byte_ms: null, upstream_ms: null },
+  ...{ upstream_url: null, upstream_calls: 0, usage: null, error: null },
+};
+
+let now = Date.UTC(2026, 0, 1);
+const createId = createIdFactory(() => now);
+
+function entry(changes: Partial<LogDetails> = {}, content: string | null = "content"): LogEntry {
+  const all = { ...details, ...changes };
+  return {
+    id: createId(),
+    organisationId: all.organisation_id,
+    workspaceId: all.workspace_id,
+    details: JSON.stringify(all),
+    content,
+  };
+}
+
+/** A store, and every statement it runs. */
+async function open() {
+  const database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  const reads: string[] = [];
+  const textOf = (statement: InStatement) => (typeof statement === "string" ? statement : statement.sql);
+  const recording: Database = {
+    ...database,
+    read(statement) {
+      reads.push(textOf(statement));
+      return database.read(statement);
+    },
+  };
+  return { database, store: createLogStore(recording), reads };
+}
+
+const mine: LogScope = { organisationId: "o1", workspaceId: "w1" };
+const filters = { status: 200, model: "m", provider: "echo", traceId: "t", apiKeyId: "k", from: 0, to: 2 ** 47 };
+
+test("N2: every reading statement of the log store names the tenant", async () => {
+  const { database, store, reads } = await open();
+  for (const scope of [mine, { ...mine, workspaceId: null }]) {
+    await store.list(scope, { limit: 10 });
+    await store.list(scope, { limit: 10, before: createId(), ...filters });
+    await store.find(scope, createId());
+    for (const sql of reads.splice(0)) {
+      assert.match(sql, /WHERE organisation_id = \?/, sql);
+      if (scope.workspaceId !== null) assert.match(sql, /organisation_id = \? AND workspace_id = \?/, sql);
+      assert.doesNotMatch(sql, /\bOR\b/i, sql);
+    }
+  }
+  await database.close();
+});
+
+test("D1: the log store binds every value", async () => {
+  const { database, store, reads } = await open();
+  const evil = "' OR 1=1 --";
+  const scope = { organisationId: evil, workspaceId: evil };
+  const filter = { limit: 10, model: evil, provider: evil, traceId: evil, apiKeyId: evil };
+  assert.deepEqual(await store.list(scope, filter), []);
+  for (const sql of reads) assert.equal(sql.includes("1=1"), false);
+  await database.close();
+});
+
+for (const [name, scope, wanted] of [
+  ["a workspace", mine, ["w1"]],
+  ["another workspace of the organisation", { organisationId: "o1", workspaceId: "w2" }, ["w2"]],
+  ["the organisation", { organisationId: "o1", workspaceId: null }, ["none", "w2", "w1"]],
+  ["another organisation", { organisationId: "o2", workspaceId: null }, ["foreign"]],
+  ["a workspace under a foreign organisation", { organisationId: "o2", workspaceId: "w1" }, []],
+  ["nobody", { organisationId: "", workspaceId: null }, []],
+] as const) {
+  test(`N2: the log store shows ${name} its own rows`, async () => {
+    const { database, store } = await open();
+    const entries = [
+      entry({ trace_id: "w1" }),
+      entry({ trace_id: "w2", workspace_id: "w2" }),
+      entry({ trace_id: "none", workspace_id: null }),
+      entry({ trace_id: "foreign", organisation_id: "o2", workspace_id: "w3" }),
+    ];
+    await store.append(entries);
+    const rows = await store.list(scope, { limit: 10 });
+    assert.deepEqual(
+      rows.map((row) => JSON.parse(row.details).trace_id),
+      wanted,
+    );
+    for (const { id, details: text } of entries) {
+      const found = await store.find(scope, id);
+      assert.equal(
+        found !== undefined,
+        wanted.some((trace) => trace === JSON.parse(text).trace_id),
+      );
+    }
+    await database.close();
+  });
+}
+
+for (const count of [1, 2, 63, 64, 200]) {
+  test(`append() of ${count} rows keeps each row with its own content`, async () => {
+    const { database, store } = await open();
+    await store.append([entry({}, "earlier")]);
+    const entries = Array.from({ length: count }, (_, index) => entry({}, index % 3 === 0 ? null : `content ${index}`));
+    await store.append(entries);
+    for (const [index, { id }] of entries.entries()) {
+      const found = await store.find(mine, id);
+      assert.equal(found?.content, index % 3 === 0 ? null : `content ${index}`);
+    }
+    assert.equal((await store.list(mine, { limit: 1_000 })).length, count + 1);
+    await database.close();
+  });
+}
+
+test("append() stores all rows or none", async () => {
+  const { database, store } = await open();
+  const broken = { ...entry(), details: null as unknown as string }; // what no type allows, so that the database refuses it
+  await assert.rejects(store.append([entry(), broken]));
+  assert.deepEqual(await store.list(mine, { limit: 10 }), []);
+  const { rows } = await database.read("SELECT count(*) AS n FROM log_bodies");
+  assert.equal(Number(rows[0]?.n), 0);
+  await database.close();
+});
+
+test("J6: append() keeps bodies whole beside one that was cut inside a character", async () => {
+  const { database, store } = await open();
+  const redactor = createRedactor({ mac: () => "", keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [] });
+  const requestBody = `${"x".repeat(maxLoggedBody - 1)}\ud83d\ude00 behind`;
+  const record = { id: createId(), details, sensitiveHeaders: [], requestBody, responseBody: "☂ answered" };
+  await store.append([await toLogEntry({ ...record, requestHeaders: [], responseHeaders: {} }, redactor)]);
+  const { request, response } = readContent((await store.find(mine, record.id))?.content ?? null);
+  assert.equal(response.body, "☂ answered");
+  assert.deepEqual([request.body?.length, request.truncated], [maxLoggedBody, true]);
+  assert.equal(request.body?.isWellFormed(), true);
+  await database.close();
+});
+
+test("find() asks the database for ids alone", async () => {
+  const { database, store, reads } = await open();
+  for (const id of ["", "x", "01ARZ3NDEKTSV4RRFFQ69G5FA%", "' OR 1=1"])
+    assert.equal(await store.find(mine, id), undefined);
+  assert.deepEqual(reads, []);
+  await database.close();
+});
+
+test("purge() removes rows older than a time with their contents, oldest first, no more than its limit", async () => {
+  const { database, store } = await open();
+  const start = now;
+  for (let day = 0; day < 10; day++) {
+    now = start + day * 86_400_000;
+    await store.append([entry({ trace_id: `day ${day}` })]);
+  }
+  const traces = async () =>
+    (await store.list(mine, { limit: 100 })).map((row) => JSON.parse(row.details).trace_id).reverse();
+  const contents = async () => Number((await database.read("SELECT count(*) AS n FROM log_bodies")).rows[0]?.n);
+  assert.equal(await store.purge(start + 4 * 86_400_000, 3), 3);
+  assert.equal((await traces())[0], "day 3");
+  assert.equal(await store.purge(start + 4 * 86_400_000, 3), 1);
+  assert.deepEqual(await traces(), ["day 4", "day 5", "day 6", "day 7", "day 8", "day 9"]);
+  assert.equal(await contents(), 6);
+  assert.equal(await store.purge(start + 4 * 86_400_000, 3), 0);
+  assert.equal(await store.purge(0, 100), 0);
+  await store.append([entry({ trace_id: "later" }, "content of later")]);
+  const [newest] = await store.list(mine, { limit: 1 });
+  assert.equal((await store.find(mine, newest?.id ?? ""))?.content, "content of later");
+  await database.close();
+});
+
+test("append() gives new rows new numbers, also when the newest are gone", async () => {
+  const { database, store } = await open();
+  await store.append([entry(), entry()]);
+  await database.write(["DELETE FROM logs", "DELETE FROM log_bodies"]);
+  const last = entry({}, "own content");
+  await store.append([last]);
+  const { rows } = await database.read("SELECT seq FROM logs");
+  assert.deepEqual(
+    rows.map(({ seq }) => Number(seq)),
+    [3],
+  );
+  assert.equal((await store.find(mine, last.id))?.content, "own content");
+  await database.close();
+});

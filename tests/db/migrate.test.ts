@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createClient } from "@libsql/client/sqlite3";
+import { openDatabase } from "../../src/db/client.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { migrations } from "../../src/db/migrations/migrations.ts";
+import { createTemporaryFolder } from "../support/gateway.ts";
+
+const tables = ["api_keys", "installation", "log_bodies", "logs", "organisations", "users", "workspaces"];
+
+test("migrate() makes every table", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  const { rows } = await database.read("SELECT name FROM sqlite_master WHERE type = 'table'");
+  const names = rows.map(({ name }) => String(name));
+  for (const table of tables) assert.ok(names.includes(table), table);
+  await database.close();
+});
+
+test("D7: migrate() run twice changes nothing the second time", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  const schema = async () =>
+    (await database.read("SELECT sql FROM sqlite_master ORDER BY name")).rows.map(({ sql }) => sql);
+  const marks = async () =>
+    (await database.read("SELECT * FROM migrations ORDER BY id")).rows.map((row) => ({ ...row }));
+  const before = [await schema(), await marks()];
+  await migrate(database);
+  assert.deepEqual([await schema(), await marks()], before);
+  assert.deepEqual(
+    (await marks()).map(({ id }) => id),
+    migrations.map(({ id }) => id),
+  );
+  await database.close();
+});
+
+test("D7: migrate() of several connections at once applies each step once", async () => {
+  const folder = createTemporaryFolder();
+  const url = `file:${join(folder.path, "gateway.db")}`;
+  const databases = await Promise.all(Array.from({ length: 4 }, () => openDatabase({ url })));
+  await Promise.all(databases.map(migrate));
+  for (const database of databases) {
+    const { rows } = await database.read("SELECT count(*) AS steps FROM migrations");
+    assert.equal(Number(rows[0]?.steps), migrations.length);
+    await database.close();
+  }
+  folder.remove();
+});
+
+test("D5: openDatabase() sets what every connection needs, the writing one too", async () => {
+  const folder = createTemporaryFolder();
+  const database = await openDatabase({ url: `file:${join(folder.path, "gateway.db")}` });
+  await migrate(database);
+  for (const [pragma, value] of [
+    ["journal_mode", "wal"],
+    ["synchronous", 1],
+    ["foreign_keys", 1],
+    ["trusted_schema", 0],
+  ] as const) {
+    const read = await database.read(`PRAGMA ${pragma}`);
+    const [written] = await database.write([`PRAGMA ${pragma}`]);
+    assert.deepEqual(
+      [Object.values(read.rows[0] ?? {})[0], Object.values(written?.rows[0] ?? {})[0]],
+      [value, value],
+      pragma,
+    );
+  }
+  await assert.rejects(
+    database.write([
+      "INSERT INTO workspaces (id, organisation_id, name, slug, created_at) VALUES ('w','none','n','s',0)",
+    ]),
+    /FOREIGN KEY/,
+  );
+  await database.close();
+  folder.remove();
+});
+
+test("write() runs its statements all or not at all", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  const add = (id: string) => ({
+    sql: "INSERT INTO organisations (id, name, slug, created_at) VALUES (?, 'n', ?, 0)",
+    args: [id, id],
+  });
+  await assert.rejects(database.write([add("a"), add("b"), add("a")]));
+  const { rows } = await database.read("SELECT count(*) AS n FROM organisations");
+  assert.equal(Number(rows[0]?.n), 0);
+  await database.write([add("c")]);
+  await database.close();
+});
+
+test("D3: write() waits while another connection holds the lock, and works afterwards", async () => {
+  const folder = createTemporaryFolder();
+  const url = `file:${join(folder.path, "gateway.db")}`;
+  const [one, two] = await Promise.all([openDatabase({ url }), openDatabase({ url })]);
+  await migrate(one);
+  const add = (id: string) => ({
+    sql: "INSERT INTO organisations (id, name, slug, created_at) VALUES (?, 'n', ?, 0)",
+    args: [id, id],
+  });
+  const other = createClient({ url });
+  const lock = await other.transaction("write");
+  const waiting = two.write([add("a"), add("b")]);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await lock.execute(add("other"));
+  await lock.commit();
+  await waiting;
+  await two.write([add("c"), add("d")]);
+  await one.write([add("e"), add("f")]);
+  const { rows } = await one.read("SELECT count(*) AS n FROM organisations");
+  assert.equal(Number(rows[0]?.n), 7);
+  other.close();
+  await one.close();
+  await two.close();
+  folder.remove();
+});

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLogQueue, type LogQueueOptions } from "../../src/logs/queue.ts";
+import { describeLoss } from "../../src/logs/record.ts";
+import type { LogEntry } from "../../src/schemas/logs.ts";
+
+function entry(id: string, changes: Partial<LogEntry> = {}): LogEntry {
+  return {
+    ...{ id, organisationId: "o", workspaceId: "w", details: "{}", content: null },
+    ...changes,
+  };
+}
+
+/** A store that keeps batches, can be told to fail or to wait, and a queue over it. */
+function setUp(limits?: LogQueueOptions["limits"]) {
+  const batches: LogEntry[][] = [];
+  const warnings: string[] = [];
+  const state = { failing: false, tries: 0 };
+  const queue = createLogQueue({
+    async store(entries) {
+      state.tries++;
+      if (state.failing) throw new Error("away");
+      batches.push([...entries]);
+    },
+    describeLoss: (sample, rows) => describeLoss(sample, rows, `loss-of-${sample.organisationId}`),
+    warn: (message) => warnings.push(message),
+    ...(limits && { limits }),
+  });
+  return { queue, batches, warnings, state, stored: () => batches.flat() };
+}
+
+/** Waits for what the queue does by itself; the time bounds a failure and decides nothing. */
+async function until(condition: () => boolean): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!condition()) {
+    assert.ok(performance.now() < end, "waited 10 s");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const ids = (entries: readonly LogEntry[]) => entries.map(({ id }) => id);
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => entry(`row-${index}`));
+
+test("L1: a row is stored by itself, without a batch to fill", async () => {
+  const { queue, stored } = setUp();
+  queue.add(entry("one"));
+  await until(() => stored().length === 1);
+  assert.deepEqual(ids(stored()), ["one"]);
+  await queue.close();
+});
+
+test("L1: rows are stored in order, in batches of at most 64, each once", async () => {
+  const { queue, batches, stored } = setUp();
+  const rows = numbered(300);
+  for (const row of rows) queue.add(row);
+  await until(() => stored().length === 300);
+  assert.deepEqual(ids(stored()), ids(rows));
+  for (const batch of batches) assert.ok(batch.length <= 64, `a batch of ${batch.length}`);
+  assert.deepEqual(queue.state(), { rows: 0, bytes: 0, lostRows: 0, lostBodies: 0 });
+  await queue.close();
+});
+
+test("L1: a batch holds at most a megabyte unless one row is larger", async () => {
+  const { queue, batches, stored } = setUp();
+  for (let index = 0; index < 6; index++) queue.add(entry(`row-${index}`, { content: "x".repeat(400_000) }));
+  queue.add(entry("large", { content: "x".repeat(3_000_000) }));
+  queue.add(entry("last"));
+  await until(() => stored().length === 8);
+  assert.deepEqual(ids(stored()), ["row-0", "row-1", "row-2", "row-3", "row-4", "row-5", "large", "last"]);
+  for (const batch of batches) {
+    const size = batch.reduce((sum, row) => sum + (row.content?.length ?? 0), 0);
+    assert.ok(size <= 1024 * 1024 || batch.length === 1, `${batch.length} rows of ${size} characters`);
+  }
+  await queue.close();
+});
+
+test("L1: too many bytes drop the oldest bodies first and keep every row", async () => {
+  const { queue, stored } = setUp({ rows: 100, bytes: 10_000 });
+  for (let index = 0; index < 8; index++) queue.add(entry(`row-${index}`, { content: "q".repeat(2_000) }));
+  assert.ok(queue.state().bytes <= 10_000);
+  await queue.close();
+  assert.deepEqual(
+    ids(stored()),
+    Array.from({ length: 8 }, (_, index) => `row-${index}`),
+  );
+  const withBody = stored().map(({ content }) => content !== null);
+  assert.deepEqual(withBody, [...withBody].sort(), "the oldest went");
+  assert.equal(withBody.at(-1), true);
+  assert.ok(queue.state().lostBodies > 0);
+  assert.equal(queue.state().lostBodies, withBody.filter((kept) => !kept).length);
+});
+
+test("L1: too many rows drop the oldest and leave a rows_lost row of their tenant", async () => {
+  const { queue, stored } = setUp({ rows: 5, bytes: 1_000_000 });
+  for (const row of numbered(12)) queue.add(row);
+  await until(() => stored().length === 6);
+  const kept = stored().filter(({ details }) => !details.includes("rows_lost"));
+  assert.deepEqual(ids(kept), ["row-7", "row-8", "row-9", "row-10", "row-11"]);
+  const [loss] = stored().filter(({ details }) => details.includes("rows_lost"));
+  assert.equal(loss?.organisationId, "o");
+  assert.equal(loss?.workspaceId, "w");
+  assert.match(JSON.parse(loss?.details ?? "{}").error.message, /^7 log rows/);
+  assert.equal(queue.state().lostRows, 7);
+  await queue.close();
+});
+
+test("L1: losses are told to each tenant apart", async () => {
+  const { queue, stored } = setUp({ rows: 2, bytes: 1_000_000 });
+  for (let index = 0; index < 4; index++) queue.add(entry(`a-${index}`, { organisationId: "a" }));
+  for (let index = 0; index < 3; index++) queue.add(entry(`b-${index}`, { organisationId: "b" }));
+  await until(() => stored().length === 4);
+  const losses = stored().filter(({ details }) => details.includes("rows_lost"));
+  const told = losses.map((loss) => [loss.organisationId, JSON.parse(loss.details).error.message]);
+  assert.deepEqual(told, [
+    ["a", "4 log rows could not be kept"],
+    ["b", "1 log rows could not be kept"],
+  ]);
+  await queue.close();
+});
+
+test("L1: a failing store keeps rows, warns once, and gets all of them when it is back", async () => {
+  const { queue, state, warnings, stored } = setUp();
+  state.failing = true;
+  for (const row of numbered(70)) queue.add(row);
+  await until(() => state.tries >= 2);
+  assert.equal(warnings.length, 1);
+  assert.equal(queue.state().rows, 70);
+  state.failing = false;
+  await until(() => stored().length === 70);
+  assert.deepEqual(ids(stored()), ids(numbered(70)));
+  assert.equal(queue.state().lostRows, 0);
+  await queue.close();
+});
+
+test("L1: a store that fails again after it came back is warned of again", async () => {
+  const { queue, state, warnings, stored } = setUp();
+  state.failing = true;
+  queue.add(entry("one"));
+  await until(() => state.tries >= 1);
+  state.failing = false;
+  await until(() => stored().length === 1);
+  state.failing = true;
+  queue.add(entry("two"));
+  await until(() => warnings.length === 2);
+  state.failing = false;
+  await queue.close();
+  assert.deepEqual(ids(stored()), ["one", "two"]);
+});
+
+test("L1: a failing store never holds more than the bounds", async () => {
+  const { queue, state } = setUp({ rows: 50, bytes: 40_000 });
+  state.failing = true;
+  for (let index = 0; index < 500; index++) queue.add(entry(`row-${index}`, { content: "x".repeat(5_000) }));
+  await until(() => state.tries >= 2);
+  assert.ok(queue.state().rows <= 50, `${queue.state().rows} rows`);
+  assert.ok(queue.state().bytes <= 40_000, `${queue.state().bytes} bytes`);
+  await queue.close();
+});
+
+test("close() stores what waits, in batches", async () => {
+  const { queue, batches, stored } = setUp();
+  const rows = numbered(150);
+  for (const row of rows) queue.add(row);
+  await queue.close();
+  assert.deepEqual(ids(stored()), ids(rows));
+  for (const batch of batches) assert.ok(batch.length <= 64);
+});
+
+test("close() ends although the store fails", async () => {
+  const { queue, state } = setUp();
+  state.failing = true;
+  queue.add(entry("one"));
+  await queue.close();
+  assert.equal(state.tries, 1);
+});
+
+test("close() without rows asks the store for nothing", async () => {
+  const { queue, state } = setUp();
+  await queue.close();
+  assert.equal(state.tries, 0);
+});
