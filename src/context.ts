@@ -120,13 +120,10 @@ export interface CallerContext extends RequestContext {
   readonly principal: Principal;
   /** The credential for the provider that came in `authorization`; absent when that header held the gateway key. */
   readonly providerCredential: string | undefined;
-  /** The header the gateway key came in. */
-  readonly keyHeader: KeyHeader;
+  /** The gateway key as it was sent: nothing that holds it leaves for a provider. */
+  readonly gatewayKey: string;
   metadata: Metadata;
 }
-
-/** Headers a gateway key may come in. */
-export type KeyHeader = "x-gateway-api-key" | "authorization" | "x-api-key";
 
 /** A draft of which nothing is known. */
 export function createLogDraft(): LogDraft {

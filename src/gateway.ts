@@ -5,7 +5,7 @@ import { createAuthenticator } from "./auth/authenticate.ts";
 import { type FirstKeys, type Installation, openInstallation } from "./auth/first-start.ts";
 import { createMasterKeyText, readMasterKeys } from "./auth/master-keys.ts";
 import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.ts";
-import { type Database, type DatabaseLocation, openDatabase } from "./db/client.ts";
+import { type Database, type DatabaseLocation, isRefusedStatement, openDatabase } from "./db/client.ts";
 import type { LogWriter } from "./db/log-writer.ts";
 import { migrate } from "./db/migrate.ts";
 import { createApiKeyStore } from "./db/stores/api-keys.ts";
@@ -13,7 +13,7 @@ import { createInstallationStore } from "./db/stores/installation.ts";
 import { createLogStore, type LogStore } from "./db/stores/logs.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
-import { createHandle, type Handle } from "./handler.ts";
+import { createHandle, type Handle, withFixedHeaders } from "./handler.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "./inference/endpoints.ts";
 import { createAddressGuard } from "./lib/address.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
@@ -23,7 +23,7 @@ import { createIdFactory } from "./lib/ids.ts";
 import { createOutbound, type Transport, webTransport } from "./lib/outbound.ts";
 import { toResponse } from "./lib/reply.ts";
 import { createTimers } from "./lib/timers.ts";
-import { createLogQueue, type LogQueue } from "./logs/queue.ts";
+import { createLogQueue } from "./logs/queue.ts";
 import { describeLoss, toLogEntry } from "./logs/record.ts";
 import { createRedactor } from "./logs/redact.ts";
 import { createOpenapiEndpoint } from "./openapi.ts";
@@ -90,7 +90,8 @@ const defaultLimits: Limits = {
 /** Parts that exist once the database is open. */
 interface RunningGateway {
   database: Database;
-  queue: LogQueue;
+  /** Stores every row of requests that are over. */
+  closeQueue(): Promise<void>;
   writer: LogWriter;
   services: Services;
   handle: Handle;
@@ -170,7 +171,7 @@ function createWriter(options: GatewayOptions, { append, purge }: LogStore): Log
 function createServices(
   options: GatewayOptions,
   parts: { clock: Clock; database: Database; installation: Installation; isReady(): boolean },
-): Pick<RunningGateway, "services" | "queue" | "writer"> {
+): Pick<RunningGateway, "services" | "closeQueue" | "writer"> {
   const { clock, database, installation } = parts;
   const warn = options.warn ?? ((message, error) => console.error(message, error ?? ""));
   const createMac = options.createMac ?? webMac;
@@ -190,8 +191,11 @@ function createServices(
   const queue = createLogQueue({
     store: writer.append,
     describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
+    isPermanent: isRefusedStatement,
     warn,
   });
+  /** Rows whose digests are still being made. */
+  const pending = new Set<Promise<void>>();
   const services: Services = {
     ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
     limits: { ...defaultLimits, ...options.limits },
@@ -204,8 +208,10 @@ function createServices(
     }),
     record(record) {
       const entry = toLogEntry(record, redactor);
-      if (entry instanceof Promise) entry.then(queue.add, (error) => warn("Cannot make a log row", error));
-      else queue.add(entry);
+      if (!(entry instanceof Promise)) return queue.add(entry);
+      const added = entry.then(queue.add, (error) => warn("Cannot make a log row", error));
+      pending.add(added);
+      added.finally(() => pending.delete(added));
     },
     stateMac: createMac(installation.keys.state),
     headerPrefixes,
@@ -213,7 +219,11 @@ function createServices(
     serverTiming: options.serverTiming ?? false,
     streams: new Set<RunningStream>(),
   };
-  return { services, queue, writer };
+  const closeQueue = async () => {
+    await Promise.all(pending);
+    await queue.close();
+  };
+  return { services, closeQueue, writer };
 }
 
 /** Counts what runs, so that a drain knows when nothing does. */
@@ -255,16 +265,22 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   const open = async (): Promise<RunningGateway> => {
     const { database, installation } = await openData(options, clock);
     const isReady = () => running !== undefined && !draining;
-    const { services, queue, writer } = createServices(options, { clock, database, installation, isReady });
+    const { services, closeQueue, writer } = createServices(options, { clock, database, installation, isReady });
     const warn = options.warn ?? ((message, error) => console.error(message, error ?? ""));
     const stopTimers = startTimers({ services, writer }, options, warn);
     const handle = createHandle(listEndpoints(), services);
-    running = { database, queue, writer, services, handle, stopTimers, firstKeys: installation.firstKeys };
+    running = { database, closeQueue, writer, services, handle, stopTimers, firstKeys: installation.firstKeys };
     return running;
   };
   const ensureRunning = (): Promise<RunningGateway> => {
-    starting ??= open();
-    return starting;
+    if (starting) return starting;
+    const attempt = open();
+    starting = attempt;
+    // a start that failed is tried again by the next request
+    attempt.catch(() => {
+      if (starting === attempt) starting = undefined;
+    });
+    return attempt;
   };
   const answer = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
     activity.begin();
@@ -272,11 +288,9 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       const { handle } = running ?? (await ensureRunning());
       return await handle(request, connection);
     } catch (cause) {
-      starting = undefined;
       const message = "Cannot serve: the database cannot be opened";
-      return toResponse(
-        toErrorReply(new UnavailableError(message, { cause, code: "not_ready", retryAfterSeconds: 1 })),
-      );
+      const error = new UnavailableError(message, { cause, code: "not_ready", retryAfterSeconds: 1 });
+      return toResponse(withFixedHeaders(toErrorReply(error), { id: crypto.randomUUID() }));
     } finally {
       activity.end();
     }
@@ -297,7 +311,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       const open = await starting?.catch(() => undefined);
       if (!open) return;
       open.stopTimers();
-      await open.queue.close();
+      await open.closeQueue();
       await open.writer.close();
       await open.database.close();
     },

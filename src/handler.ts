@@ -5,7 +5,6 @@ import {
   type CallerContext,
   type ConnectionInfo,
   createRequestContext,
-  type KeyHeader,
   noMetadata,
   type RequestContext,
   readRequestMetadata,
@@ -53,20 +52,16 @@ function verb(method: Method): "get" | "post" | "put" | "delete" {
   }
 }
 
-/** The key a request carries and the header it came in; what else `authorization` holds is for the provider. */
-function readCredentials(context: RequestContext): {
-  key: string;
-  keyHeader: KeyHeader;
-  providerCredential: string | undefined;
-} {
+/** The key a request carries; what else `authorization` holds is for the provider. */
+function readCredentials(context: RequestContext): { gatewayKey: string; providerCredential: string | undefined } {
   const own = context.header("api-key");
   const { headers } = context;
   const authorization = headers.get("authorization");
   const token = authorization === undefined ? undefined : readBearer(authorization);
-  if (own !== null) return { key: own, keyHeader: "x-gateway-api-key", providerCredential: token };
-  if (token !== undefined) return { key: token, keyHeader: "authorization", providerCredential: undefined };
-  const vendorStyle = headers.get("x-api-key");
-  if (vendorStyle !== undefined) return { key: vendorStyle, keyHeader: "x-api-key", providerCredential: undefined };
+  // the same key twice is the gateway's twice
+  if (own !== null) return { gatewayKey: own, providerCredential: token === own ? undefined : token };
+  const key = token ?? headers.get("x-api-key");
+  if (key !== undefined) return { gatewayKey: key, providerCredential: undefined };
   throw new AuthenticationError("Cannot authenticate: send your gateway key in x-gateway-api-key", {
     code: "missing_api_key",
   });
@@ -94,10 +89,10 @@ function requireAccess(principal: Principal, { keys, scopes }: KeyEndpoint["acce
 
 /** The caller behind a request. Nothing it sends besides the credential has a say in it. */
 function authenticate(context: RequestContext, services: Services): CallerContext | Promise<CallerContext> {
-  const { key, keyHeader, providerCredential } = readCredentials(context);
-  const found = services.authenticator.authenticate(key, () => context.connection.remoteAddress ?? "unknown");
+  const { gatewayKey, providerCredential } = readCredentials(context);
+  const found = services.authenticator.authenticate(gatewayKey, () => context.connection.remoteAddress ?? "unknown");
   const attach = (principal: Principal): CallerContext =>
-    Object.assign(context, { principal, keyHeader, providerCredential, metadata: noMetadata });
+    Object.assign(context, { principal, gatewayKey, providerCredential, metadata: noMetadata });
   return found instanceof Promise ? found.then(attach) : attach(found);
 }
 
@@ -237,13 +232,19 @@ const aliased = [
   ...["trace-id", "request-id", "provider", "last-used-option-index", "retry-attempt-count", "cache-status"],
 ];
 
-/** Sets what every answer carries; nothing an upstream sent can stand in its place. */
-function finish(reply: Reply, ids: { id: string; traceId: string; startedAt: number }, services: Services): Response {
+/** Sets the headers that no answer lacks. The id is the trace id too where the caller gave none. */
+export function withFixedHeaders(reply: Reply, { id, traceId = id }: { id: string; traceId?: string }): Reply {
   const { headers } = reply;
-  headers["x-gateway-trace-id"] = ids.traceId;
-  headers["x-gateway-request-id"] = ids.id;
+  headers["x-gateway-trace-id"] = traceId;
+  headers["x-gateway-request-id"] = id;
   headers["cache-control"] ??= "no-store";
   headers["x-content-type-options"] = "nosniff";
+  return reply;
+}
+
+/** Sets what every answer carries; nothing an upstream sent can stand in its place. */
+function finish(reply: Reply, ids: { id: string; traceId: string; startedAt: number }, services: Services): Response {
+  const { headers } = withFixedHeaders(reply, ids);
   for (const prefix of services.headerPrefixes.slice(1)) {
     for (const name of aliased) {
       const value = headers[`x-gateway-${name}`];
@@ -276,6 +277,12 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services)
     } catch (error) {
       reply = toErrorReply(error, formOf(context));
     }
-    return finish(reply, { id, traceId: context?.traceId ?? traceIdOf(request, id), startedAt }, services);
+    const ids = { id, traceId: context?.traceId ?? traceIdOf(request, id), startedAt };
+    try {
+      return finish(reply, ids, services);
+    } catch (error) {
+      // a header or status no answer can carry
+      return finish(toErrorReply(error, formOf(context)), ids, services);
+    }
   };
 }

@@ -57,6 +57,11 @@ function isBusy(error: unknown): boolean {
   );
 }
 
+/** Whether an error says that the database will never take the statement, however often it is tried. */
+export function isRefusedStatement(error: unknown): boolean {
+  return /SQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)|malformed JSON/.test(String(error));
+}
+
 /** Whether an error says that a row exists already. */
 export function isConflict(error: unknown): boolean {
   return (

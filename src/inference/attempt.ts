@@ -53,7 +53,7 @@ export function send(
   const { log } = context;
   log.upstreamStartedAt = services.clock.monotonic();
   const url = addressOf(call);
-  log.upstreamUrl = url;
+  log.upstreamUrl = url.replace(/\?.*$/, "");
   log.upstreamCalls++;
   return sendCall(Object.assign(call, { signal: attempt.signal, url }), services.outbound).then(
     (response) => {

@@ -1,6 +1,6 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { isJsonType, toBodyError } from "../endpoint.ts";
-import { InvalidRequestError, NotFoundError } from "../errors.ts";
+import { InvalidRequestError, NotFoundError, UpstreamError } from "../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
@@ -79,31 +79,52 @@ async function readUpload(
   }
 }
 
-/** The upstream's answer flowing to the client; `onEnd` is called once, with the first bytes of texts. */
+/** How an answer that flowed through ended. */
+interface FlowEnd {
+  failure: unknown;
+  /** The client went away. */
+  left: boolean;
+  /** First characters of a text. */
+  text: string | null;
+}
+
+/** The upstream's answer flowing to the client, bounded in silence and time; `onEnd` is called once. */
 function relayBytes(
   body: ReadableStream<Uint8Array>,
-  options: {
-    attempt: Attempt;
-    keepText: boolean;
-    onEnd(end: { failure: unknown; left: boolean; text: string | null }): void;
-  },
+  options: { attempt: Attempt; services: Services; keepText: boolean; onEnd(end: FlowEnd): void },
 ): ReadableStream<Uint8Array> {
-  const { attempt, keepText } = options;
+  const { attempt, services, keepText } = options;
+  const { clock, limits, streams } = services;
   const reader = body.getReader();
   const decoder = new TextDecoder();
+  const startedAt = clock.monotonic();
+  let lastByteAt = startedAt;
   let text = "";
-  let ended = false;
+  const flow: RunningStream = {
+    tick(now) {
+      if (now - lastByteAt > limits.streamIdleTimeoutMs || now - startedAt > limits.streamTotalTimeoutMs) {
+        attempt.abort(new AbortReason("idle", "Cannot finish the answer: it stands still, or takes too long"));
+      }
+    },
+    end: () => attempt.abort(new AbortReason("shutdown", "Cannot finish the answer: the gateway is stopping")),
+  };
+  streams.add(flow);
   const end = (failure: unknown, left: boolean) => {
-    if (ended) return;
-    ended = true;
+    if (!streams.delete(flow)) return;
     attempt.release();
     options.onEnd({ failure, left, text: keepText ? text : null });
   };
+  // what a caller does not read does not come either, so its silence shows here; an abort must not wait for the upstream
+  const aborted = new Promise<never>((_, reject) => {
+    attempt.signal.addEventListener("abort", () => reject(attempt.signal.reason), { once: true });
+  });
+  aborted.catch(() => {});
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
-          const { done, value } = await reader.read();
+          const { done, value } = await Promise.race([reader.read(), aborted]);
+          lastByteAt = clock.monotonic();
           if (done) {
             end(undefined, false);
             return controller.close();
@@ -111,7 +132,8 @@ function relayBytes(
           if (keepText && text.length < maxLoggedBody) text += decoder.decode(value, { stream: true });
           controller.enqueue(value);
         } catch (error) {
-          end(error, attempt.signal.aborted);
+          reader.cancel(error).catch(() => {});
+          end(error, isClientAbort(attempt));
           // the connection breaks off, as the upstream's did: a clean end would look like a whole answer
           controller.error(error);
         }
@@ -124,6 +146,10 @@ function relayBytes(
     },
     { highWaterMark: 0 },
   );
+}
+
+function isClientAbort({ signal }: Attempt): boolean {
+  return signal.reason instanceof AbortReason && signal.reason.kind === "client";
 }
 
 /** Notes what a small JSON answer tells. */
@@ -160,6 +186,7 @@ async function answerUpstream(
   if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
   const body = relayBytes(upstream.body, {
     attempt,
+    services,
     keepText,
     onEnd({ failure, left, text }) {
       log.upstreamEndedAt = services.clock.monotonic();
@@ -175,6 +202,13 @@ async function readHeld(upstream: Response, attempt: Attempt, provider: string):
   try {
     return await readBytes(upstream, { bytes: heldBody, totalMs: longUpload.totalMs, silenceMs: longUpload.silenceMs });
   } catch (error) {
+    if (error instanceof BodyError && error.problem === "timeout") {
+      throw new UpstreamError(504, `Cannot get an answer from ${provider}: it went silent`, {
+        cause: error,
+        provider,
+        code: "upstream_idle",
+      });
+    }
     throw toAttemptError(error instanceof BodyError ? error.cause : error, attempt, provider);
   }
 }
@@ -196,9 +230,11 @@ export async function runPassthrough(context: CallerContext, services: Services)
   }
   const timeoutMs = readTimeout(context, services);
   const headers = passthroughRequestHeaders(context.headers, services.headerRules.mayGoUpstream);
-  // what came in these is the gateway key or the provider credential; the provider's rule decides what is sent
+  // the provider's rule decides how its credential is sent
   delete headers.authorization;
-  if (context.keyHeader === "x-api-key") delete headers["x-api-key"];
+  for (const [name, value] of Object.entries(headers)) {
+    if (value.includes(context.gatewayKey)) delete headers[name];
+  }
   const body = await readUpload(context, services);
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;

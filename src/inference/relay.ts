@@ -13,7 +13,22 @@ const keepAliveAfterMs = 15_000;
 /** A client that reads nothing for this long is dropped. */
 const clientStallMs = 60_000;
 
+/** Time an upstream gets to close its side after the last event. */
+const drainMs = 1_000;
+
 const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** Whether a block holds more than comments. */
+function holdsData(text: string): boolean {
+  return text.startsWith("data:") || text.includes("\ndata:") || text.includes("\rdata:");
+}
+
+/** Whether a text is one event whose data is JSON, or the end of a stream. */
+function isWholeEvent(text: string): boolean {
+  const data = readFirstEvent(text)?.data;
+  return data !== undefined && (data === "[DONE]" || parseJson(data) !== undefined);
+}
 
 /** How a stream ended. */
 export interface StreamEnd {
@@ -143,7 +158,7 @@ class Relay implements RunningStream {
     } else if (now - this.#startedAt > limits.streamTotalTimeoutMs) {
       attempt.abort(new AbortReason("idle", "Cannot finish the stream: it takes too long"));
     } else if (this.#asking && now - this.#lastSentAt > keepAliveAfterMs) {
-      this.#controller?.enqueue(new TextEncoder().encode(keepAliveComment));
+      this.#controller?.enqueue(encoder.encode(keepAliveComment));
       this.#lastSentAt = now;
     }
   }
@@ -176,7 +191,6 @@ class Relay implements RunningStream {
 
   /** Reads once; true when something was sent or the stream is over. */
   async #step(): Promise<boolean> {
-    const { observer, services } = this.#options;
     let block = this.#first;
     this.#first = undefined;
     if (block === undefined) {
@@ -189,31 +203,57 @@ class Relay implements RunningStream {
       const bytes = this.#blocks.push(value);
       if (bytes === undefined) return false;
       block = { bytes, text: decoder.decode(bytes) };
-      this.#lastReadAt = services.clock.monotonic();
+      if (holdsData(block.text)) this.#lastReadAt = this.#options.services.clock.monotonic();
     }
+    return this.#pass(block);
+  }
+
+  /** Sends what the observer lets go on of a block; true when something was sent or the stream is over. */
+  #pass(block: EventBlock): boolean {
+    const { observer } = this.#options;
     const kept = observer.observe(block);
-    if (kept === undefined) return false;
-    this.#send(kept);
-    return true;
+    if (kept !== undefined) this.#send(kept);
+    if (observer.isOver()) this.#conclude();
+    return kept !== undefined || this.#ended;
   }
 
   /** The upstream closed its side. */
   #finish(): void {
     const { observer, context } = this.#options;
     const rest = this.#blocks.takeRest();
-    if (rest !== undefined) {
-      const kept = observer.observe({ bytes: rest, text: decoder.decode(rest) });
-      if (kept !== undefined) this.#send(kept);
-    }
+    // an event that only lacks its blank line is whole; one that was cut is not sent on
+    const text = rest === undefined ? "" : `${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`;
+    if (isWholeEvent(text)) this.#pass({ bytes: encoder.encode(text), text });
+    if (this.#ended) return;
     if (observer.state() === "open") {
       const provider = context.log.provider ?? "provider";
       const message = `Cannot finish the stream: ${provider} closed it before its end`;
       this.#fail(new UpstreamError(502, message, { provider, code: "upstream_incomplete_stream" }));
       return;
     }
-    const ending = observer.state() === "complete" ? observer.ending() : undefined;
+    this.#conclude();
+  }
+
+  /** Ends the stream: nothing that may still come belongs to it. */
+  #conclude(): void {
+    const { observer } = this.#options;
+    const failed = observer.state() === "failed";
+    const ending = failed ? undefined : observer.ending();
     if (ending !== undefined) this.#send(ending);
-    this.#close(observer.state() === "failed" ? 502 : 200, undefined);
+    this.#close(failed ? 502 : 200, undefined);
+    void this.#drain();
+  }
+
+  /** Reads what is left, briefly: a connection that is read to its end can be used again. */
+  async #drain(): Promise<void> {
+    const cancelTimer = this.#options.services.timers.start(drainMs, () => this.#reader.cancel().catch(() => {}));
+    try {
+      while (!(await this.#reader.read()).done);
+    } catch {
+      // it was over anyway
+    } finally {
+      cancelTimer();
+    }
   }
 
   /** Something broke after the answer began: one error event, then the end. */

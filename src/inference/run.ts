@@ -160,7 +160,7 @@ async function answerStream<Name extends OperationName>(
 }
 
 function isEventStream(response: Response): boolean {
-  return response.status === 200 && (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
+  return response.status === 200 && /^text\/event-stream/i.test(response.headers.get("content-type") ?? "");
 }
 
 /** Runs one unified operation: finds its provider, calls it, answers in the shape of the route. */

@@ -13,6 +13,8 @@ export interface StreamObserver {
   observe(block: EventBlock): EventBlock | undefined;
   /** `complete`: what was seen is a whole answer. `failed`: the upstream told the client of a failure itself. */
   state(): "open" | "complete" | "failed";
+  /** Whether the event that ends a stream, or a failure, has come: nothing behind it goes on. */
+  isOver(): boolean;
   /** What is still owed to the client after a right end. */
   ending(): EventBlock | undefined;
   /** Error event in the form of the route. */
@@ -97,6 +99,7 @@ export function createCompletionObserver(options: { includeUsage: boolean }): St
       return kept === "" ? undefined : toBlock(kept);
     },
     state: () => (failed ? "failed" : done || finished ? "complete" : "open"),
+    isOver: () => done || failed,
     ending: () => (done ? undefined : toBlock(doneEvent)),
     failure: (body) => toBlock(encodeEvent(body)),
     usage: () => usage,

@@ -85,7 +85,7 @@ export function readForwardedHeaders(context: CallerContext, services: Services)
     // the credential is either ours or already sent by the provider's rule
     if (name === "authorization" || !services.headerRules.mayGoUpstream(name)) continue;
     const value = context.headers.get(name);
-    if (value === undefined) continue;
+    if (value === undefined || value.includes(context.gatewayKey)) continue;
     if (!isHeaderValue(value))
       refuse(`Cannot forward ${name}: its value holds control characters`, name, "invalid_header");
     forwarded[name] = value;

@@ -49,7 +49,7 @@ const neverReturned = ["set-cookie", "alt-svc", "strict-transport-security"];
 /** Dropped too where the answer is ours and not the upstream's own: what tells about its body as it came, and about its server. */
 const notUnified = [
   ...["content-length", "content-encoding", "server-timing", "refresh", "location"],
-  ...["server", "x-powered-by", "date"],
+  ...["server", "x-powered-by", "date", "cache-control"],
 ];
 
 /** Names a `connection` header adds to the hop-by-hop ones. */
@@ -89,7 +89,10 @@ export function createHeaderRules(ownPrefixes: readonly string[]): HeaderRules {
         !hopByHop.has(name) && !neverSent.has(name) && !startsWithAny(name, [...neverSentPrefixes, ...ownPrefixes]),
     ),
     returned: memoizeText(1_000, returned),
-    returnedUnified: memoizeText(1_000, (name) => returned(name) && !notUnified.includes(name)),
+    returnedUnified: memoizeText(
+      1_000,
+      (name) => returned(name) && !notUnified.includes(name) && !name.startsWith("access-control-"),
+    ),
   };
 }
 

@@ -95,6 +95,9 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
   };
 
   const check = (response: Response): Response => {
+    if (response.status < 200 || response.status > 599) {
+      throw new OutboundError("bad_answer", `Cannot use the answer: there is no status ${response.status}`);
+    }
     if (headerLength(response.headers) <= maxAnswerHeaderLength) return response;
     response.body?.cancel().catch(() => {});
     throw new OutboundError("bad_answer", "Cannot use the answer: its headers are too large");
@@ -156,6 +159,7 @@ const kindOfCode: Readonly<Record<string, OutboundErrorKind>> = {
 /** Runs of codes that share a beginning. */
 const kindOfCodePrefix: readonly (readonly [string, OutboundErrorKind])[] = [
   ["HPE_", "bad_answer"],
+  ["Malformed_HTTP", "bad_answer"],
   ["Z_", "bad_answer"],
   ["ERR_BROTLI", "bad_answer"],
   ["ERR__ERROR_FORMAT", "bad_answer"],

@@ -16,6 +16,8 @@ export interface LogQueueOptions {
   store(entries: readonly LogEntry[]): Promise<void>;
   /** The row that tells a tenant how many of its rows were lost. */
   describeLoss(sample: LogEntry, rows: number): LogEntry;
+  /** Whether an error means that the rows will never be stored; absent: they are tried again. */
+  isPermanent?(error: unknown): boolean;
   /** Told once for each failing series of writes. */
   warn(message: string, error: unknown): void;
   /** For tests; by default the figures of the module. */
@@ -54,7 +56,8 @@ class WaitingRows {
   #bodiless = 0;
   readonly #limits: { rows: number; bytes: number };
   lostBodies = 0;
-  readonly lost = new Map<string, { sample: LogEntry; rows: number }>();
+  lostRows = 0;
+  readonly #lost = new Map<string, { sample: LogEntry; rows: number }>();
 
   constructor(limits: { rows: number; bytes: number }) {
     this.#limits = limits;
@@ -92,17 +95,24 @@ class WaitingRows {
     if (!entry) return;
     this.#bodiless = Math.max(0, this.#bodiless - 1);
     this.#bytes -= sizeOf(entry);
-    const tenant = JSON.stringify([entry.organisationId, entry.workspaceId]);
-    const counted = this.lost.get(tenant);
-    if (counted) counted.rows++;
-    else this.lost.set(tenant, { sample: entry, rows: 1 });
+    this.countLost(entry);
   }
 
-  take(): LogEntry[] {
+  /** Notes a row that is not kept. */
+  countLost(entry: LogEntry): void {
+    const tenant = JSON.stringify([entry.organisationId, entry.workspaceId]);
+    const counted = this.#lost.get(tenant);
+    if (counted) counted.rows++;
+    else this.#lost.set(tenant, { sample: entry, rows: 1 });
+    this.lostRows++;
+  }
+
+  /** The oldest rows, at most `limit`. */
+  take(limit: number): LogEntry[] {
     let bytes = 0;
     let count = 0;
     for (const entry of this.#rows) {
-      if (count === batchRows || (count > 0 && bytes + sizeOf(entry) > batchBytes)) break;
+      if (count === limit || (count > 0 && bytes + sizeOf(entry) > batchBytes)) break;
       bytes += sizeOf(entry);
       count++;
     }
@@ -119,11 +129,24 @@ class WaitingRows {
     for (const entry of [...entries, ...later]) this.push(entry);
   }
 
-  /** Rows that tell of losses, each once. */
-  takeLosses(describe: LogQueueOptions["describeLoss"]): LogEntry[] {
-    const entries = [...this.lost.values()].map(({ sample, rows }) => describe(sample, rows));
-    this.lost.clear();
-    return entries;
+  /** Rows that tell of losses, at most `limit`; `confirm` says that they were stored. */
+  describeLosses(describe: LogQueueOptions["describeLoss"], limit: number): { entries: LogEntry[]; confirm(): void } {
+    const told = [...this.#lost].slice(0, limit).map(([tenant, { sample, rows }]) => ({ tenant, sample, rows }));
+    return {
+      entries: told.map(({ sample, rows }) => describe(sample, rows)),
+      confirm: () => {
+        for (const { tenant, rows } of told) {
+          const counted = this.#lost.get(tenant);
+          if (!counted) continue;
+          counted.rows -= rows;
+          if (counted.rows === 0) this.#lost.delete(tenant);
+        }
+      },
+    };
+  }
+
+  get hasLosses(): boolean {
+    return this.#lost.size > 0;
   }
 }
 
@@ -133,7 +156,8 @@ export function createLogQueue(options: LogQueueOptions): LogQueue {
   let cancelTimer: (() => void) | undefined;
   let writing: Promise<void> | undefined;
   let failures = 0;
-  let lostRows = 0;
+  /** Rows of the next batch: one by one after a batch the store will never take. */
+  let nextRows = batchRows;
 
   const schedule = (delayMs: number) => {
     cancelTimer ??= startTimer(delayMs, () => {
@@ -146,24 +170,41 @@ export function createLogQueue(options: LogQueueOptions): LogQueue {
   };
   const pauseMs = () => (failures === 0 ? flushAfterMs : Math.min(flushAfterMs * 2 ** failures, maxPauseMs));
 
-  const writeBatch = async (entries: LogEntry[]): Promise<boolean> => {
+  /** After a failure: what can be stored later waits, a row that never can is counted as lost. */
+  const handleFailure = (rows: readonly LogEntry[], error: unknown) => {
+    const hopeless = options.isPermanent?.(error) === true;
+    const [only] = rows;
+    if (hopeless && rows.length === 1 && only) {
+      options.warn("Cannot write a log row: the store does not take it", error);
+      waiting.countLost(only);
+      return;
+    }
+    if (hopeless) nextRows = 1;
+    else if (failures++ === 0) options.warn("Cannot write log rows: they wait in memory", error);
+    waiting.putBack(rows);
+  };
+  /** Writes one batch, losses first; false when the store failed. */
+  const writeBatch = async (): Promise<boolean> => {
+    const losses = waiting.describeLosses(options.describeLoss, Math.min(nextRows, batchRows / 2));
+    const rows = waiting.take(Math.max(nextRows - losses.entries.length, nextRows === 1 ? 1 : 0));
+    const entries = [...losses.entries, ...rows];
+    if (entries.length === 0) return true;
     try {
       await options.store(entries);
-      failures = 0;
-      return true;
     } catch (error) {
-      if (failures++ === 0) options.warn("Cannot write log rows: they wait in memory", error);
-      waiting.putBack(entries);
-      return false;
+      handleFailure(rows, error);
+      return failures === 0;
     }
+    losses.confirm();
+    failures = 0;
+    nextRows = Math.min(batchRows, nextRows * 2);
+    return true;
   };
-  /** Writes full batches, and the rest when `all` or when its time has come. */
+  /** Writes what waited long enough, then as long as full batches wait. */
   const drain = async () => {
     do {
-      for (const { rows } of waiting.lost.values()) lostRows += rows;
-      const entries = [...waiting.takeLosses(options.describeLoss), ...waiting.take()];
-      if (entries.length === 0 || !(await writeBatch(entries))) return;
-    } while (waiting.length >= batchRows);
+      if (!(await writeBatch())) return;
+    } while (waiting.length >= batchRows || (waiting.length > 0 && nextRows < batchRows));
   };
 
   return {
@@ -175,13 +216,18 @@ export function createLogQueue(options: LogQueueOptions): LogQueue {
         schedule(0);
       } else schedule(pauseMs());
     },
-    state: () => ({ rows: waiting.length, bytes: waiting.bytes, lostRows, lostBodies: waiting.lostBodies }),
+    state: () => ({
+      rows: waiting.length,
+      bytes: waiting.bytes,
+      lostRows: waiting.lostRows,
+      lostBodies: waiting.lostBodies,
+    }),
     async close() {
       cancelTimer?.();
       await writing;
       cancelTimer?.();
-      while (waiting.length > 0) {
-        if (!(await writeBatch(waiting.take()))) break;
+      while (waiting.length > 0 || waiting.hasLosses) {
+        if (!(await writeBatch())) break;
       }
     },
   };

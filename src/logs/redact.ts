@@ -16,17 +16,21 @@ function own(name: string): string {
   return `x-gateway-${name}`;
 }
 
-/** Forms of credentials that are masked wherever they stand in a stored text. */
+/** What may stand before a credential: no letter or digit, unless it belongs to an escape of JSON. */
+const before = "(?<=^|[^A-Za-z0-9]|\\\\[bfnrt])";
+
+/** Forms of credentials that are masked wherever they stand in a stored text. None reaches over a quote: JSON stays JSON. */
 const secretForms: readonly RegExp[] = [
-  /\bsk-[A-Za-z0-9_-]{16,}/g,
-  /\bAIza[0-9A-Za-z_-]{30,}/g,
-  /\bA(?:KIA|SIA)[0-9A-Z]{16}\b/g,
-  /\bgsk_[A-Za-z0-9]{20,}/g,
-  /\bhf_[A-Za-z0-9]{30,}/g,
-  /\b(?:xai|pplx)-[A-Za-z0-9]{20,}/g,
-  /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g,
-];
+  "sk-[A-Za-z0-9_-]{16,}",
+  "AIza[0-9A-Za-z_-]{30,}",
+  "A(?:KIA|SIA)[0-9A-Z]{16}(?![0-9A-Za-z])",
+  "gsk_[A-Za-z0-9]{20,}",
+  "hf_[A-Za-z0-9]{30,}",
+  "(?:xai|pplx)-[A-Za-z0-9]{20,}",
+  "eyJ[A-Za-z0-9_-]{8,}\\.eyJ[A-Za-z0-9_-]{4,}\\.[A-Za-z0-9_-]*",
+]
+  .map((form) => new RegExp(before + form, "g"))
+  .concat(/-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\[nrt])*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g);
 
 /** Letters before the hyphen or underscore, and short beginnings, of which every form has one. Most texts have none. */
 const hintsOfForms = "[kix]-|AIza|AKIA|ASIA|[kf]_|eyJ|Y-";
@@ -68,7 +72,7 @@ export interface RedactorOptions {
 
 /** Creates the redactor of a gateway. */
 export function createRedactor(options: RedactorOptions): Redactor {
-  const forms = [new RegExp(`\\b${options.keyPrefix}_[0-9A-Za-z]{12}_[0-9A-Za-z]{20,}`, "g"), ...secretForms];
+  const forms = [new RegExp(`${before}${options.keyPrefix}_[0-9A-Za-z]{12}_[0-9A-Za-z]{20,}`, "g"), ...secretForms];
   const hint = new RegExp(`${hintsOfForms}|${options.keyPrefix.slice(-1)}_`);
   const names = new Set([...alwaysSensitive, ...options.sensitiveNames]);
   for (const prefix of options.aliasPrefixes) {

@@ -123,6 +123,7 @@ function createHandler(
         const bad = new OutboundError("bad_answer", "Cannot read the answer: its head is not valid HTTP", {
           cause: error,
         });
+        stream = undefined; // nobody has the body whose answer could not be made
         fail(bad);
         close(bad);
       }

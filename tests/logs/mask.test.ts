@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mintApiKey } from "../../src/auth/api-key.ts";
+import { createRedactor } from "../../src/logs/redact.ts";
+
+const { text } = createRedactor({ mac: () => "", keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [] });
+for (const secret of [
+  "sk-proj-abcdefghij0123456789",
+  `AIza${"a1B2".repeat(9)}`,
+  "AKIAIOSFODNN7EXAMPLE",
+  mintApiKey("gk").key,
+  "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3",
+  `hf_${"a1B2".repeat(9)}`,
+]) {
+  test(`L3: text() masks ${secret.slice(0, 8)} at the beginning of a line inside JSON`, () => {
+    const masked = text(JSON.stringify({ content: `my keys:\n${secret}\n\t${secret}` }));
+    assert.equal(masked.includes(secret), false, masked);
+  });
+}
+for (const value of [
+  "-----BEGIN PRIVATE KEY-----x",
+  '-----BEGIN PRIVATE KEY-----a"b',
+  "-----BEGIN PRIVATE KEY-----a\\",
+  "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----",
+]) {
+  test(`L4: text() leaves JSON JSON around ${JSON.stringify(value)}`, () => {
+    const masked = text(JSON.stringify({ a: value, b: { c: "d-e" }, f: [1] }));
+    const { b, f } = JSON.parse(masked);
+    assert.deepEqual([b, f], [{ c: "d-e" }, [1]]);
+  });
+}
