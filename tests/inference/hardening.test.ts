@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { mintApiKey } from "../../src/auth/api-key.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { createGateway } from "../../src/gateway.ts";
@@ -18,16 +18,14 @@ import {
   createTestGateway,
   helloBody,
   insertTenant,
-  listLogs,
   masterKeys,
-  readJson,
   requestHeaders,
   upstreamHeaders,
   waitForLog,
   waitForLogs,
   workspaceKey,
 } from "../support/gateway.ts";
-import { eventually, startServer, startSocketServer, type Upstream } from "../support/upstream.ts";
+import { startServer, startSocketServer, type Upstream } from "../support/upstream.ts";
 
 async function using(server: Promise<Upstream>, run: (upstream: Upstream) => Promise<void>) {
   const upstream = await server;
