@@ -1,4 +1,5 @@
-import { type Client, createClient } from "@libsql/client";
+import { createClient } from "@libsql/client";
+import { readContentAt } from "../src/db/stores/logs.ts";
 import { answerMarks, requestMarks } from "./scenarios.ts";
 
 /** Rows a stopped gateway left in its database. */
@@ -21,34 +22,31 @@ export interface SentRequests {
   abandoned: number;
 }
 
-/** The texts a row holds besides its metadata, joined. The columns are read from the table: changing them is no matter. */
-async function contentExpression(client: Client): Promise<string> {
-  const { rows } = await client.execute("select name from pragma_table_info('log_bodies') where name <> 'seq'");
-  return rows.map(({ name }) => `coalesce(log_bodies."${name}", '')`).join(" || ");
-}
-
 /** Counts the rows of requests; rows that only tell of losses have no key and are left out. */
 export async function countRows(databaseFile: string): Promise<StoredRows> {
   const client = createClient({ url: `file:${databaseFile}` });
-  const holdsOne = (marks: readonly string[]) => `(${marks.map(() => "instr(content, ?) > 0").join(" or ")})`;
+  const counted: StoredRows = { requests: 0, succeeded: 0, withBodies: 0, characters: 0 };
+  const holdsOne = (content: string, marks: readonly string[]) => marks.some((mark) => content.includes(mark));
   try {
-    const sql = `
-      with stored as (
-        select logs.status, ${await contentExpression(client)} as content
-        from logs left join log_bodies on log_bodies.seq = logs.seq
-        where coalesce(logs.api_key_id, '') <> '')
-      select count(*) as requests,
-        coalesce(sum(status = 200), 0) as succeeded,
-        coalesce(sum(status = 200 and ${holdsOne(requestMarks)} and ${holdsOne(answerMarks)}), 0) as with_bodies,
-        coalesce(sum(length(content)), 0) as characters
-      from stored`;
-    const row = (await client.execute({ sql, args: [...requestMarks, ...answerMarks] })).rows[0];
-    return {
-      requests: Number(row?.requests),
-      succeeded: Number(row?.succeeded),
-      withBodies: Number(row?.with_bodies),
-      characters: Number(row?.characters),
-    };
+    for (let seq = 0; ; ) {
+      const sql =
+        "select seq, details, content from log_batches left join log_bodies using (seq) where seq > ? order by seq limit 50";
+      const { rows } = await client.execute({ sql, args: [seq] });
+      if (rows.length === 0) return counted;
+      for (const row of rows) {
+        seq = Number(row.seq);
+        const batch: { api_key_id: string; status: number }[] = JSON.parse(String(row.details));
+        for (const [index, { api_key_id, status }] of batch.entries()) {
+          if (api_key_id === "") continue;
+          const content = readContentAt(row.content, index) ?? "";
+          counted.requests++;
+          counted.characters += content.length;
+          if (status !== 200) continue;
+          counted.succeeded++;
+          if (holdsOne(content, requestMarks) && holdsOne(content, answerMarks)) counted.withBodies++;
+        }
+      }
+    }
   } finally {
     client.close();
   }

@@ -10,7 +10,7 @@ import type { LogWriter } from "./db/log-writer.ts";
 import { migrate } from "./db/migrate.ts";
 import { createApiKeyStore } from "./db/stores/api-keys.ts";
 import { createInstallationStore } from "./db/stores/installation.ts";
-import { createLogStore, type LogStore } from "./db/stores/logs.ts";
+import { createLogStore, type LogStore, toBatches } from "./db/stores/logs.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
 import { createHandle, type Handle, withFixedHeaders } from "./handler.ts";
@@ -132,7 +132,7 @@ async function openData(
 
 /** How often old log rows are looked for, and how many go at once. */
 const purgeEveryMs = 60_000;
-const purgeRows = 200;
+const purgeBatches = 16;
 
 function startTimers(
   { services, writer }: Pick<RunningGateway, "services" | "writer">,
@@ -145,8 +145,12 @@ function startTimers(
     for (const stream of [...services.streams]) stream.tick(now);
   }, 1_000);
   const keepMs = (options.logRetentionDays ?? 30) * 86_400_000;
+  const purgeOld = async () => {
+    const time = services.clock.now() - keepMs;
+    while ((await writer.purge(time, purgeBatches)) === purgeBatches);
+  };
   const purge = setInterval(() => {
-    writer.purge(services.clock.now() - keepMs, purgeRows).catch((error) => warn("Cannot remove old log rows", error));
+    purgeOld().catch((error) => warn("Cannot remove old log rows", error));
   }, purgeEveryMs);
   return () => {
     clearInterval(streams);
@@ -189,7 +193,7 @@ function createServices(
     aliasPrefixes: aliases,
   });
   const queue = createLogQueue({
-    store: writer.append,
+    store: (entries) => writer.append(toBatches(entries)),
     describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
     isPermanent: isRefusedStatement,
     warn,

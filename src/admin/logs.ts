@@ -6,7 +6,7 @@ import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { readContent } from "../logs/record.ts";
-import { LogDetail, type LogDetails, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
+import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
 import { assembleStream } from "./log-stream.ts";
 
 const defaultLimit = 50;
@@ -75,9 +75,9 @@ async function readFilter(context: CallerContext, services: Services): Promise<L
 }
 
 /** A stored row as the API shows it. */
-function toRow({ id, details }: StoredLog): LogRow {
-  const stored: LogDetails = JSON.parse(details);
-  return { id, object: "log", created_at: new Date(timeOfId(id)).toISOString(), ...stored };
+function toRow({ details }: StoredLog): LogRow {
+  const { id, ...others } = details;
+  return { id, object: "log", created_at: new Date(timeOfId(id)).toISOString(), ...others };
 }
 
 /** A body as a value where it is JSON or a stream of it, else as text. */
@@ -96,7 +96,7 @@ async function listLogs(context: CallerContext, services: Services): Promise<Rep
   const filter = await readFilter(context, services);
   const found = await services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
   const page = found.slice(0, filter.limit);
-  const last = page.at(-1);
+  const last = page.at(-1)?.details;
   const more = found.length > filter.limit && last !== undefined;
   const next_cursor = more ? `${last.id}.${await services.stateMac(cursorText(scope, last.id))}` : null;
   return jsonReply({ object: "list", data: page.map(toRow), has_more: more, next_cursor });

@@ -1,12 +1,11 @@
-import type { LogEntry } from "../schemas/logs.ts";
 import { type DatabaseLocation, openDatabase } from "./client.ts";
-import { createLogStore } from "./stores/logs.ts";
+import { createLogStore, type LogBatch } from "./stores/logs.ts";
 
 /** The writing half of the log store. Hosts may run it on another thread, where it does not hold the event loop. */
 export interface LogWriter {
-  /** Stores rows with their bodies, all or none. */
-  append(entries: readonly LogEntry[]): Promise<void>;
-  /** Removes at most `limit` rows made before `time` (Unix milliseconds); tells how many went. */
+  /** Stores batches with their bodies, all or none. */
+  append(batches: readonly LogBatch[]): Promise<void>;
+  /** Removes at most `limit` batches made before `time` (Unix milliseconds); tells how many went. */
   purge(time: number, limit: number): Promise<number>;
   close(): Promise<void>;
 }

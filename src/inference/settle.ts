@@ -19,6 +19,7 @@ function toDetails(context: CallerContext, services: Services, { status, error }
   const { log, startedAt, principal } = context;
   const failure = error === undefined ? null : toGatewayError(error);
   return {
+    id: context.id,
     organisation_id: principal.organisationId,
     workspace_id: principal.workspaceId,
     api_key_id: principal.keyId,
@@ -53,7 +54,6 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
   log.settled = true;
   const sensitive = context.header("sensitive-headers");
   services.record({
-    id: context.id,
     details: toDetails(context, services, outcome),
     sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
     requestHeaders: context.headers,

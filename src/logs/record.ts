@@ -7,7 +7,6 @@ export const maxLoggedBody = 1024 * 1024;
 
 /** What is known of a request when it is over. Bodies are null where there is none or it is not text. */
 export interface LogRecord {
-  id: string;
   details: LogDetails;
   /** Lower-case names the caller wants hidden; null when its list could not be read. */
   sensitiveHeaders: readonly string[] | null;
@@ -91,9 +90,9 @@ export function toLogEntry(record: LogRecord, redactor: Redactor): LogEntry | Pr
   return toEntry(record, redactor, toContent(record, redactor, request, response));
 }
 
-function toEntry({ id, details }: LogRecord, redactor: Redactor, content: string | null): LogEntry {
+function toEntry({ details }: LogRecord, redactor: Redactor, content: string | null): LogEntry {
   return {
-    id,
+    id: details.id,
     organisationId: details.organisation_id,
     workspaceId: details.workspace_id,
     details: redactor.text(JSON.stringify(details)),
@@ -105,7 +104,7 @@ function toEntry({ id, details }: LogRecord, redactor: Redactor, content: string
 export function describeLoss(sample: LogEntry, rows: number, id: string): LogEntry {
   const { organisationId, workspaceId } = sample;
   const details: LogDetails = {
-    ...{ organisation_id: organisationId, workspace_id: workspaceId, api_key_id: "", status: 0, provider: null },
+    ...{ id, organisation_id: organisationId, workspace_id: workspaceId, api_key_id: "", status: 0, provider: null },
     ...{ model: null, trace_id: id, method: "", path: "", operation: "rows_lost", metadata: {}, stream: false },
     ...{ span_id: null, parent_span_id: null, span_name: null, duration_ms: 0, first_byte_ms: null, upstream_ms: null },
     ...{ upstream_url: null, upstream_calls: 0, usage: null },

@@ -58,8 +58,8 @@ export const LogList = v.object({
   next_cursor: v.nullable(v.string()),
 });
 
-/** What is stored of a row besides its id: its own members and those of `LogRow`, less what the id tells. */
-export type LogDetails = Omit<LogRow, "id" | "object" | "created_at">;
+/** What is stored of a row: its members, less what the id tells. */
+export type LogDetails = Omit<LogRow, "object" | "created_at">;
 
 /** One log row as it is stored. */
 export interface LogEntry {

@@ -1,11 +1,11 @@
 import { Worker } from "node:worker_threads";
 import type { DatabaseLocation } from "../db/client.ts";
 import type { LogWriter } from "../db/log-writer.ts";
-import type { LogEntry } from "../schemas/logs.ts";
+import type { LogBatch } from "../db/stores/logs.ts";
 
 /** What the thread is asked. */
 export type WorkerRequest =
-  | { id: number; kind: "append"; entries: readonly LogEntry[] }
+  | { id: number; kind: "append"; batches: readonly LogBatch[] }
   | { id: number; kind: "purge"; time: number; limit: number }
   | { id: number; kind: "close" };
 
@@ -79,8 +79,8 @@ export function createLogThread(location: DatabaseLocation): LogWriter {
     return thread;
   };
   return {
-    async append(entries) {
-      await running().ask({ kind: "append", entries });
+    async append(batches) {
+      await running().ask({ kind: "append", batches });
     },
     purge: (time, limit) => running().ask({ kind: "purge", time, limit }),
     async close() {

@@ -10,7 +10,7 @@ function serve(location: DatabaseLocation): void {
     const { append, purge, close } = await writer;
     if (request.kind === "close") await close();
     else if (request.kind === "purge") return purge(request.time, request.limit);
-    else await append(request.entries);
+    else await append(request.batches);
     return 0;
   };
   writer.catch(() => {}); // told to whoever asks first

@@ -3,14 +3,14 @@ import { test } from "node:test";
 import type { InStatement } from "@libsql/client";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
-import { createLogStore, type LogScope } from "../../src/db/stores/logs.ts";
+import { createLogStore, type LogScope, type LogStore, toBatches } from "../../src/db/stores/logs.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
 import { maxLoggedBody, readContent, toLogEntry } from "../../src/logs/record.ts";
 import { createRedactor } from "../../src/logs/redact.ts";
 import type { LogDetails, LogEntry } from "../../src/schemas/logs.ts";
 
 const details: LogDetails = {
-  ...{ organisation_id: "o1", workspace_id: "w1", api_key_id: "k", status: 200, provider: "echo", model: "m" },
+  ...{ id: "", organisation_id: "o1", workspace_id: "w1", api_key_id: "k", status: 200, provider: "echo", model: "m" },
   ...{ method: "POST", path: "/", operation: "chat", metadata: {}, stream: false, trace_id: "t", duration_ms: 1 },
   ...{ span_id: null, parent_span_id: null, span_name: null, first_byte_ms: null, upstream_ms: null },
   ...{ upstream_url: null, upstream_calls: 0, usage: null, error: null },
@@ -20,14 +20,19 @@ let now = Date.UTC(2026, 0, 1);
 const createId = createIdFactory(() => now);
 
 function entry(changes: Partial<LogDetails> = {}, content: string | null = "content"): LogEntry {
-  const all = { ...details, ...changes };
+  const all = { ...details, id: createId(), ...changes };
   return {
-    id: createId(),
+    id: all.id,
     organisationId: all.organisation_id,
     workspaceId: all.workspace_id,
     details: JSON.stringify(all),
     content,
   };
+}
+
+/** Stores rows as the queue does. */
+function append(store: LogStore, entries: readonly LogEntry[]): Promise<void> {
+  return store.append(toBatches(entries));
 }
 
 /** A store, and every statement it runs. */
@@ -90,10 +95,10 @@ for (const [name, scope, wanted] of [
       entry({ trace_id: "none", workspace_id: null }),
       entry({ trace_id: "foreign", organisation_id: "o2", workspace_id: "w3" }),
     ];
-    await store.append(entries);
+    await append(store, entries);
     const rows = await store.list(scope, { limit: 10 });
     assert.deepEqual(
-      rows.map((row) => JSON.parse(row.details).trace_id),
+      rows.map((row) => row.details.trace_id),
       wanted,
     );
     for (const { id, details: text } of entries) {
@@ -110,9 +115,9 @@ for (const [name, scope, wanted] of [
 for (const count of [1, 2, 63, 64, 200]) {
   test(`append() of ${count} rows keeps each row with its own content`, async () => {
     const { database, store } = await open();
-    await store.append([entry({}, "earlier")]);
+    await append(store, [entry({}, "earlier")]);
     const entries = Array.from({ length: count }, (_, index) => entry({}, index % 3 === 0 ? null : `content ${index}`));
-    await store.append(entries);
+    await append(store, entries);
     for (const [index, { id }] of entries.entries()) {
       const found = await store.find(mine, id);
       assert.equal(found?.content, index % 3 === 0 ? null : `content ${index}`);
@@ -124,8 +129,10 @@ for (const count of [1, 2, 63, 64, 200]) {
 
 test("append() stores all rows or none", async () => {
   const { database, store } = await open();
-  const broken = { ...entry(), details: null as unknown as string }; // what no type allows, so that the database refuses it
-  await assert.rejects(store.append([entry(), broken]));
+  const [whole, other] = toBatches([entry(), entry({ workspace_id: "w2" })]);
+  assert.ok(whole && other);
+  const broken = { ...other, details: null as unknown as string }; // what no type allows, so that the database refuses it
+  await assert.rejects(store.append([whole, broken]));
   assert.deepEqual(await store.list(mine, { limit: 10 }), []);
   const { rows } = await database.read("SELECT count(*) AS n FROM log_bodies");
   assert.equal(Number(rows[0]?.n), 0);
@@ -136,9 +143,10 @@ test("J6: append() keeps bodies whole beside one that was cut inside a character
   const { database, store } = await open();
   const redactor = createRedactor({ mac: () => "", keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [] });
   const requestBody = `${"x".repeat(maxLoggedBody - 1)}\ud83d\ude00 behind`;
-  const record = { id: createId(), details, sensitiveHeaders: [], requestBody, responseBody: "☂ answered" };
-  await store.append([await toLogEntry({ ...record, requestHeaders: [], responseHeaders: {} }, redactor)]);
-  const { request, response } = readContent((await store.find(mine, record.id))?.content ?? null);
+  const id = createId();
+  const record = { details: { ...details, id }, sensitiveHeaders: [], requestBody, responseBody: "☂ answered" };
+  await append(store, [await toLogEntry({ ...record, requestHeaders: [], responseHeaders: {} }, redactor)]);
+  const { request, response } = readContent((await store.find(mine, id))?.content ?? null);
   assert.equal(response.body, "☂ answered");
   assert.deepEqual([request.body?.length, request.truncated], [maxLoggedBody, true]);
   assert.equal(request.body?.isWellFormed(), true);
@@ -158,10 +166,9 @@ test("purge() removes rows older than a time with their contents, oldest first, 
   const start = now;
   for (let day = 0; day < 10; day++) {
     now = start + day * 86_400_000;
-    await store.append([entry({ trace_id: `day ${day}` })]);
+    await append(store, [entry({ trace_id: `day ${day}` })]);
   }
-  const traces = async () =>
-    (await store.list(mine, { limit: 100 })).map((row) => JSON.parse(row.details).trace_id).reverse();
+  const traces = async () => (await store.list(mine, { limit: 100 })).map((row) => row.details.trace_id).reverse();
   const contents = async () => Number((await database.read("SELECT count(*) AS n FROM log_bodies")).rows[0]?.n);
   assert.equal(await store.purge(start + 4 * 86_400_000, 3), 3);
   assert.equal((await traces())[0], "day 3");
@@ -170,22 +177,22 @@ test("purge() removes rows older than a time with their contents, oldest first, 
   assert.equal(await contents(), 6);
   assert.equal(await store.purge(start + 4 * 86_400_000, 3), 0);
   assert.equal(await store.purge(0, 100), 0);
-  await store.append([entry({ trace_id: "later" }, "content of later")]);
+  await append(store, [entry({ trace_id: "later" }, "content of later")]);
   const [newest] = await store.list(mine, { limit: 1 });
-  assert.equal((await store.find(mine, newest?.id ?? ""))?.content, "content of later");
+  assert.equal((await store.find(mine, newest?.details.id ?? ""))?.content, "content of later");
   await database.close();
 });
 
 test("append() gives new rows new numbers, also when the newest are gone", async () => {
   const { database, store } = await open();
-  await store.append([entry(), entry()]);
-  await database.write(["DELETE FROM logs", "DELETE FROM log_bodies"]);
+  await append(store, [entry(), entry()]);
+  await database.write(["DELETE FROM log_batches", "DELETE FROM log_bodies"]);
   const last = entry({}, "own content");
-  await store.append([last]);
-  const { rows } = await database.read("SELECT seq FROM logs");
+  await append(store, [last]);
+  const { rows } = await database.read("SELECT seq FROM log_batches");
   assert.deepEqual(
     rows.map(({ seq }) => Number(seq)),
-    [3],
+    [2],
   );
   assert.equal((await store.find(mine, last.id))?.content, "own content");
   await database.close();

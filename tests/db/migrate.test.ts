@@ -7,7 +7,7 @@ import { migrate } from "../../src/db/migrate.ts";
 import { migrations } from "../../src/db/migrations/migrations.ts";
 import { createTemporaryFolder } from "../support/gateway.ts";
 
-const tables = ["api_keys", "installation", "log_bodies", "logs", "organisations", "users", "workspaces"];
+const tables = ["api_keys", "installation", "log_batches", "log_bodies", "organisations", "users", "workspaces"];
 
 test("migrate() makes every table", async () => {
   const database = await openDatabase({ url: ":memory:" });

@@ -18,7 +18,7 @@ const options = { keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [] };
 const redactor = createRedactor({ ...options, mac: nodeMac(key) });
 
 const details: LogDetails = {
-  ...{ organisation_id: "o", workspace_id: "w", api_key_id: "k", status: 200, provider: "echo", model: "m" },
+  ...{ id: "id", organisation_id: "o", workspace_id: "w", api_key_id: "k", status: 200, provider: "echo", model: "m" },
   ...{ method: "POST", path: "/v1/chat/completions", operation: "chat", metadata: {}, stream: false, trace_id: "t" },
   ...{ duration_ms: 1, span_id: null, parent_span_id: null, span_name: null, first_byte_ms: null },
   ...{ upstream_ms: null, upstream_url: null, upstream_calls: 0, usage: null, error: null },
@@ -26,7 +26,7 @@ const details: LogDetails = {
 
 function record(changes: Partial<LogRecord> = {}): LogRecord {
   return {
-    ...{ id: "id", details, sensitiveHeaders: [], requestBody: null, responseBody: null },
+    ...{ details, sensitiveHeaders: [], requestBody: null, responseBody: null },
     ...{ requestHeaders: [], responseHeaders: {} },
     ...changes,
   };

@@ -23,25 +23,22 @@ CREATE TABLE `installation` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `log_batches` (
+	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`organisation_id` text NOT NULL,
+	`workspace_id` text,
+	`first_id` text NOT NULL,
+	`last_id` text NOT NULL,
+	`details` text NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `log_batches_by_workspace` ON `log_batches` (`workspace_id`,`last_id`,`first_id`);--> statement-breakpoint
+CREATE INDEX `log_batches_by_organisation` ON `log_batches` (`organisation_id`,`last_id`,`first_id`);--> statement-breakpoint
 CREATE TABLE `log_bodies` (
 	`seq` integer PRIMARY KEY NOT NULL,
-	`content` text
+	`content` text NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE `logs` (
-	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`id` text NOT NULL,
-	`workspace_id` text,
-	`details` text NOT NULL,
-	`organisation_id` text GENERATED ALWAYS AS (details ->> '$.organisation_id') VIRTUAL,
-	`api_key_id` text GENERATED ALWAYS AS (details ->> '$.api_key_id') VIRTUAL,
-	`status` integer GENERATED ALWAYS AS (details ->> '$.status') VIRTUAL,
-	`provider` text GENERATED ALWAYS AS (details ->> '$.provider') VIRTUAL,
-	`model` text GENERATED ALWAYS AS (details ->> '$.model') VIRTUAL,
-	`trace_id` text GENERATED ALWAYS AS (details ->> '$.trace_id') VIRTUAL
-);
---> statement-breakpoint
-CREATE INDEX `logs_by_workspace` ON `logs` (`workspace_id`,`id`);--> statement-breakpoint
 CREATE TABLE `organisations` (
 	`id` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,

@@ -1,6 +1,7 @@
 import type { InStatement, Row } from "@libsql/client";
 import { firstIdOf, isId } from "../../lib/ids.ts";
-import type { LogEntry } from "../../schemas/logs.ts";
+import { parseJson } from "../../lib/json.ts";
+import type { LogDetails, LogEntry } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
 
 /** Whose rows are read: one workspace of one organisation, or all of an organisation. */
@@ -26,67 +27,72 @@ export interface LogFilter {
   limit: number;
 }
 
+/** Rows of one tenant that are written together. */
+export interface LogBatch {
+  organisationId: string;
+  workspaceId: string | null;
+  firstId: string;
+  lastId: string;
+  /** JSON array of `LogDetails`. */
+  details: string;
+  /** Texts of the rows' contents behind their lengths. */
+  content: string;
+}
+
+/** A row as it was stored; the content is null in lists and where it was not kept. */
+export interface StoredLog {
+  details: LogDetails;
+  content: string | null;
+}
+
 /** Log rows at rest. */
 export interface LogStore {
-  /** Stores rows with their bodies, all or none. */
-  append(entries: readonly LogEntry[]): Promise<void>;
+  /** Stores batches with their bodies, all or none. */
+  append(batches: readonly LogBatch[]): Promise<void>;
   /** Rows without bodies, newest first. */
   list(scope: LogScope, filter: LogFilter): Promise<StoredLog[]>;
   /** One row with its bodies. */
   find(scope: LogScope, id: string): Promise<StoredLog | undefined>;
-  /** Removes at most `limit` rows made before `time` (Unix milliseconds), bodies first; tells how many went. */
+  /** Removes batches made before `time` (Unix milliseconds), at most `limit`, bodies with them; tells how many went. */
   purge(time: number, limit: number): Promise<number>;
 }
 
-/** A row as it was stored; the content is null in lists. */
-export interface StoredLog {
-  id: string;
-  /** JSON of `LogDetails`. */
-  details: string;
-  content: string | null;
-}
-
-/** The two inserts of a batch. Written out by hand: building them anew costs more than running them. */
-interface InsertTexts {
-  rows: string;
-  /** Contents get the numbers the rows just got: one insert numbers its rows without gaps, and no other writer comes between. */
-  contents: string;
-}
-
-const insertTexts = new Map<number, InsertTexts>();
-
-function textsFor(count: number): InsertTexts {
-  let texts = insertTexts.get(count);
-  if (texts === undefined) {
-    const places = Array.from({ length: count }, (_, index) => count - 1 - index);
-    texts = {
-      rows: `INSERT INTO logs (id, workspace_id, details) VALUES ${places.map(() => "(?,?,?)").join(",")}`,
-      contents:
-        "INSERT INTO log_bodies (seq, content) SELECT last - column1, column2 FROM (SELECT max(seq) AS last FROM logs), " +
-        `(VALUES ${places.map((place) => `(${place},?)`).join(",")})`,
-    };
-    insertTexts.set(count, texts);
-  }
-  return texts;
-}
-
-function toInserts(entries: readonly LogEntry[]): InStatement[] {
-  const rows: (string | null)[] = [];
-  const contents: (string | null)[] = [];
+/** Puts rows of one tenant together, in order. */
+export function toBatches(entries: readonly LogEntry[]): LogBatch[] {
+  const tenants = new Map<string, LogEntry[]>();
   for (const entry of entries) {
-    rows.push(entry.id, entry.workspaceId, entry.details);
-    contents.push(entry.content);
+    // a tuple as JSON: no id can be written so that two tenants become one
+    const tenant = JSON.stringify([entry.organisationId, entry.workspaceId]);
+    const rows = tenants.get(tenant);
+    if (rows) rows.push(entry);
+    else tenants.set(tenant, [entry]);
   }
-  const texts = textsFor(entries.length);
-  return [
-    { sql: texts.rows, args: rows },
-    { sql: texts.contents, args: contents },
-  ];
+  return [...tenants.values()].map(toBatch);
 }
 
-function toStoredLog(row: Row): StoredLog {
-  const content = row.content;
-  return { id: String(row.id), details: String(row.details), content: typeof content === "string" ? content : null };
+function toBatch(entries: LogEntry[]): LogBatch {
+  const ids = entries.map(({ id }) => id).sort();
+  const [sample] = entries;
+  const lengths = entries.map(({ content }) => content?.length ?? null);
+  return {
+    organisationId: sample?.organisationId ?? "",
+    workspaceId: sample?.workspaceId ?? null,
+    firstId: ids[0] ?? "",
+    lastId: ids.at(-1) ?? "",
+    details: `[${entries.map(({ details }) => details).join(",")}]`,
+    content: `${JSON.stringify(lengths)}\n${entries.map(({ content }) => content ?? "").join("")}`,
+  };
+}
+
+const insertBatch =
+  "INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details) VALUES (?, ?, ?, ?, ?)";
+const insertContent = "INSERT INTO log_bodies (seq, content) VALUES (last_insert_rowid(), ?)";
+
+function toInserts({ organisationId, workspaceId, firstId, lastId, details, content }: LogBatch): InStatement[] {
+  return [
+    { sql: insertBatch, args: [organisationId, workspaceId, firstId, lastId, details] },
+    { sql: insertContent, args: [content] },
+  ];
 }
 
 /** The condition every statement carries, so that no row of another tenant can be read. */
@@ -96,50 +102,115 @@ function scopeCondition(scope: LogScope): { sql: string; args: string[] } {
     : { sql: "organisation_id = ? AND workspace_id = ?", args: [scope.organisationId, scope.workspaceId] };
 }
 
-function listStatement(scope: LogScope, filter: LogFilter): InStatement {
-  const condition = scopeCondition(scope);
-  const clauses = [condition.sql];
-  const args: (string | number)[] = [...condition.args];
-  const add = (clause: string, value: string | number | undefined) => {
-    if (value === undefined) return;
-    clauses.push(clause);
-    args.push(value);
+/** Rows of a stored batch. What does not parse was not written by this program and is left out. */
+function readDetails(row: Row): LogDetails[] {
+  const value: unknown = parseJson(String(row.details));
+  // the column is only ever written by `toBatch`
+  return Array.isArray(value) ? (value as LogDetails[]) : [];
+}
+
+/** The content of the row at `index` of a batch, from the `content` of its bodies. */
+export function readContentAt(content: unknown, index: number): string | null {
+  if (typeof content !== "string") return null;
+  const end = content.indexOf("\n");
+  const lengths: unknown = parseJson(content.slice(0, end));
+  if (!Array.isArray(lengths) || typeof lengths[index] !== "number") return null;
+  const start = lengths.slice(0, index).reduce<number>((sum, length) => sum + Number(length ?? 0), end + 1);
+  return content.slice(start, start + lengths[index]);
+}
+
+function matches(details: LogDetails, filter: LogFilter): boolean {
+  return (
+    (filter.status === undefined || details.status === filter.status) &&
+    (filter.model === undefined || details.model === filter.model) &&
+    (filter.provider === undefined || details.provider === filter.provider) &&
+    (filter.traceId === undefined || details.trace_id === filter.traceId) &&
+    (filter.apiKeyId === undefined || details.api_key_id === filter.apiKeyId)
+  );
+}
+
+/** Ids a list may show: from `lower`, inclusive, to `upper`, exclusive. */
+function idBounds({ before, from, to }: LogFilter): { lower: string; upper: string } {
+  const end = to === undefined ? lastPossibleId : firstIdOf(to);
+  return {
+    lower: from === undefined ? "" : firstIdOf(from),
+    upper: before !== undefined && before < end ? before : end,
   };
-  add("id < ?", filter.before);
-  add("id >= ?", filter.from === undefined ? undefined : firstIdOf(filter.from));
-  add("id < ?", filter.to === undefined ? undefined : firstIdOf(filter.to));
-  add("status = ?", filter.status);
-  add("model = ?", filter.model);
-  add("provider = ?", filter.provider);
-  add("trace_id = ?", filter.traceId);
-  add("api_key_id = ?", filter.apiKeyId);
-  args.push(filter.limit);
-  return { sql: `SELECT id, details FROM logs WHERE ${clauses.join(" AND ")} ORDER BY id DESC LIMIT ?`, args };
+}
+
+/** Greater than any ULID. */
+const lastPossibleId = "~";
+/** Batches that are read at a time; between two such pages other requests run. */
+const pageBatches = 8;
+
+/** Batches that may hold rows between two ids, newest first, page by page. */
+async function* readPages(database: Database, scope: LogScope, { lower, upper }: { lower: string; upper: string }) {
+  const condition = scopeCondition(scope);
+  const sql = `SELECT seq, last_id, details FROM log_batches WHERE ${condition.sql}
+    AND first_id < ? AND last_id >= ? AND (last_id, seq) < (?, ?)
+    ORDER BY last_id DESC, seq DESC LIMIT ${pageBatches}`;
+  let lastId = lastPossibleId;
+  let seq = 0;
+  for (;;) {
+    const { rows } = await database.read({ sql, args: [...condition.args, upper, lower, lastId, seq] });
+    const last = rows.at(-1);
+    if (!last) return;
+    lastId = String(last.last_id);
+    seq = Number(last.seq);
+    yield { rows, lastId };
+    if (rows.length < pageBatches) return;
+    // a local database answers without leaving the event loop: others get their turn here
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+}
+
+async function listRows(database: Database, scope: LogScope, filter: LogFilter): Promise<StoredLog[]> {
+  const bounds = idBounds(filter);
+  let found: LogDetails[] = [];
+  for await (const { rows, lastId } of readPages(database, scope, bounds)) {
+    for (const details of rows.flatMap(readDetails)) {
+      if (details.id >= bounds.lower && details.id < bounds.upper && matches(details, filter)) found.push(details);
+    }
+    found = found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit);
+    // batches overlap in time, but none that follows holds an id above this one
+    if (found.length === filter.limit && (found.at(-1)?.id ?? "") >= lastId) break;
+  }
+  return found.map((details) => ({ details, content: null }));
+}
+
+async function findRow(database: Database, scope: LogScope, id: string): Promise<StoredLog | undefined> {
+  const condition = scopeCondition(scope);
+  const sql = `SELECT seq, details, content FROM log_batches LEFT JOIN log_bodies USING (seq)
+    WHERE ${condition.sql} AND last_id >= ? AND first_id <= ? ORDER BY last_id LIMIT 1 OFFSET ?`;
+  for (let offset = 0; ; offset++) {
+    const { rows } = await database.read({ sql, args: [...condition.args, id, id, offset] });
+    const [row] = rows;
+    if (!row) return undefined;
+    const batch = readDetails(row);
+    const index = batch.findIndex((details) => details.id === id);
+    const details = batch[index];
+    if (details) return { details, content: readContentAt(row.content, index) };
+  }
 }
 
 /** The log store over libSQL. */
 export function createLogStore(database: Database): LogStore {
   return {
-    async append(entries) {
-      await database.write(toInserts(entries));
+    async append(batches) {
+      await database.write(batches.flatMap(toInserts));
     },
-    async list(scope, filter) {
-      return (await database.read(listStatement(scope, filter))).rows.map(toStoredLog);
-    },
+    list: (scope, filter) => listRows(database, scope, filter),
     async find(scope, id) {
-      if (!isId(id)) return undefined;
-      const condition = scopeCondition(scope);
-      const sql = `SELECT id, details, content FROM logs LEFT JOIN log_bodies USING (seq) WHERE ${condition.sql} AND id = ?`;
-      const { rows } = await database.read({ sql, args: [...condition.args, id] });
-      return rows[0] && toStoredLog(rows[0]);
+      return isId(id) ? findRow(database, scope, id) : undefined;
     },
     async purge(time, limit) {
       // the numbers follow the time closely, so the oldest are found without an index on time
-      const old = "SELECT seq FROM logs WHERE seq IN (SELECT seq FROM logs ORDER BY seq LIMIT ?) AND id < ?";
+      const old =
+        "SELECT seq FROM log_batches WHERE seq IN (SELECT seq FROM log_batches ORDER BY seq LIMIT ?) AND last_id < ?";
       const args = [limit, firstIdOf(time)];
       const [, removed] = await database.write([
         { sql: `DELETE FROM log_bodies WHERE seq IN (${old})`, args },
-        { sql: `DELETE FROM logs WHERE seq IN (${old})`, args },
+        { sql: `DELETE FROM log_batches WHERE seq IN (${old})`, args },
       ]);
       return removed?.rowsAffected ?? 0;
     },

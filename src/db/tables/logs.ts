@@ -1,42 +1,32 @@
-import { type SQL, sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** A member of `details` as a column: costs nothing when a row is written, and each bound value of a row does. */
-function detail(name: string): { as: () => SQL; config: { mode: "virtual" } } {
-  return { as: () => sql.raw(`details ->> '$.${name}'`), config: { mode: "virtual" } };
-}
-
-/** A text member of `details`. */
-function textDetail(name: string) {
-  const { as, config } = detail(name);
-  return text(name).generatedAlwaysAs(as, config);
-}
-
-/** What is known of each request, without bodies. The time is the first part of the id (ULID). */
-export const logs = sqliteTable(
-  "logs",
+/**
+ * What is known of requests, without bodies: one row for those of one tenant that were written together. A bound value
+ * costs as much as the rest of a small row, so requests share theirs.
+ */
+export const logBatches = sqliteTable(
+  "log_batches",
   {
     /** Order of writing; counters remember how far they have read. */
     seq: integer("seq").primaryKey({ autoIncrement: true }),
-    id: text("id").notNull(),
+    organisationId: text("organisation_id").notNull(),
     workspaceId: text("workspace_id"),
-    /** JSON of `LogDetails`. */
+    /** Smallest and largest id (ULID) of the requests. */
+    firstId: text("first_id").notNull(),
+    lastId: text("last_id").notNull(),
+    /** JSON array of `LogDetails`, in order of writing. */
     details: text("details").notNull(),
-    organisationId: textDetail("organisation_id"),
-    apiKeyId: textDetail("api_key_id"),
-    status: integer("status").generatedAlwaysAs(detail("status").as, detail("status").config),
-    provider: textDetail("provider"),
-    model: textDetail("model"),
-    traceId: textDetail("trace_id"),
   },
-  // one index only: each costs every request its share of a page write
-  (table) => [index("logs_by_workspace").on(table.workspaceId, table.id)],
+  (table) => [
+    index("log_batches_by_workspace").on(table.workspaceId, table.lastId, table.firstId),
+    index("log_batches_by_organisation").on(table.organisationId, table.lastId, table.firstId),
+  ],
 );
 
-/** Headers and bodies of each request; dropped before the row in `logs` is. */
+/** Headers and bodies of the requests of a batch; dropped before the row in `log_batches` is. */
 export const logBodies = sqliteTable("log_bodies", {
-  /** `seq` of the row in `logs`. */
+  /** `seq` of the row in `log_batches`. */
   seq: integer("seq").primaryKey(),
-  /** Text of `LogContent`; null when it could not be kept. */
-  content: text("content"),
+  /** A JSON array of lengths, a line feed, and the texts of `LogContent` one after the other. */
+  content: text("content").notNull(),
 });
