@@ -32,8 +32,12 @@ const secretForms: readonly RegExp[] = [
   .map((form) => new RegExp(before + form, "g"))
   .concat(/-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\[nrt])*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g);
 
-/** Letters before the hyphen or underscore, and short beginnings, of which every form has one. Most texts have none. */
-const hintsOfForms = "[kix]-|AIza|AKIA|ASIA|[kf]_|eyJ|Y-";
+/** Short pieces of which every form has one. Most texts have none, and are looked at once instead of once for each form. */
+const hintsOfForms =
+  "[kix]-[A-Za-z0-9_-]{16}|AIza|A(?:KIA|SIA)[0-9A-Z]{16}|[kf]_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8}|Y-----";
+
+/** Longest a value that is a credential stays in memory for the sake of its digest. */
+const rememberDigestsMs = 5 * 60_000;
 
 /** What stands where a secret stood. */
 const masked = "[masked]";
@@ -73,7 +77,7 @@ export interface RedactorOptions {
 /** Creates the redactor of a gateway. */
 export function createRedactor(options: RedactorOptions): Redactor {
   const forms = [new RegExp(`${before}${options.keyPrefix}_[0-9A-Za-z]{12}_[0-9A-Za-z]{20,}`, "g"), ...secretForms];
-  const hint = new RegExp(`${hintsOfForms}|${options.keyPrefix.slice(-1)}_`);
+  const hint = new RegExp(`${hintsOfForms}|${options.keyPrefix.slice(-1)}_[0-9A-Za-z]{12}_`);
   const names = new Set([...alwaysSensitive, ...options.sensitiveNames]);
   for (const prefix of options.aliasPrefixes) {
     for (const name of alwaysSensitive) {
@@ -84,12 +88,17 @@ export function createRedactor(options: RedactorOptions): Redactor {
     hint.test(value) ? forms.reduce((result, form) => result.replace(form, masked), value) : value;
   const shortText = memoizeText(2_000, text, 256);
   const digests = new BoundedMap<string, string>(2_000);
+  let digestsSince = performance.now();
   const remember = (value: string, digest: string): string => {
     const shown = `hmac:${hexOf(digest)}`;
     if (value.length <= 4096) digests.set(value, shown);
     return shown;
   };
   const hide = (value: string): string | Promise<string> => {
+    if (performance.now() - digestsSince > rememberDigestsMs) {
+      digests.clear();
+      digestsSince = performance.now();
+    }
     const known = digests.get(value);
     if (known !== undefined) return known;
     const digest = options.mac(value);
