@@ -87,6 +87,11 @@ const defaultLimits: Limits = {
   streamTotalTimeoutMs: 30 * 60_000,
 };
 
+/** Who is told what an operator should know. */
+function warnOf({ warn }: GatewayOptions): NonNullable<GatewayOptions["warn"]> {
+  return warn ?? ((message, error) => console.error(message, error ?? ""));
+}
+
 /** Parts that exist once the database is open. */
 interface RunningGateway {
   database: Database;
@@ -137,8 +142,8 @@ const purgeBatches = 16;
 function startTimers(
   { services, writer }: Pick<RunningGateway, "services" | "writer">,
   options: GatewayOptions,
-  warn: NonNullable<GatewayOptions["warn"]>,
 ): () => void {
+  const warn = warnOf(options);
   const streams = setInterval(() => {
     if (services.streams.size === 0) return;
     const now = services.clock.monotonic();
@@ -177,7 +182,7 @@ function createServices(
   parts: { clock: Clock; database: Database; installation: Installation; isReady(): boolean },
 ): Pick<RunningGateway, "services" | "closeQueue" | "writer"> {
   const { clock, database, installation } = parts;
-  const warn = options.warn ?? ((message, error) => console.error(message, error ?? ""));
+  const warn = warnOf(options);
   const createMac = options.createMac ?? webMac;
   const keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
   const aliases = options.headerAliases ?? [];
@@ -270,8 +275,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     const { database, installation } = await openData(options, clock);
     const isReady = () => running !== undefined && !draining;
     const { services, closeQueue, writer } = createServices(options, { clock, database, installation, isReady });
-    const warn = options.warn ?? ((message, error) => console.error(message, error ?? ""));
-    const stopTimers = startTimers({ services, writer }, options, warn);
+    const stopTimers = startTimers({ services, writer }, options);
     const handle = createHandle(listEndpoints(), services);
     running = { database, closeQueue, writer, services, handle, stopTimers, firstKeys: installation.firstKeys };
     return running;
