@@ -209,7 +209,7 @@ function createRouter(
     const { method, url } = context;
     const endpoint = plain.get(`${method} ${url.pathname}`);
     if (endpoint) return serveEndpoint(endpoint, context, services);
-    // the router makes a URL of this again: it is the checked one
+    // the router makes a URL of this again, the checked one; the members of its type that are missing here it sets itself
     return router.fetch({ method, url: url.href, context } as Route);
   };
 }

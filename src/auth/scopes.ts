@@ -80,8 +80,3 @@ export function scopesOfKind(kind: KeyKind): string[] {
     (verbs[column[kind]] ?? []).map((verb) => `${family}.${verb}`),
   );
 }
-
-/** A scope name in the spelling that is stored: `completions:write` and `completions.write` are one. */
-export function normalizeScope(scope: string): string {
-  return scope.replace(":", ".");
-}

@@ -5,6 +5,7 @@ import { BodyError, countBytes, readBytes, receiveTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
+import type { Timers } from "../lib/timers.ts";
 import { maxLoggedBody, toLoggedUsage } from "../logs/record.ts";
 import { AbortReason } from "../providers/call.ts";
 import { routingHeaders } from "./answer.ts";
@@ -62,13 +63,15 @@ async function readUpload(
   services: Services,
 ): Promise<Uint8Array | ReadableStream<Uint8Array> | undefined> {
   const { request, log } = context;
-  if (request.body === null || context.method === "GET") return undefined;
+  if (context.method === "GET") return undefined;
   const maxBytes = services.limits.streamedBodyBytes;
   const length = Number(context.headers.get("content-length") ?? Number.NaN);
   if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
-  if (!(length <= heldBody)) return countBytes(request.body, { bytes: maxBytes, ...longUpload });
+  if (!(length <= heldBody))
+    return request.body ? countBytes(request.body, { bytes: maxBytes, ...longUpload }) : undefined;
+  if (length === 0) return undefined;
   try {
-    const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes });
+    const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes, timers: services.timers });
     if (isText(context.headers.get("content-type"), context.headers.get("content-encoding"))) {
       log.requestBody = textOf(bytes);
       notePlainFacts(context, log.requestBody);
@@ -114,16 +117,24 @@ function relayBytes(
     attempt.release();
     options.onEnd({ failure, left, text: keepText ? text : null });
   };
-  // what a caller does not read does not come either, so its silence shows here; an abort must not wait for the upstream
-  const aborted = new Promise<never>((_, reject) => {
-    attempt.signal.addEventListener("abort", () => reject(attempt.signal.reason), { once: true });
-  });
-  aborted.catch(() => {});
+  let fail: (error: unknown) => void = () => {};
   return new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        fail = (error) => {
+          if (!streams.has(flow)) return;
+          reader.cancel(error).catch(() => {});
+          end(error, isClientAbort(attempt));
+          // the connection breaks off, as the upstream's did: a clean end would look like a whole answer
+          controller.error(error);
+        };
+        // a caller that reads nothing has no read under way that the abort could end
+        attempt.signal.addEventListener("abort", () => fail(attempt.signal.reason), { once: true });
+      },
       async pull(controller) {
         try {
-          const { done, value } = await Promise.race([reader.read(), aborted]);
+          const { done, value } = await reader.read();
+          if (!streams.has(flow)) return;
           lastByteAt = clock.monotonic();
           if (done) {
             end(undefined, false);
@@ -132,10 +143,7 @@ function relayBytes(
           if (keepText && text.length < maxLoggedBody) text += decoder.decode(value, { stream: true });
           controller.enqueue(value);
         } catch (error) {
-          reader.cancel(error).catch(() => {});
-          end(error, isClientAbort(attempt));
-          // the connection breaks off, as the upstream's did: a clean end would look like a whole answer
-          controller.error(error);
+          fail(error);
         }
       },
       cancel(reason) {
@@ -175,13 +183,14 @@ async function answerUpstream(
   const keepText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
   const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
   attempt.stopTimer();
-  if (upstream.body === null || status === 204 || status === 304) return { status, headers, body: null };
+  if (status === 204 || status === 205 || status === 304) return { status, headers, body: null };
   if (length <= heldBody) {
-    const bytes = await readHeld(upstream, attempt, provider);
+    const bytes = await readHeld(upstream, { attempt, provider, timers: services.timers });
     log.upstreamEndedAt = services.clock.monotonic();
     if (keepText) noteAnswer(context, textOf(bytes));
-    return { status, headers, body: bytes };
+    return { status, headers, body: bytes.length === 0 ? null : bytes };
   }
+  if (upstream.body === null) return { status, headers, body: null };
   log.deferred = true;
   if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
   const body = relayBytes(upstream.body, {
@@ -198,9 +207,13 @@ async function answerUpstream(
   return { status, headers, body };
 }
 
-async function readHeld(upstream: Response, attempt: Attempt, provider: string): Promise<Uint8Array> {
+/** A small answer whole. */
+async function readHeld(
+  upstream: Response,
+  { attempt, provider, timers }: { attempt: Attempt; provider: string; timers: Timers },
+): Promise<Uint8Array> {
   try {
-    return await readBytes(upstream, { bytes: heldBody, totalMs: longUpload.totalMs, silenceMs: longUpload.silenceMs });
+    return await readBytes(upstream, { bytes: heldBody, ...longUpload, timers });
   } catch (error) {
     if (error instanceof BodyError && error.problem === "timeout") {
       throw new UpstreamError(504, `Cannot get an answer from ${provider}: it went silent`, {

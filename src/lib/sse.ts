@@ -84,14 +84,6 @@ export class EventBlocks {
   }
 }
 
-/** Two byte arrays as one. */
-export function concatBytes(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(first.length + second.length);
-  joined.set(first);
-  joined.set(second, first.length);
-  return joined;
-}
-
 /** One event from the lines between two blank lines; undefined for comments and empty blocks. */
 export function readEvent(block: string): SseEvent | undefined {
   let event = "";

@@ -54,6 +54,7 @@ function toContent(
   return `${JSON.stringify(head)}\n${sent ?? ""}${answered ?? ""}`;
 }
 
+/** Texts that were gathered while they flowed by stop at the limit themselves. */
 function isCut(body: string | null): boolean {
   return body !== null && body.length >= maxLoggedBody;
 }

@@ -7,9 +7,6 @@ export interface SettingsDefinition<Settings> {
   schema: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Settings>;
 }
 
-/** Schema of a provider without settings. */
-export const noSettings = { prefix: "", schema: v.object({}) };
-
 /** A whole number in a header. */
 export const headerInteger = (minimum: number, maximum: number) =>
   v.pipe(

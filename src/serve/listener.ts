@@ -1,7 +1,7 @@
 /** Where to serve. */
 export interface ListenOptions {
   hostname: string;
-  /** 0: any free one. */
+  /** Zero takes any free one. */
   port: number;
   maxBodyBytes: number;
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  concatBytes,
   doneEvent,
   EventBlocks,
   EventTooLongError,
@@ -173,8 +172,4 @@ test("doneEvent and keepAliveComment are whole blocks", () => {
     { event: "", data: "[DONE]" },
     { event: "", data: "[DONE]" },
   ]);
-});
-
-test("concatBytes() joins", () => {
-  assert.deepEqual(concatBytes(Uint8Array.of(1, 2), Uint8Array.of(3)), Uint8Array.of(1, 2, 3));
 });

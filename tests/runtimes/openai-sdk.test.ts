@@ -644,3 +644,32 @@ test("a download waits for a slow client instead of filling the gateway's memory
     await upstream.close();
   }
 });
+
+test("a long download that is read as it comes leaves nothing of it in memory", async () => {
+  const [pieces, piece] = [400, randomBytes(megabyte)];
+  const upstream = await startServer((_message, response) => {
+    response.writeHead(200, { "content-type": "application/octet-stream" });
+    Readable.from(Array.from({ length: pieces }, () => piece)).pipe(response);
+  });
+  try {
+    const before = residentMegabytes() ?? 0;
+    const headers = { ...gatewayHeaders(upstream), authorization: `Bearer ${providerKey}` };
+    let received = 0;
+    const download = new Promise<void>((resolve, reject) => {
+      const read = (answer: IncomingMessage) => {
+        answer.on("data", (bytes: Uint8Array) => {
+          received += bytes.length;
+        });
+        answer.on("end", resolve).on("error", reject);
+      };
+      request(`${gateway.url}/v1/files/file-1/content`, { headers, agent: false }, read).on("error", reject).end();
+    });
+    const growth = (await peakMegabytes(download)) - before;
+    assert.equal(received, pieces * megabyte);
+    console.log(`# ${runtime}: ${growth.toFixed(1)} MB more resident memory during a ${pieces} MB download`);
+    // half of what was sent: far above what a collector leaves lying, far below all of it
+    assert.ok(growth < pieces / 2, `the gateway's resident memory grew by ${growth.toFixed(1)} MB`);
+  } finally {
+    await upstream.close();
+  }
+});
