@@ -1,5 +1,6 @@
 import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
+import type { ControlPlane } from "./control/plane.ts";
 import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
 import type { AddressGuard } from "./lib/address.ts";
@@ -13,6 +14,7 @@ import type { Outbound } from "./lib/outbound.ts";
 import { findPathProblem, isValidHost } from "./lib/path.ts";
 import type { Timers } from "./lib/timers.ts";
 import type { LogRecord } from "./logs/record.ts";
+import type { Redactor } from "./logs/redact.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { LoggedUsage } from "./schemas/logs.ts";
 
@@ -57,6 +59,11 @@ export interface Services {
   readonly addressGuard: AddressGuard;
   readonly authenticator: Authenticator;
   readonly logStore: LogStore;
+  readonly control: ControlPlane;
+  readonly redactor: Redactor;
+  readonly keyPrefix: string;
+  /** Digest of keys and other credentials we give out. */
+  readonly keyMac: Mac;
   /** Takes a finished request; never fails and is not awaited. */
   readonly record: (record: LogRecord) => void;
   /** Digest for what callers hand back to us, such as cursors. */

@@ -1,4 +1,5 @@
 import type * as v from "valibot";
+import type { KeyAccess } from "./auth/access.ts";
 import type { CallerContext, RequestContext, Services } from "./context.ts";
 import { BodyTooLargeError, InvalidRequestError, TimeoutError, UnsupportedMediaError } from "./errors.ts";
 import { BodyError, inflate, readBytes, receiveTimes } from "./lib/body.ts";
@@ -33,12 +34,6 @@ export interface PublicEndpoint extends EndpointBase {
   handle(context: RequestContext, services: Services): Reply | Promise<Reply>;
 }
 
-/** Which kinds of key reach a route, and one of which scopes they need. */
-export interface KeyAccess {
-  readonly keys: "workspace" | "any";
-  readonly scopes: readonly string[];
-}
-
 /** A parsed JSON body. */
 export interface JsonBody<Value> {
   value: Value;
@@ -65,8 +60,25 @@ export interface JsonEndpoint extends EndpointBase {
   handleJson(body: JsonBody<unknown>, context: CallerContext, services: Services): Promise<Reply>;
 }
 
+/** A route of the control plane. Its errors have the codes of the control plane, and what it changes is audited. */
+export interface AdminEndpoint extends EndpointBase {
+  readonly access: KeyAccess;
+  /** Kind of record and verb, as the audit log names them; absent: the route changes nothing. */
+  readonly audit?: { readonly resource: string; readonly action: string };
+  readonly body?: v.GenericSchema;
+  /** A missing body counts as an empty object. */
+  readonly bodyOptional?: boolean;
+  /** Called with a body the schema made. */
+  handleAdmin(body: unknown, context: CallerContext, services: Services): Promise<Reply>;
+}
+
 /** One row of the API. */
-export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint;
+export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint | AdminEndpoint;
+
+/** Whether a row belongs to the control plane. */
+export function isAdminEndpoint(endpoint: Endpoint): endpoint is AdminEndpoint {
+  return "handleAdmin" in endpoint;
+}
 
 /** What is declared of a route with a JSON body. */
 export interface JsonEndpointDefinition<Schema extends v.GenericSchema>

@@ -74,6 +74,12 @@ export class NotFoundError extends GatewayError {
   override readonly type = "not_found_error";
 }
 
+/** What is asked for clashes with what is there. */
+export class ConflictError extends GatewayError {
+  override readonly status = 409;
+  override readonly type = "conflict_error";
+}
+
 /** The path exists, not with this method. */
 export class MethodNotAllowedError extends GatewayError {
   override readonly status = 405;
@@ -165,9 +171,20 @@ export class InternalError extends GatewayError {
   override readonly type = "api_error";
 }
 
+/** Codes of the control plane for what was refused with another one. */
+const adminCodes: Readonly<Record<number, string>> = {
+  ...{ 400: "AB01", 401: "AB05", 402: "AB09", 403: "AB03", 404: "AB08", 409: "AB07", 413: "AB01", 415: "AB01" },
+  ...{ 429: "AB06", 500: "AB04" },
+};
+
+function codeOf({ code, status }: GatewayError, form: ErrorForm): string | null {
+  return form === "admin" && !code?.startsWith("AB") ? (adminCodes[status] ?? code) : code;
+}
+
 /** The body of an error answer. */
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
-  const { message, type, code, param, provider } = error;
+  const { message, type, param, provider } = error;
+  const code = codeOf(error, form);
   return {
     status: "failure",
     message,

@@ -1,14 +1,18 @@
-import { logEndpoints } from "./admin/logs.ts";
-import { systemEndpoints } from "./admin/system.ts";
+import { adminEndpoints } from "./admin/endpoints.ts";
 import { defaultKeyPrefix } from "./auth/api-key.ts";
-import { createAuthenticator } from "./auth/authenticate.ts";
+import { type Authenticator, createAuthenticator } from "./auth/authenticate.ts";
 import { type FirstKeys, type Installation, openInstallation } from "./auth/first-start.ts";
+import type { MasterKey } from "./auth/master-keys.ts";
 import { createMasterKeyText, readMasterKeys } from "./auth/master-keys.ts";
 import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.ts";
+import { followEveryMs } from "./control/follower.ts";
+import { createControlPlane } from "./control/plane.ts";
+import { createVault } from "./control/vault.ts";
 import { type Database, type DatabaseLocation, isRefusedStatement, openDatabase } from "./db/client.ts";
 import type { LogWriter } from "./db/log-writer.ts";
 import { migrate } from "./db/migrate.ts";
 import { createApiKeyStore } from "./db/stores/api-keys.ts";
+import type { Change } from "./db/stores/audit.ts";
 import { createInstallationStore } from "./db/stores/installation.ts";
 import { createLogStore, type LogStore, toBatches } from "./db/stores/logs.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -104,16 +108,21 @@ interface RunningGateway {
   stopTimers(): void;
 }
 
-function requireMasterKeys(options: GatewayOptions, location: string) {
-  if (options.masterKeys !== undefined) return readMasterKeys(options.masterKeys);
-  if (location === ":memory:") return readMasterKeys(createMasterKeyText());
+function requireMasterKeys(options: GatewayOptions, location: string): [MasterKey, ...MasterKey[]] {
+  const given = options.masterKeys ?? (location === ":memory:" ? createMasterKeyText() : undefined);
+  const [first, ...others] = given === undefined ? [] : readMasterKeys(given);
+  if (first) return [first, ...others];
   throw new TypeError("Cannot open a lasting database without master keys: set masterKeys (GATEWAY_MASTER_KEYS)");
 }
 
-async function openData(
-  options: GatewayOptions,
-  clock: Clock,
-): Promise<{ database: Database; installation: Installation }> {
+/** The open database and what opens its secrets. */
+interface OpenData {
+  database: Database;
+  installation: Installation;
+  masterKeys: [MasterKey, ...MasterKey[]];
+}
+
+async function openData(options: GatewayOptions, clock: Clock): Promise<OpenData> {
   const url = options.database ?? ":memory:";
   const masterKeys = requireMasterKeys(options, url);
   const authToken = options.databaseAuthToken;
@@ -128,7 +137,7 @@ async function openData(
       now: clock.now(),
       bootstrap: options.bootstrap ?? {},
     });
-    return { database, installation };
+    return { database, installation, masterKeys };
   } catch (error) {
     await database.close();
     throw error;
@@ -157,16 +166,29 @@ function startTimers(
   const purge = setInterval(() => {
     purgeOld().catch((error) => warn("Cannot remove old log rows", error));
   }, purgeEveryMs);
+  let following = true;
+  const follow = setInterval(() => {
+    services.control.follower.look().then(
+      () => {
+        following = true;
+      },
+      (error) => {
+        if (following) warn("Cannot see what other nodes changed", error);
+        following = false;
+      },
+    );
+  }, followEveryMs);
   return () => {
     clearInterval(streams);
     clearInterval(purge);
+    clearInterval(follow);
     services.timers.close();
   };
 }
 
 /** All rows, in the order they are tried. */
 function listEndpoints(): Endpoint[] {
-  const rows = [...inferenceEndpoints, ...systemEndpoints, ...logEndpoints];
+  const rows = [...inferenceEndpoints, ...adminEndpoints];
   return [...rows, createOpenapiEndpoint([...rows, ...passthroughEndpoints]), ...passthroughEndpoints];
 }
 
@@ -177,10 +199,22 @@ function createWriter(options: GatewayOptions, { append, purge }: LogStore): Log
   return { append, purge, close: async () => {} };
 }
 
-function createServices(
+/** Kinds of record on which it depends who a key belongs to and what it may. */
+const keyResources = new Set(["users", "workspaces", "workspace_users", "organisations"]);
+
+/** Lets go of the keys a change concerns; without changes, of all. */
+function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | undefined): void {
+  if (!changes) authenticator.forget({});
+  for (const { organisationId, resource, recordId } of changes ?? []) {
+    if (resource === "api_keys") authenticator.forget({ organisationId, keyId: recordId });
+    else if (keyResources.has(resource)) authenticator.forget({ organisationId });
+  }
+}
+
+async function createServices(
   options: GatewayOptions,
-  parts: { clock: Clock; database: Database; installation: Installation; isReady(): boolean },
-): Pick<RunningGateway, "services" | "closeQueue" | "writer"> {
+  parts: OpenData & { clock: Clock; isReady(): boolean },
+): Promise<Pick<RunningGateway, "services" | "closeQueue" | "writer">> {
   const { clock, database, installation } = parts;
   const warn = warnOf(options);
   const createMac = options.createMac ?? webMac;
@@ -205,16 +239,24 @@ function createServices(
   });
   /** Rows whose digests are still being made. */
   const pending = new Set<Promise<void>>();
+  const keyMac = createMac(installation.keys.pepper);
+  const authenticator = createAuthenticator({
+    ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper, mac: keyMac },
+    failuresPerMinute: options.authFailuresPerMinute ?? 300,
+  });
+  const control = await createControlPlane({
+    database,
+    vault: createVault(parts.masterKeys),
+    auditMac: createMac(installation.keys.audit),
+    now: clock.now,
+    changed: (changes) => forgetKeys(authenticator, changes),
+  });
   const services: Services = {
+    ...{ control, redactor, keyPrefix, keyMac, authenticator },
     ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
     limits: { ...defaultLimits, ...options.limits },
     providers: createProviderRegistry(options.providers),
     outbound: createOutbound({ transport: options.transport ?? webTransport, guard }),
-    authenticator: createAuthenticator({
-      ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper },
-      mac: createMac(installation.keys.pepper),
-      failuresPerMinute: options.authFailuresPerMinute ?? 300,
-    }),
     record(record) {
       const entry = toLogEntry(record, redactor);
       if (!(entry instanceof Promise)) return queue.add(entry);
@@ -272,9 +314,10 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   let starting: Promise<RunningGateway> | undefined;
 
   const open = async (): Promise<RunningGateway> => {
-    const { database, installation } = await openData(options, clock);
+    const data = await openData(options, clock);
+    const { database, installation } = data;
     const isReady = () => running !== undefined && !draining;
-    const { services, closeQueue, writer } = createServices(options, { clock, database, installation, isReady });
+    const { services, closeQueue, writer } = await createServices(options, { ...data, clock, isReady });
     const stopTimers = startTimers({ services, writer }, options);
     const handle = createHandle(listEndpoints(), services);
     running = { database, closeQueue, writer, services, handle, stopTimers, firstKeys: installation.firstKeys };

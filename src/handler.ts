@@ -1,5 +1,7 @@
 import { type IRequest, Router } from "itty-router";
 import * as v from "valibot";
+import { serveAdmin } from "./admin/serve.ts";
+import { requireAccess } from "./auth/access.ts";
 import type { Principal } from "./auth/principal.ts";
 import {
   type CallerContext,
@@ -10,7 +12,15 @@ import {
   readRequestMetadata,
   type Services,
 } from "./context.ts";
-import { type Endpoint, type JsonEndpoint, type KeyEndpoint, type Method, readJsonBody } from "./endpoint.ts";
+import {
+  type AdminEndpoint,
+  type Endpoint,
+  isAdminEndpoint,
+  type JsonEndpoint,
+  type KeyEndpoint,
+  type Method,
+  readJsonBody,
+} from "./endpoint.ts";
 import {
   AuthenticationError,
   type ErrorForm,
@@ -18,7 +28,6 @@ import {
   InvalidRequestError,
   MethodNotAllowedError,
   NotFoundError,
-  PermissionError,
   toErrorReply,
   toGatewayError,
 } from "./errors.ts";
@@ -33,8 +42,6 @@ const maxConfigLength = 48 * 1024;
 interface Route extends IRequest {
   context: RequestContext;
 }
-
-type RouteHandler = (route: Route) => Promise<Reply>;
 
 /** Answers one request. Never rejects. */
 export type Handle = (request: Request, connection: ConnectionInfo) => Promise<Response>;
@@ -77,20 +84,11 @@ function readBearer(authorization: string): string {
   });
 }
 
-function requireAccess(principal: Principal, { keys, scopes }: KeyEndpoint["access"]): void {
-  if (keys === "workspace" && principal.workspaceId === null) {
-    throw new PermissionError("Forbidden! This route takes workspace keys, and this is a key of the organisation", {
-      code: "AB03",
-    });
-  }
-  if (scopes.some((scope) => principal.scopes.has(scope))) return;
-  throw new PermissionError(`Forbidden! This key needs the scope ${scopes.join(" or ")}`, { code: "AB03" });
-}
-
 /** The caller behind a request. Nothing it sends besides the credential has a say in it. */
 function authenticate(context: RequestContext, services: Services): CallerContext | Promise<CallerContext> {
   const { gatewayKey, providerCredential } = readCredentials(context);
-  const found = services.authenticator.authenticate(gatewayKey, () => context.connection.remoteAddress ?? "unknown");
+  const address = () => context.connection.remoteAddress ?? "unknown";
+  const found = services.authenticator.authenticate(gatewayKey, address, () => context.header("workspace"));
   const attach = (principal: Principal): CallerContext =>
     Object.assign(context, { principal, gatewayKey, providerCredential, metadata: noMetadata });
   return found instanceof Promise ? found.then(attach) : attach(found);
@@ -143,9 +141,19 @@ async function runKeyed(
   return await endpoint.handleJson(body, context, services);
 }
 
+/** Answers one row of the control plane, failures included. */
+async function answerAdmin(endpoint: AdminEndpoint, context: RequestContext, services: Services): Promise<Reply> {
+  try {
+    return await serveAdmin(endpoint, await authenticate(context, services), services);
+  } catch (error) {
+    return toErrorReply(error, "admin");
+  }
+}
+
 /** Answers one row, failures included, and leaves its log row. */
 async function serveEndpoint(endpoint: Endpoint, context: RequestContext, services: Services): Promise<Reply> {
   if (endpoint.access === "public") return endpoint.handle(context, services);
+  if (isAdminEndpoint(endpoint)) return answerAdmin(endpoint, context, services);
   const found = authenticate(context, services);
   const caller = found instanceof Promise ? await found : found;
   if (endpoint.operation === undefined) return runKeyed(endpoint, caller, services);
@@ -172,6 +180,11 @@ function isPassthrough(endpoint: Endpoint): boolean {
   return endpoint.path.endsWith("*");
 }
 
+/** The first segment of a path below `/v1`. */
+function groupOf(path: string): string {
+  return path.split("/", 3)[2] ?? "";
+}
+
 /** Regular expression of a row's path, for questions the router does not answer. */
 function pathForm(path: string): RegExp {
   return new RegExp(`^${path.replace(/:\w+/g, "[^/]+").replace(/\/\*$/, "(?:/.*)?")}/?$`);
@@ -186,7 +199,11 @@ function createMethodTable(endpoints: readonly Endpoint[]): (pathname: string) =
   const forms = endpoints.map((endpoint) => ({ endpoint, form: pathForm(endpoint.path) }));
   return (pathname) => {
     const matching = forms.filter(({ form }) => form.test(pathname)).map(({ endpoint }) => endpoint);
-    return [...new Set(matching.map(({ method }) => method))];
+    const own = matching.filter((endpoint) => !isPassthrough(endpoint));
+    const isGroup = forms.some(
+      ({ endpoint }) => isAdminEndpoint(endpoint) && groupOf(endpoint.path) === groupOf(pathname),
+    );
+    return [...new Set((isGroup ? own : matching).map(({ method }) => method))];
   };
 }
 
@@ -197,8 +214,11 @@ function createRouter(
 ): (context: RequestContext) => Promise<Reply | undefined> {
   const router = Router<Route>();
   const plain = new Map<string, Endpoint>();
+  const groups = new Set(endpoints.filter(isAdminEndpoint).map(({ path }) => groupOf(path)));
   for (const endpoint of endpoints) {
-    const serve: RouteHandler = (route) => {
+    const serve = (route: Route): Promise<Reply> | undefined => {
+      // what belongs to the control plane never goes to a provider, however it is spelt
+      if (isPassthrough(endpoint) && groups.has(groupOf(route.context.url.pathname))) return undefined;
       route.context.params = isPassthrough(endpoint) ? {} : decodeParams(route.params);
       return serveEndpoint(endpoint, route.context, services);
     };

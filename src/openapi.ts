@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
-import { defineEndpoint } from "./endpoint.ts";
+import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
 import { jsonReply } from "./lib/reply.ts";
 
 const version = "3.0.0";
@@ -15,6 +15,11 @@ async function loadConverter(): Promise<JsonSchemaOf> {
 
 function json(schema: object) {
   return { content: { "application/json": { schema } } };
+}
+
+function requestBody(schema: v.GenericSchema, endpoint: Endpoint, convert: JsonSchemaOf): object {
+  const optional = isAdminEndpoint(endpoint) && endpoint.bodyOptional === true;
+  return { required: !optional, ...json(convert(schema, "input")) };
 }
 
 function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
@@ -33,7 +38,7 @@ function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
     tags: [endpoint.tag],
     ...(endpoint.access === "public" ? { security: [] } : { "x-gateway-scopes": endpoint.access.scopes }),
     ...(parameters.length > 0 && { parameters }),
-    ...("body" in endpoint && { requestBody: { required: true, ...json(convert(endpoint.body, "input")) } }),
+    ...("body" in endpoint && endpoint.body && { requestBody: requestBody(endpoint.body, endpoint, convert) }),
     responses: {
       200: { description: "Success", ...answer },
       default: { description: "Failure", ...json({ $ref: "#/components/schemas/Error" }) },

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { logEndpoints } from "../src/admin/logs.ts";
-import { systemEndpoints } from "../src/admin/system.ts";
+import { adminEndpoints } from "../src/admin/endpoints.ts";
 import type { Endpoint } from "../src/endpoint.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "../src/inference/endpoints.ts";
 import { createTestGateway, readJson } from "./support/gateway.ts";
@@ -30,12 +29,7 @@ const response = await gateway.fetch("/openapi.json");
 const type = response.headers.get("content-type");
 const document = await readJson<Document>(response);
 
-const endpoints: readonly Endpoint[] = [
-  ...inferenceEndpoints,
-  ...systemEndpoints,
-  ...logEndpoints,
-  ...passthroughEndpoints,
-];
+const endpoints: readonly Endpoint[] = [...adminEndpoints, ...inferenceEndpoints, ...passthroughEndpoints];
 const pathOf = ({ path }: Endpoint) => path.replace(/:(\w+)/g, "{$1}").replace(/\*$/, "{path}");
 
 test("GET /openapi.json is OpenAPI 3.1 without credential", () => {
@@ -54,7 +48,7 @@ for (const endpoint of endpoints) {
     assert.deepEqual(Object.keys(operation.responses).sort(), ["200", "default"]);
     if (endpoint.access === "public") assert.deepEqual(operation.security, []);
     else assert.deepEqual(operation["x-gateway-scopes"], endpoint.access.scopes);
-    assert.equal(operation.requestBody !== undefined, "body" in endpoint);
+    assert.equal(operation.requestBody !== undefined, "body" in endpoint && endpoint.body !== undefined);
     const inPath = [...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
     const parameters = operation.parameters ?? [];
     for (const name of inPath) assert.ok(parameters.some((one) => one.name === name && one.in === "path"));

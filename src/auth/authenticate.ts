@@ -4,8 +4,9 @@ import { AuthenticationError, RateLimitError, UnavailableError } from "../errors
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Mac, verifyMac } from "../lib/hash.ts";
+import { isObject } from "../lib/json.ts";
 import { isSingleCredential, readLookupId } from "./api-key.ts";
-import type { Principal } from "./principal.ts";
+import { type KeyDefaults, noDefaults, type Principal } from "./principal.ts";
 import type { KeyKind } from "./scopes.ts";
 
 /** A verified key is read again after this long. */
@@ -28,6 +29,15 @@ export interface AuthenticatorOptions {
   keyPrefix: string;
   /** Failures of one address in a minute before further ones are answered 429. */
   failuresPerMinute: number;
+  /** Tells who a token of an identity provider belongs to; absent: tokens are wrong keys. */
+  authenticateToken?: (token: string, request: TokenRequest) => Promise<Principal>;
+}
+
+/** What of a request has a say in whose token it carries. */
+export interface TokenRequest {
+  /** Workspace the request names, used only when the token names none. */
+  workspace: string | null;
+  address: string;
 }
 
 /** Tells who a key belongs to. */
@@ -40,11 +50,15 @@ export interface Authenticator {
    * @throws {RateLimitError} If the key is wrong and the address failed too often.
    * @throws {UnavailableError} If the key is not known here and the database does not answer.
    */
-  authenticate(key: string, address: () => string): Principal | Promise<Principal>;
+  authenticate(key: string, address: () => string, workspace?: () => string | null): Principal | Promise<Principal>;
+  /** Forgets keys that changed: one by its id, all of an organisation, or all. */
+  forget(changed: { organisationId?: string; keyId?: string }): void;
 }
 
 /** A verified key in memory. */
 interface KnownKey {
+  /** Digest of the credential that was verified: the current secret's or the former one's. */
+  digest: string;
   row: ApiKeyRow;
   principal: Principal;
   readAt: number;
@@ -59,8 +73,31 @@ function toPrincipal(row: ApiKeyRow): Principal {
     kind: row.kind as KeyKind,
     organisationId: row.organisationId,
     workspaceId: row.workspaceId,
+    userId: row.userId,
     scopes: new Set(Array.isArray(scopes) ? scopes.map(String) : []),
+    defaults: toDefaults(row.defaults),
   };
+}
+
+function toDefaults(stored: unknown): KeyDefaults {
+  if (!isObject(stored)) return noDefaults;
+  const { metadata, config_id: configId, allow_config_override: allow } = stored;
+  const texts = isObject(metadata) ? Object.entries(metadata).map(([name, value]) => [name, String(value)]) : undefined;
+  return {
+    metadata: texts ? Object.fromEntries(texts) : null,
+    configId: typeof configId === "string" ? configId : null,
+    allowConfigOverride: allow !== false,
+  };
+}
+
+/** Three base64url parts, as a signed token is written (RFC 7515, section 7.1). */
+const tokenForm = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+const maxTokenLength = 16_384;
+
+/** Whether a digest is that of a key's secret, or of its former one while that still works. */
+function hasDigest(row: ApiKeyRow, digest: string, now: number): boolean {
+  if (row.digest === digest) return true;
+  return row.formerDigest === digest && row.transitionEndsAt !== null && now < row.transitionEndsAt;
 }
 
 /** Counts wrong keys by address in windows of a minute. */
@@ -97,23 +134,27 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   };
   const requireUsable = (entry: KnownKey, address: () => string): Principal => {
     const { status, expiresAt } = entry.row;
-    if (status !== "active") return refuse(address);
-    if (expiresAt !== null && expiresAt <= clock.now()) {
+    const now = clock.now();
+    if (status === "revoked" || !hasDigest(entry.row, entry.digest, now)) return refuse(address);
+    if (status === "expired" || (expiresAt !== null && expiresAt <= now)) {
       throw new AuthenticationError("Cannot use this API key: it has expired", { code: "api_key_expired" });
     }
     return entry.principal;
   };
-  const remember = (digest: string, row: ApiKeyRow): KnownKey => {
-    const entry = { row, principal: toPrincipal(row), readAt: clock.monotonic(), refreshing: false };
-    known.set(digest, entry);
+  /** Grows when something is forgotten: what was read before is used once and not kept. */
+  let generation = 0;
+  const remember = (digest: string, row: ApiKeyRow, readIn: number): KnownKey => {
+    const entry = { digest, row, principal: toPrincipal(row), readAt: clock.monotonic(), refreshing: false };
+    if (readIn === generation) known.set(digest, entry);
     return entry;
   };
   /** Reads a known key again; when the database is away the key goes on working. */
   const refresh = async (digest: string, entry: KnownKey): Promise<KnownKey | undefined> => {
     entry.refreshing = true;
+    const readIn = generation;
     try {
       const row = await store.findById(entry.row.id);
-      if (row && row.digest === entry.row.digest) return remember(digest, row);
+      if (row && hasDigest(row, digest, clock.now())) return remember(digest, row, readIn);
       known.delete(digest);
       return undefined;
     } catch {
@@ -142,11 +183,13 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (unknownSince !== undefined && clock.monotonic() - unknownSince < unknownForMs) return undefined;
     const row = await store.findByLookupId(lookupId);
     const matches = await verifyMac(pepper, row?.digest ?? noDigest, key);
+    const matchesFormer = await verifyMac(pepper, row?.formerDigest ?? noDigest, key);
     if (!row) unknown.set(lookupId, clock.monotonic());
-    return matches ? row : undefined;
+    return matches || matchesFormer ? row : undefined;
   };
   const lookUp = async (key: string, digest: string, address: () => string): Promise<Principal> => {
     let row: ApiKeyRow | undefined;
+    const readIn = generation;
     try {
       row = await findRow(key);
     } catch (cause) {
@@ -156,7 +199,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         retryAfterSeconds: 1,
       });
     }
-    return row ? requireUsable(remember(digest, row), address) : refuse(address);
+    return row ? requireUsable(remember(digest, row, readIn), address) : refuse(address);
   };
   const decide = (key: string, digest: string, address: () => string): Principal | Promise<Principal> => {
     const entry = known.get(digest);
@@ -170,12 +213,27 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   };
 
   return {
-    authenticate(key, address) {
+    authenticate(key, address, workspace = () => null) {
+      if (options.authenticateToken && key.length <= maxTokenLength && tokenForm.test(key)) {
+        return options.authenticateToken(key, { workspace: workspace(), address: address() }).catch((error) => {
+          if (error instanceof AuthenticationError && failsTooOften(address())) return refuse(address);
+          throw error;
+        });
+      }
       if (key.length > 512 || !isSingleCredential(key)) return refuse(address);
       const digest = mac(key);
       return typeof digest === "string"
         ? decide(key, digest, address)
         : digest.then((late) => decide(key, late, address));
+    },
+    forget({ organisationId, keyId }) {
+      generation++;
+      anyForm = undefined;
+      for (const [digest, { row }] of known.entries()) {
+        const isOther = organisationId !== undefined && row.organisationId !== organisationId;
+        if (!isOther && (keyId === undefined || row.id === keyId)) known.delete(digest);
+      }
+      unknown.clear(); // a key that was asked for before it was made
     },
   };
 }

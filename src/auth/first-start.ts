@@ -1,6 +1,6 @@
-import type { FirstStart, InstallationStore } from "../db/stores/installation.ts";
-import type { ApiKeyRow } from "../db/tables/api-keys.ts";
-import { deriveKey, type MacFactory, randomBytes } from "../lib/hash.ts";
+import type { FirstStart, InstallationStore, NewOrganisation } from "../db/stores/installation.ts";
+import type { NewApiKeyRow } from "../db/tables/api-keys.ts";
+import { deriveKey, type Mac, type MacFactory, randomBytes } from "../lib/hash.ts";
 import { maskSecret, mintApiKey, readLookupId, requireBootstrapKey } from "./api-key.ts";
 import { type MasterKey, unwrapRootSecret, wrapRootSecret } from "./master-keys.ts";
 import { type KeyKind, scopesOfKind } from "./scopes.ts";
@@ -27,6 +27,7 @@ export interface InstallationKeys {
   pepper: Uint8Array<ArrayBuffer>;
   logHash: Uint8Array<ArrayBuffer>;
   state: Uint8Array<ArrayBuffer>;
+  audit: Uint8Array<ArrayBuffer>;
 }
 
 /** An open installation; `firstKeys` only when this process made it. */
@@ -36,12 +37,13 @@ export interface Installation {
 }
 
 async function deriveKeys(rootSecret: Uint8Array<ArrayBuffer>): Promise<InstallationKeys> {
-  const [pepper, logHash, state] = await Promise.all([
+  const [pepper, logHash, state, audit] = await Promise.all([
     deriveKey(rootSecret, "key-pepper"),
     deriveKey(rootSecret, "log-hash"),
     deriveKey(rootSecret, "state"),
+    deriveKey(rootSecret, "audit-mac"),
   ]);
-  return { pepper, logHash, state };
+  return { pepper, logHash, state, audit };
 }
 
 /** A key's text and the row that stores its digest. */
@@ -50,7 +52,7 @@ async function toKeyRow(
   kind: KeyKind,
   owner: { organisationId: string; workspaceId: string | null },
   options: { digest: (text: string) => string | Promise<string>; keyPrefix: string; now: number },
-): Promise<ApiKeyRow> {
+): Promise<NewApiKeyRow> {
   return {
     id: crypto.randomUUID(),
     lookupId: readLookupId(key, options.keyPrefix) ?? null,
@@ -75,6 +77,35 @@ function checkBootstrap({ adminKey, workspaceKey }: OpenInstallationOptions["boo
   }
 }
 
+/** What a new organisation is made from. */
+export interface NewOrganisationOptions {
+  name: string;
+  slug: string;
+  adminKey: string;
+  workspaceKey: string;
+  digest: Mac;
+  keyPrefix: string;
+  now: number;
+}
+
+/** The records of a new organisation: itself, its default workspace, its owner, one key for each of the two. */
+export async function createOrganisationRows(options: NewOrganisationOptions): Promise<NewOrganisation> {
+  const { name, slug, now: createdAt } = options;
+  const organisationId = crypto.randomUUID();
+  const workspaceId = crypto.randomUUID();
+  const ofWorkspace = { id: workspaceId, organisationId, name: "default", slug: "default", isDefault: true };
+  const owner = { id: crypto.randomUUID(), organisationId, email: "owner@localhost", role: "owner" };
+  return {
+    organisation: { id: organisationId, name, slug, createdAt },
+    workspace: { ...ofWorkspace, createdAt },
+    owner: { ...owner, createdAt },
+    keys: [
+      await toKeyRow(options.adminKey, "organisation-service", { organisationId, workspaceId: null }, options),
+      await toKeyRow(options.workspaceKey, "workspace-service", { organisationId, workspaceId }, options),
+    ],
+  };
+}
+
 async function createFirstStart(options: OpenInstallationOptions, masterKey: MasterKey) {
   const { bootstrap, keyPrefix, now } = options;
   checkBootstrap(bootstrap);
@@ -82,18 +113,13 @@ async function createFirstStart(options: OpenInstallationOptions, masterKey: Mas
   const keys = await deriveKeys(rootSecret);
   const adminKey = bootstrap.adminKey ?? mintApiKey(keyPrefix).key;
   const workspaceKey = bootstrap.workspaceKey ?? mintApiKey(keyPrefix).key;
-  const organisationId = crypto.randomUUID();
-  const workspaceId = crypto.randomUUID();
-  const rowOptions = { digest: options.createMac(keys.pepper), keyPrefix, now };
+  const digest = options.createMac(keys.pepper);
   const start: FirstStart = {
     rootSecret: await wrapRootSecret(rootSecret, masterKey),
-    organisation: { id: organisationId, name: "default", slug: "default", createdAt: now },
-    workspace: { id: workspaceId, organisationId, name: "default", slug: "default", createdAt: now },
-    owner: { id: crypto.randomUUID(), organisationId, email: "owner@localhost", role: "owner", createdAt: now },
-    keys: [
-      await toKeyRow(adminKey, "organisation-service", { organisationId, workspaceId: null }, rowOptions),
-      await toKeyRow(workspaceKey, "workspace-service", { organisationId, workspaceId }, rowOptions),
-    ],
+    ...(await createOrganisationRows({
+      ...{ name: "default", slug: "default", adminKey, workspaceKey },
+      ...{ digest, keyPrefix, now },
+    })),
   };
   const firstKeys: FirstKeys = {
     adminKey: bootstrap.adminKey === undefined ? adminKey : null,

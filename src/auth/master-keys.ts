@@ -48,7 +48,8 @@ export function createMasterKeyText(): string {
   return `v1:${toBase64Url(randomBytes(32))}`;
 }
 
-async function wrappingKey(key: MasterKey): Promise<CryptoKey> {
+/** The key that a master key wraps other keys with. */
+export async function wrappingKey(key: MasterKey): Promise<CryptoKey> {
   const bytes = await deriveKey(key.bytes, "kek");
   return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }

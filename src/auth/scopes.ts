@@ -80,3 +80,30 @@ export function scopesOfKind(kind: KeyKind): string[] {
     (verbs[column[kind]] ?? []).map((verb) => `${family}.${verb}`),
   );
 }
+
+/** Scopes that only tokens of identity providers name: taken, never offered to keys. */
+const tokenOnly = new Set([
+  ...["completions.read", "logs.read", "feedbacks.read", "feedbacks.write", "generations.create"],
+  ...["organisations.read", "providers.duplicate"],
+]);
+
+/** A scope as it is stored: `configs:read` is `configs.read`, and a leading `gateway.` is left out. */
+export function normaliseScope(scope: string): string {
+  return scope
+    .trim()
+    .replace(/^gateway[.:]/, "")
+    .replace(":", ".");
+}
+
+/** Whether a key of this kind may hold a scope, or a token name it. */
+export function mayHoldScope(kind: KeyKind | "token", scope: string): boolean {
+  if (kind === "token") return tokenOnly.has(scope) || workspaceScopes.has(scope);
+  return scopeSets[kind].has(scope);
+}
+
+const scopeSets = {
+  "organisation-service": new Set(scopesOfKind("organisation-service")),
+  "workspace-service": new Set(scopesOfKind("workspace-service")),
+  "workspace-user": new Set(scopesOfKind("workspace-user")),
+};
+const workspaceScopes = scopeSets["workspace-service"];

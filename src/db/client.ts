@@ -33,8 +33,14 @@ interface PrintableQuery {
   toSQL(): { sql: string; params: unknown[] };
 }
 
+/** A statement with its bound values. */
+export interface Statement {
+  sql: string;
+  args: (string | number | bigint | null)[];
+}
+
 /** A query built with drizzle as a statement for `Database.write`. */
-export function toStatement(query: PrintableQuery): InStatement {
+export function toStatement(query: PrintableQuery): Statement {
   const { sql, params } = query.toSQL();
   return { sql, args: params.map(toArgument) };
 }
@@ -67,6 +73,15 @@ export function isConflict(error: unknown): boolean {
   return (
     error instanceof Error &&
     /SQLITE_CONSTRAINT|UNIQUE constraint/i.test(`${Reflect.get(error, "code")} ${error.message}`)
+  );
+}
+
+/** Whether an error says that the database cannot be reached at all. */
+export function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const text = `${Reflect.get(error, "code")} ${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`;
+  return /SERVER_ERROR|HRANA_(?:WEBSOCKET|CLOSED)|ECONNREFUSED|ECONNRESET|fetch failed|Unable to connect|SQLITE_(?:IOERR|CANTOPEN|BUSY)/.test(
+    text,
   );
 }
 

@@ -1,4 +1,5 @@
-import { defineEndpoint, defineJsonEndpoint, type Endpoint, type KeyAccess, type Method } from "../endpoint.ts";
+import type { KeyAccess } from "../auth/access.ts";
+import { defineEndpoint, defineJsonEndpoint, type Endpoint, type Method } from "../endpoint.ts";
 import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from "../schemas/chat.ts";
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ModelList } from "../schemas/models.ts";

@@ -28,6 +28,11 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(key);
   }
 
+  /** Entries, oldest first. */
+  entries(): IterableIterator<[Key, Value]> {
+    return this.#entries.entries();
+  }
+
   clear(): void {
     this.#entries.clear();
   }

@@ -7,7 +7,7 @@ import type { ApiKeyRow } from "../../src/db/tables/api-keys.ts";
 import { AuthenticationError, GatewayError, RateLimitError, UnavailableError } from "../../src/errors.ts";
 import { type MacFactory, randomBytes, webMac } from "../../src/lib/hash.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
-import { createTestClock } from "../support/gateway.ts";
+import { createTestClock, plainKey } from "../support/gateway.ts";
 
 /** A key store in memory that counts what it is asked and can be switched off. */
 class MemoryStore implements ApiKeyStore {
@@ -55,6 +55,7 @@ function setUp(createMac: MacFactory = nodeMac, failuresPerMinute = 300) {
   const authenticator = createAuthenticator({ store, clock, mac, pepper, keyPrefix: "gk", failuresPerMinute });
   const add = async (key: string, changes: Partial<ApiKeyRow> = {}): Promise<ApiKeyRow> => {
     const row: ApiKeyRow = {
+      ...plainKey,
       ...{ id: crypto.randomUUID(), lookupId: readLookupId(key, "gk") ?? null, name: "key", masked: "" },
       ...{ organisationId: "organisation", workspaceId: "workspace", kind: "workspace-service" },
       ...{ digest: await mac(key), scopes: '["completions.write"]', status: "active", expiresAt: null, createdAt: 0 },

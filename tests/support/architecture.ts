@@ -7,6 +7,7 @@ const layers = [
   "errors schemas",
   "db providers routing guardrails cache pricing policies logs dialects observability prompts",
   "auth",
+  "control",
   "context",
   "endpoint",
   "inference admin mcp console",

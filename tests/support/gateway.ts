@@ -225,16 +225,24 @@ export async function waitForLog(gateway: { gateway: Gateway }, traceId: string)
 }
 
 /** What makes the digests of a database's keys. */
-async function readPepper(database: Database): Promise<Uint8Array<ArrayBuffer>> {
+export async function readPepper(database: Database): Promise<Uint8Array<ArrayBuffer>> {
   const { rows } = await database.read("SELECT value FROM installation WHERE name = 'root-secret'");
   return deriveKey(await unwrapRootSecret(String(rows[0]?.value), readMasterKeys(masterKeys)), "key-pepper");
 }
+
+/** What the row of a key holds that says nothing special. */
+export const plainKey = {
+  ...{ alertEmails: null, creationMode: "api", defaults: null, description: null, formerDigest: null },
+  ...{ lastResetAt: null, lastRotatedAt: null, lastUpdatedAt: 0, rateLimits: null, rotationPolicy: null },
+  ...{ transitionEndsAt: null, usageLimits: null, userId: null },
+} satisfies Partial<ApiKeyRow>;
 
 /** Stores a key of any form; what is not given is taken from the first workspace key. */
 export async function insertKey(database: Database, key: string, changes: Partial<ApiKeyRow> = {}): Promise<string> {
   const { rows } = await database.read("SELECT * FROM api_keys WHERE kind = 'workspace-service' LIMIT 1");
   const id = crypto.randomUUID();
   const row: ApiKeyRow = {
+    ...plainKey,
     ...{
       id,
       lookupId: readLookupId(key, "gk") ?? null,

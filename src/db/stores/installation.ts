@@ -1,16 +1,20 @@
 import { eq } from "drizzle-orm";
 import { type Database, isConflict, toStatement } from "../client.ts";
-import { type ApiKeyRow, apiKeys } from "../tables/api-keys.ts";
+import { apiKeys, type NewApiKeyRow } from "../tables/api-keys.ts";
 import { installation } from "../tables/installation.ts";
 import { organisations, users, workspaces } from "../tables/tenants.ts";
 
-/** What the first start writes, all or nothing. */
-export interface FirstStart {
-  rootSecret: string;
+/** The records of a new organisation. */
+export interface NewOrganisation {
   organisation: typeof organisations.$inferInsert;
   workspace: typeof workspaces.$inferInsert;
   owner: typeof users.$inferInsert;
-  keys: readonly ApiKeyRow[];
+  keys: readonly NewApiKeyRow[];
+}
+
+/** What the first start writes, all or nothing. */
+export interface FirstStart extends NewOrganisation {
+  rootSecret: string;
 }
 
 /** Facts of this installation. */
@@ -19,31 +23,39 @@ export interface InstallationStore {
   readRootSecret(): Promise<string | undefined>;
   /** Writes the first records; false when another process was first. */
   writeFirstStart(start: FirstStart): Promise<boolean>;
+  /** Writes the records of a further organisation. */
+  writeOrganisation(rows: NewOrganisation): Promise<void>;
 }
 
 /** The installation store over libSQL. */
 export function createInstallationStore(database: Database): InstallationStore {
   const { orm } = database;
+  const insertOrganisation = ({ organisation, workspace, owner, keys }: NewOrganisation) => [
+    toStatement(orm.insert(organisations).values(organisation)),
+    toStatement(orm.insert(workspaces).values(workspace)),
+    toStatement(orm.insert(users).values(owner)),
+    ...keys.map((key) => toStatement(orm.insert(apiKeys).values(key))),
+  ];
   return {
     async readRootSecret() {
       const [row] = await orm.select().from(installation).where(eq(installation.name, "root-secret")).limit(1);
       return row?.value;
     },
-    async writeFirstStart({ rootSecret, organisation, workspace, owner, keys }) {
-      const createdAt = organisation.createdAt;
+    async writeFirstStart({ rootSecret, ...rows }) {
+      const { createdAt } = rows.organisation;
       try {
         await database.write([
           toStatement(orm.insert(installation).values({ name: "root-secret", value: rootSecret, createdAt })),
-          toStatement(orm.insert(organisations).values(organisation)),
-          toStatement(orm.insert(workspaces).values(workspace)),
-          toStatement(orm.insert(users).values(owner)),
-          ...keys.map((key) => toStatement(orm.insert(apiKeys).values(key))),
+          ...insertOrganisation(rows),
         ]);
         return true;
       } catch (error) {
         if (isConflict(error)) return false;
         throw error;
       }
+    },
+    async writeOrganisation(rows) {
+      await database.write(insertOrganisation(rows));
     },
   };
 }

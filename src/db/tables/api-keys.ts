@@ -1,5 +1,6 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { organisations, workspaces } from "./tenants.ts";
+import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { organisations, users, workspaces } from "./tenants.ts";
 
 /** Gateway API keys. The key itself is never stored. */
 export const apiKeys = sqliteTable(
@@ -13,21 +14,40 @@ export const apiKeys = sqliteTable(
       .references(() => organisations.id),
     /** Null for keys of the organisation. */
     workspaceId: text("workspace_id").references(() => workspaces.id),
+    /** The person a user key belongs to. */
+    userId: text("user_id").references(() => users.id),
     name: text("name").notNull(),
+    description: text("description"),
     /** `organisation-service`, `workspace-service` or `workspace-user`. */
     kind: text("kind").notNull(),
     /** HMAC-SHA-256 of the whole key under the pepper, base64url. */
     digest: text("digest").notNull(),
     /** The key as it is shown in lists. */
     masked: text("masked").notNull(),
+    /** Digest of the secret before the last rotation; it works until `transitionEndsAt`. */
+    formerDigest: text("former_digest"),
+    /** Unix milliseconds. */
+    transitionEndsAt: integer("transition_ends_at"),
     /** JSON array of scope names, written with a dot. */
     scopes: text("scopes").notNull(),
-    /** `active` or `revoked`. */
+    /** `active`, `exhausted`, `expired` or `revoked`. */
     status: text("status").notNull(),
+    /** `ui`, `api` or `auto`. */
+    creationMode: text("creation_mode").notNull().default("api"),
+    rateLimits: jsonColumn("rate_limits"),
+    usageLimits: jsonColumn("usage_limits"),
+    /** `{metadata, config_id, allow_config_override}`. */
+    defaults: jsonColumn("defaults"),
+    alertEmails: jsonColumn("alert_emails"),
+    rotationPolicy: jsonColumn("rotation_policy"),
+    lastRotatedAt: integer("last_rotated_at"),
+    lastResetAt: integer("last_reset_at"),
     /** Unix milliseconds; null for keys that do not expire. */
     expiresAt: integer("expires_at"),
-    createdAt: integer("created_at").notNull(),
+    createdAt,
+    lastUpdatedAt,
   },
   (table) => [index("api_keys_tenant").on(table.organisationId, table.workspaceId)],
 );
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
+export type NewApiKeyRow = typeof apiKeys.$inferInsert;

@@ -1,14 +1,24 @@
-import { integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 
 /** Organisations: the tenants. */
 export const organisations = sqliteTable("organisations", {
   id: text("id").primaryKey(),
   name: text("name").notNull(),
   slug: text("slug").notNull().unique(),
-  createdAt: integer("created_at").notNull(),
+  /** Switches of the organisation; what is absent has its default. */
+  settings: jsonColumn("settings").notNull().default(sql`'{}'`),
+  /** How tokens of its identity provider are verified. */
+  authSettings: jsonColumn("auth_settings").notNull().default(sql`'{}'`),
+  /** Guardrails every request passes. */
+  defaults: jsonColumn("defaults").notNull().default(sql`'{}'`),
+  createdAt,
+  lastUpdatedAt,
 });
+export type OrganisationRow = typeof organisations.$inferSelect;
 
-/** Workspaces of an organisation. */
+/** Workspaces of an organisation. Deleted ones stay as `archived`: analytics name them. */
 export const workspaces = sqliteTable(
   "workspaces",
   {
@@ -18,10 +28,26 @@ export const workspaces = sqliteTable(
       .references(() => organisations.id),
     name: text("name").notNull(),
     slug: text("slug").notNull(),
-    createdAt: integer("created_at").notNull(),
+    icon: text("icon"),
+    description: text("description"),
+    isDefault: integer("is_default", { mode: "boolean" }).notNull().default(false),
+    /** `active` or `archived`. */
+    status: text("status").notNull().default("active"),
+    defaults: jsonColumn("defaults"),
+    usageLimits: jsonColumn("usage_limits"),
+    rateLimits: jsonColumn("rate_limits"),
+    settings: jsonColumn("settings").notNull().default(sql`'{}'`),
+    securitySettings: jsonColumn("security_settings").notNull().default(sql`'{}'`),
+    dataPlaneSecuritySettings: jsonColumn("data_plane_security_settings").notNull().default(sql`'{}'`),
+    /** User or key that made it; null for the first one. */
+    createdBy: text("created_by"),
+    lastResetAt: integer("last_reset_at"),
+    createdAt,
+    lastUpdatedAt,
   },
   (table) => [uniqueIndex("workspaces_slug").on(table.organisationId, table.slug)],
 );
+export type WorkspaceRow = typeof workspaces.$inferSelect;
 
 /** People of an organisation. */
 export const users = sqliteTable(
@@ -34,7 +60,86 @@ export const users = sqliteTable(
     email: text("email").notNull(),
     /** `owner`, `admin` or `member` of the organisation. */
     role: text("role").notNull(),
-    createdAt: integer("created_at").notNull(),
+    firstName: text("first_name"),
+    lastName: text("last_name"),
+    /** `active`, or `inactive` for people an identity provider took away. */
+    status: text("status").notNull().default("active"),
+    /** Names an identity provider knows the person by. */
+    externalId: text("external_id"),
+    userName: text("user_name"),
+    createdAt,
+    lastUpdatedAt,
   },
   (table) => [uniqueIndex("users_email").on(table.organisationId, table.email)],
+);
+export type UserRow = typeof users.$inferSelect;
+
+/** Who works in which workspace. */
+export const workspaceMembers = sqliteTable(
+  "workspace_members",
+  {
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    userId: text("user_id")
+      .notNull()
+      .references(() => users.id),
+    /** `admin`, `manager` or `member`. */
+    role: text("role").notNull(),
+    /** `manual`, or `scim` for memberships that follow a group. */
+    source: text("source").notNull().default("manual"),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspaceId, table.userId] }),
+    index("workspace_members_user").on(table.organisationId, table.userId),
+  ],
+);
+export type WorkspaceMemberRow = typeof workspaceMembers.$inferSelect;
+
+/** Invitations. The token of the link is never stored. */
+export const invites = sqliteTable(
+  "invites",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id")
+      .notNull()
+      .references(() => organisations.id),
+    email: text("email").notNull(),
+    role: text("role").notNull(),
+    firstName: text("first_name"),
+    lastName: text("last_name"),
+    /** JSON array of `{id, role}`: workspaces by record id. */
+    workspaces: jsonColumn("workspaces").notNull(),
+    /** What the person's first key is made from; null when none is. */
+    keyDetails: jsonColumn("key_details"),
+    /** `pending`, `accepted` or `cancelled`; a pending one past `expiresAt` is expired. */
+    status: text("status").notNull(),
+    /** HMAC-SHA-256 of the link's token under the state key. */
+    tokenDigest: text("token_digest").notNull(),
+    invitedBy: text("invited_by").notNull(),
+    expiresAt: integer("expires_at").notNull(),
+    acceptedAt: integer("accepted_at"),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [index("invites_tenant").on(table.organisationId, table.email)],
+);
+export type InviteRow = typeof invites.$inferSelect;
+
+/** Workspaces that guardrails of the organisation leave out. */
+export const workspaceExclusions = sqliteTable(
+  "workspace_exclusions",
+  {
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    /** `input` or `output`. */
+    direction: text("direction").notNull(),
+    createdAt,
+  },
+  (table) => [primaryKey({ columns: [table.organisationId, table.workspaceId, table.direction] })],
 );

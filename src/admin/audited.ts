@@ -1,0 +1,114 @@
+import type { CallerContext, Services } from "../context.ts";
+import type { AuditDraft } from "../control/audit-chain.ts";
+import type { Statement } from "../db/client.ts";
+import type { AdminEndpoint } from "../endpoint.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+
+type Audited = NonNullable<AdminEndpoint["audit"]>;
+
+/** Members whose values are secrets, in either spelling; compared without `_` and in lower case. */
+const secretMembers = new Set(
+  [
+    ...["key", "api_key", "secret", "token", "password", "authorization", "client_auth", "credentials", "private_key"],
+    ...["client_secret", "vault_token", "vault_secret_id", "aws_access_key_id", "aws_secret_access_key"],
+    ...["aws_session_token", "azure_entra_client_secret", "vertex_service_account_json", "service_account_json"],
+    ...["custom_headers", "x-api-key"],
+  ].map(plainName),
+);
+
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[_-]/g, "");
+}
+
+/** What stands where a secret stood. */
+const hidden = "*****";
+
+/** A value without the secrets in it. */
+export function hideSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hideSecrets);
+  if (!isObject(value)) return value;
+  const shown = Object.entries(value).map(([name, member]) => {
+    const isSecret =
+      secretMembers.has(plainName(name)) || /(?:secret|password|token|privatekey)$/.test(plainName(name));
+    return [name, isSecret && member !== null ? hidden : hideSecrets(member)];
+  });
+  return Object.fromEntries(shown);
+}
+
+/** A body as the audit log keeps it; one that is no JSON is not kept. */
+function bodyText(text: string | null, services: Services): string {
+  const value = text === null ? undefined : parseJson(text);
+  if (value === undefined) return "";
+  return services.redactor.text(JSON.stringify(hideSecrets(value))).slice(0, 16_384);
+}
+
+/** The audit row of a request, before its place in the chain is known. */
+export async function draftAudit(
+  audited: Audited,
+  context: CallerContext,
+  services: Services,
+  result: { status: number; recordId: string | undefined },
+): Promise<AuditDraft> {
+  const { principal, url } = context;
+  const headers = await services.redactor.headers(context.headers, []);
+  return {
+    time: services.clock.now(),
+    requestId: context.id,
+    method: context.method,
+    uri: services.redactor.text(url.pathname),
+    queryParams: services.redactor.text(JSON.stringify(hideSecrets(Object.fromEntries(url.searchParams)))),
+    requestBody: bodyText(context.log.requestBody, services),
+    requestHeaders: JSON.stringify(headers),
+    userId: principal.userId ?? principal.keyId,
+    userType: principal.userId === null ? "api_key" : "user",
+    workspaceId: principal.workspaceId,
+    resourceType: audited.resource,
+    resourceId: result.recordId ?? null,
+    action: audited.action,
+    responseStatusCode: result.status,
+    clientIp: context.connection.remoteAddress ?? "unknown",
+    country: null,
+  };
+}
+
+/** What `commitAudited` writes. */
+interface Wanted {
+  statements: readonly Statement[];
+  recordId?: string;
+  changed?: readonly { resource: string; recordId: string }[];
+}
+
+/** Runs work that decides what to write, and writes it together with its audit row. */
+export function commitAudited<Result extends Wanted>(
+  audited: Audited,
+  context: CallerContext,
+  services: Services,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { organisationId } = context.principal;
+  const run = async () => {
+    const result = await work();
+    const { recordId, changed = [], statements } = result;
+    const own = recordId === undefined ? [] : [{ resource: audited.resource, recordId }];
+    const changes = [...own, ...changed].map((change) => ({ organisationId, ...change }));
+    const audit = await draftAudit(audited, context, services, { status: 200, recordId });
+    return { ...result, statements, changes, audit };
+  };
+  return services.control.committer.run(organisationId, run);
+}
+
+/** Leaves the audit row of a call that was refused. */
+export async function auditRefusal(
+  audited: Audited,
+  context: CallerContext,
+  services: Services,
+  status: number,
+): Promise<void> {
+  const [recordId] = Object.values(context.params);
+  const audit = await draftAudit(audited, context, services, { status, recordId });
+  await services.control.committer.run(context.principal.organisationId, async () => ({
+    statements: [],
+    changes: [],
+    audit,
+  }));
+}

@@ -1,0 +1,238 @@
+import type { ConfigRow, ConfigVersionRow } from "../db/tables/configs.ts";
+import type { Tenant } from "../db/tenant-store.ts";
+import type { AdminEndpoint } from "../endpoint.ts";
+import { ConflictError } from "../errors.ts";
+import { findJsonExcess, isObject, parseJson } from "../lib/json.ts";
+import { CreateConfig, UpdateConfig } from "../schemas/configs.ts";
+import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
+import {
+  createSlug,
+  readChoice,
+  readPage,
+  readTenant,
+  readText,
+  refuseField,
+  requireFound,
+  requireWorkspace,
+  toIso,
+} from "./request.ts";
+
+/** Bounds of a config's structure. */
+const configLimits = { depth: 16, values: 20_000, keys: 1_000 };
+
+/** Most targets at the root, at the root of a conditional config, and below one target. */
+const targetLimits = { root: 100, conditional: 1_000, nested: 50 };
+
+function countTargets(value: unknown): number {
+  if (!isObject(value) || !Array.isArray(value.targets)) return 0;
+  return value.targets.length + value.targets.reduce((sum: number, target) => sum + countTargets(target), 0);
+}
+
+function checkTargets(config: Record<string, unknown>): void {
+  const { strategy, targets = [] } = config;
+  if (!Array.isArray(targets)) throw refuseField("config.targets", "must be a list");
+  const isConditional = isObject(strategy) && strategy.mode === "conditional";
+  const most = isConditional ? targetLimits.conditional : targetLimits.root;
+  if (targets.length > most) refuseField("config.targets", `must have at most ${most} entries`);
+  for (const [index, target] of targets.entries()) {
+    if (!isObject(target)) refuseField(`config.targets[${index}]`, "must be an object");
+    if (countTargets(target) > targetLimits.nested) {
+      refuseField(`config.targets[${index}].targets`, `must have at most ${targetLimits.nested} entries in all`);
+    }
+  }
+}
+
+/** A config as it is stored. */
+function toContent(config: Record<string, unknown> | string): string {
+  const value = typeof config === "string" ? parseJson(config) : config;
+  if (!isObject(value)) return refuseField("config", "must be an object, or the same as JSON text");
+  const text = JSON.stringify(value);
+  const excess = findJsonExcess(new TextEncoder().encode(text.padEnd(2048)), configLimits);
+  if (excess !== undefined) refuseField("config", `has ${excess}`);
+  checkTargets(value);
+  return text;
+}
+
+function toSummary(row: ConfigRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    is_default: row.isDefault ? 1 : 0,
+    status: row.status,
+    owner_id: row.ownerId,
+    updated_by: row.updatedBy,
+    created_at: toIso(row.createdAt),
+    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
+    object: "config",
+  };
+}
+
+function toRecord(row: ConfigRow, version: ConfigVersionRow) {
+  return {
+    ...toSummary(row),
+    ...{ config: version.content, format: "json", type: "ORG_CONFIG", version_id: version.id },
+  };
+}
+
+async function listConfigs(call: AdminCall<undefined>) {
+  const tenant = await readTenant(call);
+  const status = readChoice(call.query, "status", ["active", "archived"]) ?? "active";
+  const paged = ["current_page", "page_size"].some((name) => readText(call.query, name) !== undefined);
+  const page = paged ? readPage(call.query) : undefined;
+  const { rows, total } = await call.stores.configs.list(tenant, { where: { status }, page });
+  return { object: "list", total, data: rows.map(toSummary), success: true };
+}
+
+/** The config a path names, and the tenant it belongs to. */
+async function findConfig(call: AdminCall<unknown>) {
+  const tenant = await readTenant(call);
+  const row = requireFound(await call.stores.configs.get(tenant, call.params.slug ?? ""), "config");
+  return { row, tenant: { organisationId: row.organisationId, workspaceId: row.workspaceId } };
+}
+
+async function readConfig(call: AdminCall<undefined>) {
+  const { row, tenant } = await findConfig(call);
+  const status = readChoice(call.query, "status", ["active", "archived"]) ?? "active";
+  if (row.status !== status) requireFound(undefined, "config");
+  const version = await call.stores.configVersions.get(tenant, row.versionId);
+  return toRecord(row, requireFound(version, "config"));
+}
+
+async function listVersions(call: AdminCall<undefined>) {
+  const { row, tenant } = await findConfig(call);
+  const { rows, total } = await call.stores.configVersions.list(tenant, { where: { configId: row.id } });
+  const data = rows.map((version) => ({
+    ...toRecord(row, version),
+    ...{ version_created_at: toIso(version.createdAt), version_owner_id: version.ownerId },
+  }));
+  return { object: "list", total, data };
+}
+
+/** Statements that make no other config of the workspace its default. */
+function clearDefault(call: AdminCall<unknown>, tenant: Tenant) {
+  return call.stores.configs.update(tenant, { isDefault: true }, { isDefault: false, lastUpdatedAt: call.now });
+}
+
+async function createConfig(call: AdminCall<CreateConfig>) {
+  const { body, stores, now, actor } = call;
+  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
+  const content = toContent(body.config);
+  const isDefault = body.isDefault ?? body.is_default ?? false;
+  const id = crypto.randomUUID();
+  const versionId = crypto.randomUUID();
+  const slug = createSlug(body.name, { prefix: "pc" });
+  const config = {
+    ...{ id, ...tenant, slug, name: body.name, isDefault, status: "active", versionId },
+    ...{ ownerId: actor, createdAt: now, lastUpdatedAt: now },
+  };
+  const version = { id: versionId, ...tenant, configId: id, content, ownerId: actor, createdAt: now };
+  return {
+    answer: {
+      ...{ id, version_id: versionId, slug, object: "config" },
+      ...{ success: true, data: { id, version_id: versionId, slug } },
+    },
+    recordId: id,
+    statements: [
+      ...(isDefault ? [clearDefault(call, tenant)] : []),
+      stores.configs.insert(tenant, config),
+      stores.configVersions.insert(tenant, version),
+    ],
+  };
+}
+
+async function updateConfig(call: AdminCall<UpdateConfig>) {
+  const { body, stores, now, actor } = call;
+  const { row, tenant } = await findConfig(call);
+  const content = body.config === undefined ? undefined : toContent(body.config);
+  const current = await stores.configVersions.get(tenant, row.versionId);
+  // the same content again is no new version
+  const isNew = content !== undefined && content !== current?.content;
+  const versionId = isNew ? crypto.randomUUID() : row.versionId;
+  const isDefault = body.isDefault ?? body.is_default;
+  const changes = { name: body.name, status: body.status, isDefault };
+  if (body.status === "archived") await refuseInUse(call, row);
+  const version = {
+    id: versionId,
+    ...tenant,
+    configId: row.id,
+    content: content ?? "",
+    ownerId: actor,
+    createdAt: now,
+  };
+  return {
+    answer: { success: true, data: { version_id: versionId } },
+    recordId: row.id,
+    statements: [
+      ...(isDefault ? [clearDefault(call, tenant)] : []),
+      ...(isNew ? [stores.configVersions.insert(tenant, version)] : []),
+      stores.configs.update(tenant, { id: row.id }, { ...changes, versionId, updatedBy: actor, lastUpdatedAt: now }),
+    ],
+  };
+}
+
+/** @throws {ConflictError} If a workspace or a key has the config as its default. */
+async function refuseInUse({ stores }: AdminCall<unknown>, row: ConfigRow): Promise<void> {
+  const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
+  const names = (defaults: unknown, member: string) =>
+    isObject(defaults) && [row.id, row.slug].some((name) => defaults[member] === name);
+  const workspace = await stores.workspaces.get({ ...tenant, workspaceId: null }, row.workspaceId);
+  if (names(workspace?.defaults, "user_api_key_config")) {
+    throw new ConflictError("Cannot remove this config: it is the default config of its workspace", { code: "AB07" });
+  }
+  const keys = await stores.apiKeys.all(tenant, { where: { status: ["active", "exhausted"] } });
+  const pinned = keys.find(({ defaults }) => names(defaults, "config_id"));
+  if (pinned) {
+    throw new ConflictError(`Cannot remove this config: it is the default of the key ${pinned.name}`, { code: "AB07" });
+  }
+}
+
+async function deleteConfig(call: AdminCall<undefined>) {
+  const { row, tenant } = await findConfig(call);
+  await refuseInUse(call, row);
+  return { answer: {}, recordId: row.id, statements: [call.stores.configs.remove(tenant, { id: row.id })] };
+}
+
+const audit = (action: string) => ({ resource: "configs", action });
+const access = (verb: string) => ({ keys: "any" as const, scopes: [`configs.${verb}`] });
+const row = { tag: "Configs" };
+
+/** Rows of saved routing configs. */
+export const configEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    ...{ ...row, method: "GET", path: "/v1/configs", summary: "List saved configs", access: access("list") },
+    query: [
+      { name: "workspace_id", description: "One workspace, for keys of the organisation" },
+      { name: "status", description: "active (default) or archived" },
+    ],
+    handle: listConfigs,
+  }),
+  defineWrite({
+    ...{ ...row, method: "POST", path: "/v1/configs", summary: "Save a config", access: access("create") },
+    audit: audit("create"),
+    body: CreateConfig,
+    handle: createConfig,
+  }),
+  defineRead({
+    ...{ ...row, method: "GET", path: "/v1/configs/:slug", summary: "Show a config", access: access("read") },
+    handle: readConfig,
+  }),
+  defineWrite({
+    ...{ ...row, method: "PUT", path: "/v1/configs/:slug", summary: "Change a config", access: access("update") },
+    audit: audit("update"),
+    body: UpdateConfig,
+    handle: updateConfig,
+  }),
+  defineWrite({
+    ...{ ...row, method: "DELETE", path: "/v1/configs/:slug", summary: "Delete a config", access: access("delete") },
+    audit: audit("delete"),
+    handle: deleteConfig,
+  }),
+  defineRead({
+    ...{ ...row, method: "GET", path: "/v1/configs/:slug/versions", summary: "List the versions of a config" },
+    access: access("read"),
+    handle: listVersions,
+  }),
+];

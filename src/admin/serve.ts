@@ -1,0 +1,116 @@
+import * as v from "valibot";
+import { requireAccess } from "../auth/access.ts";
+import { defaultSecuritySettings, isPerson, type Role, roleAllows, type SecuritySettings } from "../auth/roles.ts";
+import type { CallerContext, Services } from "../context.ts";
+import type { WorkspaceView } from "../control/directory.ts";
+import { isUnreachable } from "../db/client.ts";
+import { type AdminEndpoint, readJsonBody } from "../endpoint.ts";
+import { InvalidRequestError, PermissionError, toGatewayError, UnavailableError } from "../errors.ts";
+import { isObject } from "../lib/json.ts";
+import { hasEncodedSlash } from "../lib/path.ts";
+import type { Reply } from "../lib/reply.ts";
+import { auditRefusal } from "./audited.ts";
+
+/** Largest body of a route of the control plane. */
+const maxBodyBytes = 1024 * 1024;
+
+/** Switches that hold in a workspace: its own where the organisation opened them, else the organisation's. */
+export function securitySettingsOf({
+  organisation,
+  workspace,
+}: Pick<WorkspaceView, "organisation" | "workspace">): SecuritySettings {
+  const settings = isObject(organisation.settings) ? organisation.settings : {};
+  const ofOrganisation = isObject(settings.security_settings) ? settings.security_settings : {};
+  const ofWorkspace = isObject(workspace.securitySettings) ? workspace.securitySettings : {};
+  const merged = { ...defaultSecuritySettings, ...ofOrganisation, ...ofWorkspace };
+  return Object.fromEntries(Object.entries(merged).map(([name, value]) => [name, value === true]));
+}
+
+/**
+ * Refuses callers without any of the scopes, and people whose role does not allow it whatever their key says. For routes
+ * on which it depends on the record which scopes count.
+ *
+ * @throws {PermissionError}
+ */
+export async function requireScopes(
+  context: CallerContext,
+  scopes: readonly string[],
+  services: Services,
+): Promise<void> {
+  requireAccess(context.principal, { keys: "any", scopes });
+  await requireRole(context, scopes, services);
+}
+
+/** Refuses what a person's role does not allow. */
+async function requireRole({ principal }: CallerContext, scopes: readonly string[], services: Services): Promise<void> {
+  if (!isPerson(principal) || principal.workspaceId === null || principal.userId === null) return;
+  const { organisationId, workspaceId } = principal;
+  const view = await services.control.directory.workspace({ organisationId, workspaceId });
+  const member = view?.members.get(principal.userId);
+  if (!view || !member) {
+    throw new PermissionError("Forbidden! This person is not a member of the workspace", { code: "AB03" });
+  }
+  const role: Role = member.organisationRole === "member" ? (member.role as Role) : "admin"; // stored roles are roles
+  const settings = securitySettingsOf(view);
+  const held = scopes.filter((scope) => principal.scopes.has(scope));
+  if (held.some((scope) => roleAllows(role, scope, settings))) return;
+  throw new PermissionError(`Forbidden! The role ${role} may not do this: ${held.join(" or ")}`, { code: "AB03" });
+}
+
+/** Refuses an organisation that is not the caller's, wherever it is named, whether it exists or not. */
+function requireOwnOrganisation(context: CallerContext, body: unknown): void {
+  const named = [context.url.searchParams.get("organisation_id"), isObject(body) ? body.organisation_id : undefined];
+  for (const id of named) {
+    if (typeof id === "string" && id !== context.principal.organisationId) {
+      throw new PermissionError("Forbidden! This key belongs to another organisation", {
+        code: "AB03",
+        param: "organisation_id",
+      });
+    }
+  }
+}
+
+async function readBody(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<unknown> {
+  const { body: schema, bodyOptional } = endpoint;
+  if (!schema) return undefined;
+  const length = context.headers.get("content-length");
+  const isEmpty =
+    length === "0" ||
+    (length === undefined && !context.headers.has("transfer-encoding") && context.request.body === null);
+  const value = bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxBodyBytes, services.timers)).value;
+  requireOwnOrganisation(context, value);
+  const checked = v.safeParse(schema, value, { abortEarly: true });
+  if (checked.success) return checked.output;
+  const [issue] = checked.issues;
+  const path = v.getDotPath(issue) ?? undefined;
+  throw new InvalidRequestError(`Invalid request body: ${path === undefined ? "" : `${path}: `}${issue.message}`, {
+    code: "AB01",
+    ...(path !== undefined && { param: path }),
+  });
+}
+
+async function serveChecked(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+  if (hasEncodedSlash(context.url.pathname)) {
+    throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "AB01" });
+  }
+  requireAccess(context.principal, endpoint.access);
+  await requireRole(context, endpoint.access.scopes, services);
+  requireOwnOrganisation(context, undefined);
+  const body = await readBody(endpoint, context, services);
+  return endpoint.handleAdmin(body, context, services);
+}
+
+/** Answers one row of the control plane; what it refuses is audited like what it does. */
+export async function serveAdmin(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+  try {
+    return await serveChecked(endpoint, context, services);
+  } catch (thrown) {
+    const error = isUnreachable(thrown)
+      ? new UnavailableError("Cannot do this now: the database does not answer", {
+          ...{ cause: thrown, code: "database_unavailable", retryAfterSeconds: 1 },
+        })
+      : toGatewayError(thrown);
+    if (endpoint.audit && error.status !== 503) await auditRefusal(endpoint.audit, context, services, error.status);
+    throw error;
+  }
+}

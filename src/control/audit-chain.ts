@@ -1,0 +1,38 @@
+import type { AuditLogRow } from "../db/tables/audit.ts";
+import type { Mac } from "../lib/hash.ts";
+
+/** An audit row before it has its place in the chain. */
+export type AuditDraft = Omit<AuditLogRow, "organisationId" | "seq" | "mac">;
+
+/** Members a row's digest covers, in this order for ever. */
+const covered = [
+  ...(["organisationId", "seq", "time", "requestId", "method", "uri", "queryParams", "requestBody"] as const),
+  ...(["requestHeaders", "userId", "userType", "workspaceId", "resourceType", "resourceId", "action"] as const),
+  ...(["responseStatusCode", "clientIp", "country"] as const),
+];
+
+function canonical(row: Omit<AuditLogRow, "mac">): string {
+  return JSON.stringify(covered.map((name) => row[name]));
+}
+
+/** The row that follows `previous` in its organisation's chain. */
+export async function chain(
+  draft: AuditDraft,
+  place: { organisationId: string; previous: { seq: number; mac: string } },
+  mac: Mac,
+): Promise<AuditLogRow> {
+  const row = { ...draft, organisationId: place.organisationId, seq: place.previous.seq + 1 };
+  return { ...row, mac: await mac(`${place.previous.mac}\n${canonical(row)}`) };
+}
+
+/** What is wrong with a row that should follow `previous`; undefined when nothing is. */
+export async function findBreak(
+  row: AuditLogRow,
+  previous: { seq: number; mac: string },
+  mac: Mac,
+): Promise<string | undefined> {
+  if (row.seq !== previous.seq + 1) return `row ${previous.seq + 1} is missing`;
+  const { mac: stored, ...covered } = row;
+  if ((await mac(`${previous.mac}\n${canonical(covered)}`)) !== stored) return `row ${row.seq} was changed`;
+  return undefined;
+}

@@ -1,0 +1,89 @@
+import { type Database, isConflict, type Statement } from "../db/client.ts";
+import { type AuditStore, type Change, isAuditRace } from "../db/stores/audit.ts";
+import { ConflictError } from "../errors.ts";
+import type { Mac } from "../lib/hash.ts";
+import { type AuditDraft, chain } from "./audit-chain.ts";
+
+/** What a piece of work wants to write. */
+export interface Effect {
+  statements: readonly Statement[];
+  /** Records that other nodes must read again. */
+  changes: readonly Change[];
+  /** The audit row of the work. */
+  audit: AuditDraft;
+}
+
+/** Writes to the control plane: work of one organisation one after the other, each with its audit row, all or nothing. */
+export interface Committer {
+  /**
+   * Runs `work`, which reads and decides, and writes what it returns. The number of the audit row is the lock: when another
+   * node wrote in between, nothing is written and `work` runs again on what is there then.
+   *
+   * @throws {ConflictError} If a record exists already.
+   */
+  run<Result extends Effect>(organisationId: string, work: () => Promise<Result>): Promise<Result>;
+}
+
+/** How often work is tried again because another node was faster. */
+const maxTries = 20;
+
+/** What the committer needs. */
+export interface CommitterOptions {
+  database: Database;
+  audit: AuditStore;
+  /** Digest of audit rows. */
+  mac: Mac;
+  now(): number;
+  /** Told of what changed, at once and on this node. */
+  applied(changes: readonly Change[]): void;
+}
+
+/** Creates the committer of a gateway. */
+export function createCommitter(options: CommitterOptions): Committer {
+  const { database, audit, mac } = options;
+  /** The last piece of work of each organisation that has some. */
+  const last = new Map<string, Promise<unknown>>();
+
+  const write = async ({ statements, changes, audit: draft }: Effect, organisationId: string, head: Head) => {
+    const row = await chain(draft, { organisationId, previous: head }, mac);
+    const time = options.now();
+    // the audit row first: a race is told from a conflict by the statement that fails
+    const announced = changes.map((change) => audit.announce(change, time));
+    await database.write([audit.append(row), ...statements, ...announced]);
+  };
+  const runOnce = async <Result extends Effect>(organisationId: string, work: () => Promise<Result>) => {
+    for (let tries = 1; ; tries++) {
+      const head = await audit.head(organisationId);
+      const result = await work();
+      try {
+        await write(result, organisationId, head);
+      } catch (error) {
+        if (isAuditRace(error) && tries < maxTries) continue;
+        if (!isConflict(error)) throw error;
+        throw new ConflictError("Cannot save this: a record with the same name or slug exists", {
+          cause: error,
+          code: "AB07",
+        });
+      }
+      options.applied(result.changes);
+      return result;
+    }
+  };
+  return {
+    run(organisationId, work) {
+      const before = last.get(organisationId) ?? Promise.resolve();
+      const result = before.then(() => runOnce(organisationId, work));
+      const settled = result.then(
+        () => {},
+        () => {},
+      );
+      last.set(organisationId, settled);
+      settled.then(() => {
+        if (last.get(organisationId) === settled) last.delete(organisationId);
+      });
+      return result;
+    },
+  };
+}
+
+type Head = Awaited<ReturnType<AuditStore["head"]>>;

@@ -1,0 +1,47 @@
+import type { AuditStore, Change } from "../db/stores/audit.ts";
+
+/** How often other nodes' changes are looked for. */
+export const followEveryMs = 500;
+/** Changes read at once; who missed more lets go of everything. */
+const maxChanges = 1_000;
+
+/** Follows what other nodes change. */
+export interface Follower {
+  /** Looks once. Does nothing while an earlier look is still running. */
+  look(): Promise<void>;
+}
+
+/** What is told of changes. */
+export interface FollowerEvents {
+  changed(changes: readonly Change[]): void;
+  /** More changed than can be told. */
+  lost(): void;
+}
+
+/** Creates a follower that starts behind the newest change. */
+export async function createFollower(audit: AuditStore, events: FollowerEvents): Promise<Follower> {
+  let seen = await audit.newestChange();
+  let looking = false;
+
+  const look = async () => {
+    const changes = await audit.changesAfter(seen, maxChanges);
+    const [first] = changes;
+    if (!first) return;
+    // numbers are given without gaps: a first one that is too high means that older ones were forgotten
+    const missed = first.seq !== seen + 1 || changes.length === maxChanges;
+    seen = missed ? await audit.newestChange() : (changes.at(-1)?.seq ?? seen);
+    if (missed) events.lost();
+    else events.changed(changes);
+  };
+  return {
+    async look() {
+      if (looking) return;
+      looking = true;
+      try {
+        await look();
+      } finally {
+        looking = false;
+      }
+    },
+  };
+}

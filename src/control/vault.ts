@@ -1,0 +1,114 @@
+import { type MasterKey, wrappingKey } from "../auth/master-keys.ts";
+import type { SecretRow } from "../db/tables/secrets.ts";
+import { fromBase64Url, randomBytes, toBase64Url } from "../lib/hash.ts";
+
+/** Where a secret belongs. A sealed secret that is found elsewhere does not open. */
+export interface SecretPlace {
+  organisationId: string;
+  workspaceId: string | null;
+  /** Kind of record, such as `integrations`. */
+  kind: string;
+  recordId: string;
+  /** Name of the secret within its record. */
+  field: string;
+}
+
+/** A sealed secret could not be opened. Says nothing of why: the cause does. */
+export class CredentialUnavailableError extends Error {
+  override readonly name = "CredentialUnavailableError";
+  constructor(cause: unknown) {
+    super("Cannot open a sealed credential: it is not available", { cause });
+  }
+}
+
+/** Seals secrets and opens them: each under a key of its own, which is wrapped by the master key (envelope encryption). */
+export interface Vault {
+  /** Version of the master key that wraps. */
+  readonly version: string;
+  seal(place: SecretPlace, secret: string, now: number): Promise<SecretRow>;
+  /** @throws {CredentialUnavailableError} If the row was moved or changed, or its master key is not here. */
+  open(row: SecretRow): Promise<string>;
+  /**
+   * The same data key under the master key that wraps now; the secret itself stays sealed.
+   *
+   * @throws {CredentialUnavailableError} As `open`.
+   */
+  rewrap(row: SecretRow): Promise<Pick<SecretRow, "kekVersion" | "wrappedKey">>;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** The place as authenticated data; lengths keep a separator inside a part from moving the border. */
+function placeText(row: SecretPlace): string {
+  const parts = [row.organisationId, row.workspaceId ?? "", row.kind, row.recordId, row.field];
+  return ["v1", ...parts.map((part) => `${part.length}:${part}`)].join("|");
+}
+
+function parameters(nonce: Uint8Array<ArrayBuffer>, bound: string): AesGcmParams {
+  return { name: "AES-GCM", iv: nonce, additionalData: encoder.encode(bound) };
+}
+
+async function encrypt(key: CryptoKey, bound: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const nonce = randomBytes(12);
+  const sealed = await crypto.subtle.encrypt(parameters(nonce, bound), key, bytes);
+  return `${toBase64Url(nonce)}.${toBase64Url(new Uint8Array(sealed))}`;
+}
+
+async function decrypt(key: CryptoKey, bound: string, text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const [nonce = "", sealed = ""] = text.split(".");
+  return new Uint8Array(
+    await crypto.subtle.decrypt(parameters(fromBase64Url(nonce), bound), key, fromBase64Url(sealed)),
+  );
+}
+
+function importDataKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+  return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
+}
+
+/** Creates the vault of an installation; the first master key wraps, all of them open. */
+export function createVault(masterKeys: readonly [MasterKey, ...MasterKey[]]): Vault {
+  const [writing] = masterKeys;
+  const imported = new Map<string, Promise<CryptoKey>>();
+  const keyOf = (version: string): Promise<CryptoKey> => {
+    const master = masterKeys.find((key) => key.version === version);
+    if (!master) throw new Error(`Cannot use master key ${version}: it is not among the given ones`);
+    const key = imported.get(version) ?? wrappingKey(master);
+    imported.set(version, key);
+    return key;
+  };
+  const boundKey = (row: { kekVersion: string; recordId: string }) => `${row.kekVersion}|${row.recordId}`;
+  const wrap = async (recordId: string, dataKey: Uint8Array<ArrayBuffer>) => {
+    const kekVersion = writing.version;
+    return {
+      kekVersion,
+      wrappedKey: await encrypt(await keyOf(kekVersion), boundKey({ kekVersion, recordId }), dataKey),
+    };
+  };
+  const unwrap = async (row: SecretRow) => decrypt(await keyOf(row.kekVersion), boundKey(row), row.wrappedKey);
+
+  return {
+    version: writing.version,
+    async seal(place, secret, now) {
+      const dataKey = randomBytes(32);
+      const sealed = await encrypt(await importDataKey(dataKey), placeText(place), encoder.encode(secret));
+      const { organisationId, workspaceId, kind, recordId, field } = place;
+      const wrapped = await wrap(recordId, dataKey);
+      return { organisationId, workspaceId, kind, recordId, field, ...wrapped, sealed, createdAt: now };
+    },
+    async open(row) {
+      try {
+        return decoder.decode(await decrypt(await importDataKey(await unwrap(row)), placeText(row), row.sealed));
+      } catch (cause) {
+        throw new CredentialUnavailableError(cause);
+      }
+    },
+    async rewrap(row) {
+      try {
+        return await wrap(row.recordId, await unwrap(row));
+      } catch (cause) {
+        throw new CredentialUnavailableError(cause);
+      }
+    },
+  };
+}

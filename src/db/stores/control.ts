@@ -1,0 +1,64 @@
+import { eq } from "drizzle-orm";
+import { type Database, type Statement, toStatement } from "../client.ts";
+import { apiKeys } from "../tables/api-keys.ts";
+import { configs, configVersions } from "../tables/configs.ts";
+import { deployments } from "../tables/deployments.ts";
+import { integrationModels, integrations, integrationWorkspaces, providers } from "../tables/integrations.ts";
+import { scimGroupMembers, scimGroups, scimMappings, scimTokens } from "../tables/scim.ts";
+import { secretReferences, secrets } from "../tables/secrets.ts";
+import {
+  invites,
+  type OrganisationRow,
+  organisations,
+  users,
+  workspaceExclusions,
+  workspaceMembers,
+  workspaces,
+} from "../tables/tenants.ts";
+import { createTenantStore } from "../tenant-store.ts";
+import { createAuditStore } from "./audit.ts";
+
+/** Organisations themselves: the one table whose rows are tenants and have none. */
+function createOrganisationStore(database: Database) {
+  const { orm } = database;
+  return {
+    /** The organisation with this id. */
+    async get(id: string): Promise<OrganisationRow | undefined> {
+      const [row] = await orm.select().from(organisations).where(eq(organisations.id, id)).limit(1);
+      return row;
+    },
+    /** For commands of the operator: every organisation, oldest first. */
+    listAll: (): Promise<OrganisationRow[]> => orm.select().from(organisations).orderBy(organisations.createdAt),
+    insert: (row: typeof organisations.$inferInsert): Statement => toStatement(orm.insert(organisations).values(row)),
+    update: (id: string, changes: Partial<typeof organisations.$inferInsert>): Statement =>
+      toStatement(orm.update(organisations).set(changes).where(eq(organisations.id, id))),
+  };
+}
+
+/** Every store of the control plane. */
+export function createControlStores(database: Database) {
+  return {
+    organisations: createOrganisationStore(database),
+    workspaces: createTenantStore(database, workspaces),
+    users: createTenantStore(database, users),
+    members: createTenantStore(database, workspaceMembers),
+    invites: createTenantStore(database, invites),
+    exclusions: createTenantStore(database, workspaceExclusions),
+    apiKeys: createTenantStore(database, apiKeys),
+    configs: createTenantStore(database, configs),
+    configVersions: createTenantStore(database, configVersions),
+    integrations: createTenantStore(database, integrations),
+    integrationModels: createTenantStore(database, integrationModels),
+    integrationWorkspaces: createTenantStore(database, integrationWorkspaces),
+    providers: createTenantStore(database, providers),
+    secrets: createTenantStore(database, secrets),
+    secretReferences: createTenantStore(database, secretReferences),
+    deployments: createTenantStore(database, deployments),
+    scimTokens: createTenantStore(database, scimTokens),
+    scimGroups: createTenantStore(database, scimGroups),
+    scimGroupMembers: createTenantStore(database, scimGroupMembers),
+    scimMappings: createTenantStore(database, scimMappings),
+    audit: createAuditStore(database),
+  };
+}
+export type ControlStores = ReturnType<typeof createControlStores>;

@@ -1,0 +1,120 @@
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { workspaces } from "./tenants.ts";
+
+/** Credentials of a model provider: of one workspace, or of the organisation and lent to workspaces. */
+export const integrations = sqliteTable(
+  "integrations",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    /** Null for integrations of the organisation. */
+    workspaceId: text("workspace_id").references(() => workspaces.id),
+    slug: text("slug").notNull(),
+    name: text("name").notNull(),
+    description: text("description"),
+    /** Slug of the model provider. */
+    aiProviderId: text("ai_provider_id").notNull(),
+    /** `active` or `archived`. */
+    status: text("status").notNull(),
+    /** True for the credentials of one virtual key: they live and end with it and are not listed. */
+    isPrivate: integer("is_private", { mode: "boolean" }).notNull().default(false),
+    /** What is not secret; the secrets are sealed in `secrets`. */
+    configurations: jsonColumn("configurations").notNull().default(sql`'{}'`),
+    /** Masked forms of the sealed secrets by field name. */
+    masked: jsonColumn("masked").notNull().default(sql`'{}'`),
+    secretMappings: jsonColumn("secret_mappings"),
+    pricingAdjustments: jsonColumn("pricing_adjustments"),
+    allowAllModels: integer("allow_all_models", { mode: "boolean" }).notNull().default(true),
+    /** What workspaces made later get: `{enabled, usage_limits, rate_limits}`. */
+    globalWorkspaceAccess: jsonColumn("global_workspace_access"),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [
+    uniqueIndex("integrations_slug").on(table.organisationId, table.slug),
+    index("integrations_workspace").on(table.organisationId, table.workspaceId),
+  ],
+);
+export type IntegrationRow = typeof integrations.$inferSelect;
+
+/** Models of an integration that somebody said something about. */
+export const integrationModels = sqliteTable(
+  "integration_models",
+  {
+    organisationId: text("organisation_id").notNull(),
+    integrationId: text("integration_id")
+      .notNull()
+      .references(() => integrations.id, { onDelete: "cascade" }),
+    slug: text("slug").notNull(),
+    enabled: integer("enabled", { mode: "boolean" }).notNull(),
+    isCustom: integer("is_custom", { mode: "boolean" }).notNull().default(false),
+    isFinetune: integer("is_finetune", { mode: "boolean" }).notNull().default(false),
+    baseModelSlug: text("base_model_slug"),
+    /** `{custom_host, custom_headers}`. */
+    configurations: jsonColumn("configurations"),
+    pricingConfig: jsonColumn("pricing_config"),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [primaryKey({ columns: [table.integrationId, table.slug] })],
+);
+export type IntegrationModelRow = typeof integrationModels.$inferSelect;
+
+/** Which workspaces may use an integration of the organisation. */
+export const integrationWorkspaces = sqliteTable(
+  "integration_workspaces",
+  {
+    organisationId: text("organisation_id").notNull(),
+    integrationId: text("integration_id")
+      .notNull()
+      .references(() => integrations.id, { onDelete: "cascade" }),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    enabled: integer("enabled", { mode: "boolean" }).notNull(),
+    usageLimits: jsonColumn("usage_limits"),
+    rateLimits: jsonColumn("rate_limits"),
+    lastResetAt: integer("last_reset_at"),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [
+    primaryKey({ columns: [table.integrationId, table.workspaceId] }),
+    index("integration_workspaces_workspace").on(table.organisationId, table.workspaceId),
+  ],
+);
+export type IntegrationWorkspaceRow = typeof integrationWorkspaces.$inferSelect;
+
+/** What requests name as `@slug`, and legacy clients as a virtual key: an integration used in one workspace. */
+export const providers = sqliteTable(
+  "providers",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    slug: text("slug").notNull(),
+    name: text("name").notNull(),
+    integrationId: text("integration_id")
+      .notNull()
+      .references(() => integrations.id),
+    note: text("note"),
+    /** `active`, `exhausted` or `expired`. */
+    status: text("status").notNull(),
+    usageLimits: jsonColumn("usage_limits"),
+    rateLimits: jsonColumn("rate_limits"),
+    lastResetAt: integer("last_reset_at"),
+    /** Unix milliseconds. */
+    expiresAt: integer("expires_at"),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [
+    uniqueIndex("providers_slug").on(table.workspaceId, table.slug),
+    index("providers_tenant").on(table.organisationId, table.workspaceId),
+  ],
+);
+export type ProviderRow = typeof providers.$inferSelect;

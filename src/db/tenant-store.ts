@@ -1,0 +1,168 @@
+import { and, asc, count, desc, eq, getTableColumns, gt, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { type Database, type Statement, toStatement } from "./client.ts";
+
+/** Whose rows a statement may touch. */
+export interface Tenant {
+  readonly organisationId: string;
+  /** Null: every workspace of the organisation. */
+  readonly workspaceId: string | null;
+}
+
+/** Rows with these values; a list means any of them, null means no value. */
+export type Filter<Row> = { readonly [Name in keyof Row]?: Row[Name] | readonly Row[Name][] };
+
+/** New values of a row; what is undefined stays as it is. */
+export type Changes<NewRow> = { readonly [Name in keyof NewRow]?: NewRow[Name] | undefined };
+
+/** Which rows a list shows. */
+export interface ListOptions<Row> {
+  where?: Filter<Row> | undefined;
+  /** Letters a text column must hold, as they are written. */
+  contains?: { readonly [Name in keyof Row]?: string | undefined } | undefined;
+  /** Bounds of a number column, `from` inclusive, `to` exclusive. */
+  between?: { column: keyof Row; from?: number | undefined; to?: number | undefined } | undefined;
+  /** Rows of the organisation itself too, where the tenant is one workspace. */
+  includeOrganisation?: boolean;
+  page?: { offset: number; limit: number } | undefined;
+}
+
+/** Every statement on a table whose rows belong to a tenant. Each one names the tenant's columns. */
+export interface TenantStore<Row, NewRow> {
+  /** Rows of a page, newest first, and how many there are in all. */
+  list(tenant: Tenant, options?: ListOptions<Row>): Promise<{ rows: Row[]; total: number }>;
+  /** All rows, newest first. */
+  all(tenant: Tenant, options?: Omit<ListOptions<Row>, "page">): Promise<Row[]>;
+  /** How many rows there are. */
+  count(tenant: Tenant, options?: Omit<ListOptions<Row>, "page">): Promise<number>;
+  find(
+    tenant: Tenant,
+    where: Filter<Row>,
+    options?: Pick<ListOptions<Row>, "includeOrganisation">,
+  ): Promise<Row | undefined>;
+  /** The row with this id or, where the table has slugs, this slug. */
+  get(
+    tenant: Tenant,
+    idOrSlug: string,
+    options?: Pick<ListOptions<Row>, "includeOrganisation">,
+  ): Promise<Row | undefined>;
+  /** @throws {TypeError} If the row is not the tenant's. */
+  insert(tenant: Tenant, row: NewRow): Statement;
+  /** As `insert`; a row with the same primary key is replaced. For tables without another key. */
+  put(tenant: Tenant, row: NewRow): Statement;
+  /** Absent members stay as they are. */
+  update(tenant: Tenant, where: Filter<Row>, changes: Changes<NewRow>): Statement;
+  remove(tenant: Tenant, where: Filter<Row>): Statement;
+}
+
+/** A table every row of which names its organisation. */
+type TenantTable = SQLiteTable & { organisationId: SQLiteColumn };
+
+/** Rows of one `IN` list: far below what a statement may bind. */
+const maxListLength = 10_000;
+
+function toCondition(column: SQLiteColumn, value: unknown): SQL {
+  if (value === null) return isNull(column);
+  if (Array.isArray(value)) {
+    if (value.length > maxListLength) throw new TypeError(`Cannot look for ${value.length} values at once`);
+    return inArray(column, value);
+  }
+  return eq(column, value);
+}
+
+/** A pattern that means these letters and nothing else. */
+function toPattern(text: string): string {
+  return `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+}
+
+/** Creates the store of a table. The only place that builds statements on tables of tenants. */
+export function createTenantStore<Table extends TenantTable>(
+  database: Database,
+  table: Table,
+): TenantStore<Table["$inferSelect"], Table["$inferInsert"]> {
+  type Row = Table["$inferSelect"];
+  const { orm } = database;
+  const columns: Record<string, SQLiteColumn> = getTableColumns(table);
+  const columnOf = (name: PropertyKey): SQLiteColumn => {
+    const column = columns[String(name)];
+    if (!column) throw new TypeError(`Cannot use column ${String(name)}: the table has none`);
+    return column;
+  };
+  const order = [columns.createdAt ?? columns.seq, columns.id ?? columns.slug].filter((column) => column !== undefined);
+
+  const ofTenant = ({ organisationId, workspaceId }: Tenant, withOrganisation = false): SQL | undefined => {
+    const organisation = eq(table.organisationId, organisationId);
+    const column = columns.workspaceId;
+    if (workspaceId === null || !column) return organisation;
+    const workspace = eq(column, workspaceId);
+    return and(organisation, withOrganisation ? or(workspace, isNull(column)) : workspace);
+  };
+  const matching = (filter: Filter<Row> | undefined): SQL[] =>
+    Object.entries(filter ?? {})
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => toCondition(columnOf(name), value));
+  const where = (tenant: Tenant, options: ListOptions<Row> = {}): SQL | undefined => {
+    const { contains = {}, between } = options;
+    const texts = Object.entries(contains).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    return and(
+      ofTenant(tenant, options.includeOrganisation),
+      ...matching(options.where),
+      ...texts.map(
+        ([name, text]) =>
+          sql`${columnOf(name)} LIKE ${toPattern(text)} ESCAPE '\\' AND instr(${columnOf(name)}, ${text}) > 0`,
+      ),
+      between?.from === undefined ? undefined : gt(columnOf(between.column), between.from - 1),
+      between?.to === undefined ? undefined : lt(columnOf(between.column), between.to),
+    );
+  };
+  const select = async (tenant: Tenant, options: ListOptions<Row>): Promise<Row[]> => {
+    const query = orm
+      .select()
+      .from(table)
+      .where(where(tenant, options))
+      .orderBy(...order.map((column, index) => (index === 0 ? desc(column) : asc(column))));
+    const { page } = options;
+    // drizzle gives rows of the table it was asked for; it loses that through the type parameter
+    return (await (page ? query.limit(page.limit).offset(page.offset) : query)) as Row[];
+  };
+  const countRows = async (tenant: Tenant, options: ListOptions<Row> = {}): Promise<number> => {
+    const [row] = await orm.select({ total: count() }).from(table).where(where(tenant, options));
+    return row?.total ?? 0;
+  };
+  const requireOwn = (tenant: Tenant, row: Table["$inferInsert"]): Table["$inferInsert"] => {
+    const { organisationId, workspaceId } = row as { organisationId?: unknown; workspaceId?: unknown }; // every such table has the first, some the second
+    const foreign = tenant.workspaceId !== null && columns.workspaceId && workspaceId !== tenant.workspaceId;
+    if (organisationId !== tenant.organisationId || foreign)
+      throw new TypeError("Cannot write a row of another tenant");
+    return row;
+  };
+  const first = async (rows: Promise<Row[]>): Promise<Row | undefined> => (await rows)[0];
+  const one = { offset: 0, limit: 1 };
+
+  return {
+    async list(tenant, options = {}) {
+      return { rows: await select(tenant, options), total: await countRows(tenant, options) };
+    },
+    all: (tenant, options = {}) => select(tenant, options),
+    count: countRows,
+    find: (tenant, filter, options = {}) => first(select(tenant, { ...options, where: filter, page: one })),
+    async get(tenant, idOrSlug, options = {}) {
+      const byName = (name: string) =>
+        first(select(tenant, { ...options, where: { [name]: idOrSlug } as Filter<Row>, page: one })); // the name is one of the table's
+      return (await byName("id")) ?? (columns.slug ? byName("slug") : undefined);
+    },
+    insert: (tenant, row) => toStatement(orm.insert(table).values(requireOwn(tenant, row))),
+    put(tenant, row) {
+      const statement = toStatement(orm.insert(table).values(requireOwn(tenant, row)));
+      return { ...statement, sql: statement.sql.replace(/^insert into/, "insert or replace into") };
+    },
+    update: (tenant, filter, changes) =>
+      toStatement(
+        orm
+          .update(table)
+          .set(changes as Record<string, never>) // members of the table's own row type
+          .where(and(ofTenant(tenant), ...matching(filter))),
+      ),
+    remove: (tenant, filter) => toStatement(orm.delete(table).where(and(ofTenant(tenant), ...matching(filter)))),
+  };
+}

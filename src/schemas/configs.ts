@@ -1,0 +1,30 @@
+import * as v from "valibot";
+import { Flag, Name, Reference } from "./control.ts";
+
+/** A routing object, or the same as JSON text. */
+const ConfigContent = v.union(
+  [v.record(v.string(), v.unknown()), v.pipe(v.string(), v.maxLength(1024 * 1024))],
+  "must be an object, or the same as JSON text",
+);
+
+/** Body of `POST /configs`. */
+export const CreateConfig = v.object({
+  name: Name,
+  config: ConfigContent,
+  isDefault: v.optional(Flag),
+  is_default: v.optional(Flag),
+  workspace_id: v.nullish(Reference),
+  organisation_id: v.nullish(v.string()),
+});
+export type CreateConfig = v.InferOutput<typeof CreateConfig>;
+
+/** Body of `PUT /configs/{slug}`. */
+export const UpdateConfig = v.object({
+  name: v.optional(Name),
+  config: v.optional(ConfigContent),
+  isDefault: v.optional(Flag),
+  is_default: v.optional(Flag),
+  status: v.optional(v.picklist(["active", "archived"], "must be active or archived")),
+  workspace_id: v.nullish(Reference),
+});
+export type UpdateConfig = v.InferOutput<typeof UpdateConfig>;

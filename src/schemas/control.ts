@@ -1,0 +1,132 @@
+import * as v from "valibot";
+
+/** Text a record keeps: 1 to `maximum` characters, without NUL. */
+export const Text = (maximum: number, minimum = 1) =>
+  v.pipe(
+    v.string(),
+    v.minLength(minimum, `must have at least ${minimum} characters`),
+    v.maxLength(maximum, `must have at most ${maximum} characters`),
+    v.check((text) => !text.includes("\0"), "must not hold the character U+0000"),
+    v.transform((text) => text.normalize("NFC").toWellFormed()),
+  );
+
+/** A name people give to a record. */
+export const Name = Text(255);
+
+/** A description; null clears it. */
+export const Description = v.nullish(Text(1024, 0));
+
+/** A slug people choose: letters, digits, `_` and `-`. */
+export const Slug = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,255}$/, "must be 1 to 255 letters, digits, _ or -"));
+
+/** How a record is named in a path, query or body: by its id or its slug. */
+export const Reference = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.-]{1,255}$/, "must be an id or a slug"));
+
+/** ISO 8601 time in the future or the past, with its zone. Unix milliseconds once checked. */
+export const Time = v.pipe(
+  v.string(),
+  v.regex(
+    /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/,
+    "must be a time as ISO 8601, for example 2026-01-31T12:00:00Z",
+  ),
+  v.transform((text) =>
+    Date.parse(/(?:Z|[+-]\d{2}:?\d{2}|^\d{4}-\d{2}-\d{2})$/.test(text) ? text : `${text.replace(" ", "T")}Z`),
+  ),
+  v.check((time) => Number.isFinite(time), "must be a time that exists"),
+);
+
+/** An e-mail address, in lower case. */
+export const Email = v.pipe(
+  v.string(),
+  v.maxLength(320, "must have at most 320 characters"),
+  v.regex(/^[^\s@,;<>"\0]+@[^\s@,;<>"\0]+\.[^\s@,;<>"\0]+$/, "must be an e-mail address"),
+  v.transform((email) => email.toLowerCase()),
+);
+
+/** A switch that some clients write as 0 or 1. */
+export const Flag = v.pipe(
+  v.union([v.boolean(), v.picklist([0, 1])], "must be true or false"),
+  v.transform((value) => value === true || value === 1),
+);
+
+/** Metadata: texts of at most 128 characters. */
+export const MetadataDefaults = v.record(Text(128), Text(128, 0));
+
+const wholeFrom = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
+  v.pipe(
+    v.number("must be a number"),
+    v.integer("must be a whole number"),
+    v.minValue(minimum, `must be at least ${minimum}`),
+    v.maxValue(maximum, `must be at most ${maximum}`),
+  );
+
+/** A budget. Cost is in US dollars, tokens are counted. */
+export const UsageLimits = v.pipe(
+  v.object({
+    type: v.optional(v.picklist(["cost", "tokens"], "must be cost or tokens"), "cost"),
+    credit_limit: v.nullish(v.pipe(v.number("must be a number"), v.finite(), v.minValue(1, "must be at least 1"))),
+    alert_threshold: v.nullish(v.pipe(v.number("must be a number"), v.finite(), v.minValue(1, "must be at least 1"))),
+    periodic_reset: v.nullish(v.picklist(["monthly", "weekly"], "must be monthly or weekly")),
+    periodic_reset_days: v.nullish(wholeFrom(1, 365)),
+    next_usage_reset_at: v.nullish(Time),
+  }),
+  v.forward(
+    v.check(
+      ({ credit_limit, alert_threshold }) =>
+        alert_threshold == null || credit_limit == null || alert_threshold < credit_limit,
+      "must be below credit_limit",
+    ),
+    ["alert_threshold"],
+  ),
+  v.forward(
+    v.check(
+      ({ periodic_reset, periodic_reset_days }) => periodic_reset == null || periodic_reset_days == null,
+      "cannot be given together with periodic_reset",
+    ),
+    ["periodic_reset_days"],
+  ),
+);
+export type UsageLimits = v.InferOutput<typeof UsageLimits>;
+
+/** One rate limit; 0 lets nothing pass. */
+export const RateLimit = v.object({
+  type: v.picklist(["requests", "tokens"], "must be requests or tokens"),
+  unit: v.picklist(["rpm", "rph", "rpd", "rps", "rpw"], "must be rpm, rph, rpd, rps or rpw"),
+  value: wholeFrom(0),
+});
+
+/** Rate limits of a key: one for each pair of type and unit. */
+export const RateLimits = v.pipe(
+  v.array(RateLimit),
+  v.maxLength(10, "must have at most 10 entries"),
+  v.check(
+    (limits) => new Set(limits.map(({ type, unit }) => `${type} ${unit}`)).size === limits.length,
+    "must have one entry for each pair of type and unit",
+  ),
+);
+
+/** A budget as workspaces and integrations write it: a list of at most one; empty is none. */
+export const UsageLimitList = v.pipe(v.array(UsageLimits), v.maxLength(1, "must have at most 1 entry"));
+/** As `UsageLimitList`. */
+export const RateLimitList = v.pipe(v.array(RateLimit), v.maxLength(1, "must have at most 1 entry"));
+
+/** Where a secret of a record comes from: a reference to a store outside. */
+export const SecretMappings = v.pipe(
+  v.array(
+    v.object({
+      target_field: v.pipe(
+        Text(255),
+        v.regex(/^(?:key|(?:configurations|model_config)\.[A-Za-z0-9_]+)$/, "must be key or configurations.<field>"),
+      ),
+      secret_reference_id: Reference,
+      secret_key: v.nullish(Text(255)),
+      value_format: v.nullish(v.picklist(["json", "string"], "must be json or string")),
+    }),
+  ),
+  v.maxLength(50, "must have at most 50 entries"),
+  v.check(
+    (mappings) => new Set(mappings.map(({ target_field }) => target_field)).size === mappings.length,
+    "must name each target_field once",
+  ),
+);
+export type SecretMappings = v.InferOutput<typeof SecretMappings>;
