@@ -15,9 +15,12 @@ function checkOf(text: string): string {
   return toBase62(BigInt(crc32(text)), 6);
 }
 
-/** Makes a key: 12 public letters, 43 letters from 32 random bytes, 6 letters of CRC-32. */
-export function mintApiKey(prefix: string): MintedKey {
-  const lookupId = randomBase62(12);
+/**
+ * Makes a key: 12 public letters, 43 letters from 32 random bytes, 6 letters of CRC-32.
+ *
+ * @param lookupId The public letters of a key that gets a new secret; by default new ones.
+ */
+export function mintApiKey(prefix: string, lookupId: string = randomBase62(12)): MintedKey {
   const secret = toBase62(
     randomBytes(32).reduce((number, byte) => number * 256n + BigInt(byte), 0n),
     43,

@@ -176,6 +176,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (lookupId === undefined) {
       for (const row of await readKeysOfAnyForm()) {
         if (await verifyMac(pepper, row.digest, key)) return row;
+        if (await verifyMac(pepper, row.formerDigest ?? noDigest, key)) return row;
       }
       return undefined;
     }

@@ -233,6 +233,7 @@ export async function readPepper(database: Database): Promise<Uint8Array<ArrayBu
 /** What the row of a key holds that says nothing special. */
 export const plainKey = {
   ...{ alertEmails: null, creationMode: "api", defaults: null, description: null, formerDigest: null },
+  formerOfAnyForm: false,
   ...{ lastResetAt: null, lastRotatedAt: null, lastUpdatedAt: 0, rateLimits: null, rotationPolicy: null },
   ...{ transitionEndsAt: null, usageLimits: null, userId: null },
 } satisfies Partial<ApiKeyRow>;

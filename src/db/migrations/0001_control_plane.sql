@@ -291,6 +291,7 @@ CREATE INDEX `workspace_members_user` ON `workspace_members` (`organisation_id`,
 ALTER TABLE `api_keys` ADD `user_id` text REFERENCES users(id);--> statement-breakpoint
 ALTER TABLE `api_keys` ADD `description` text;--> statement-breakpoint
 ALTER TABLE `api_keys` ADD `former_digest` text;--> statement-breakpoint
+ALTER TABLE `api_keys` ADD `former_of_any_form` integer DEFAULT false NOT NULL;--> statement-breakpoint
 ALTER TABLE `api_keys` ADD `transition_ends_at` integer;--> statement-breakpoint
 ALTER TABLE `api_keys` ADD `creation_mode` text DEFAULT 'api' NOT NULL;--> statement-breakpoint
 ALTER TABLE `api_keys` ADD `rate_limits` text;--> statement-breakpoint

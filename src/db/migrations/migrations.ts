@@ -72,6 +72,7 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE `api_keys` ADD `user_id` text REFERENCES users(id);",
       "ALTER TABLE `api_keys` ADD `description` text;",
       "ALTER TABLE `api_keys` ADD `former_digest` text;",
+      "ALTER TABLE `api_keys` ADD `former_of_any_form` integer DEFAULT false NOT NULL;",
       "ALTER TABLE `api_keys` ADD `transition_ends_at` integer;",
       "ALTER TABLE `api_keys` ADD `creation_mode` text DEFAULT 'api' NOT NULL;",
       "ALTER TABLE `api_keys` ADD `rate_limits` text;",

@@ -1,4 +1,4 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, isNull, or } from "drizzle-orm";
 import type { Database } from "../client.ts";
 import { type ApiKeyRow, apiKeys } from "../tables/api-keys.ts";
 
@@ -11,7 +11,7 @@ export interface ApiKeyStore {
   findByLookupId(lookupId: string): Promise<ApiKeyRow | undefined>;
   /** The key with this record id. */
   findById(id: string): Promise<ApiKeyRow | undefined>;
-  /** Keys of no particular form: the few that were given at the first start. */
+  /** Keys whose secret, or former one, is of no particular form: the few that were given at the first start. */
   listOfAnyForm(): Promise<ApiKeyRow[]>;
 }
 
@@ -34,7 +34,7 @@ export function createApiKeyStore(database: Database): ApiKeyStore {
       orm
         .select()
         .from(apiKeys)
-        .where(and(isNull(apiKeys.lookupId), eq(apiKeys.status, "active")))
+        .where(and(or(isNull(apiKeys.lookupId), eq(apiKeys.formerOfAnyForm, true)), eq(apiKeys.status, "active")))
         .limit(maxKeysOfAnyForm),
   };
 }

@@ -26,6 +26,8 @@ export const apiKeys = sqliteTable(
     masked: text("masked").notNull(),
     /** Digest of the secret before the last rotation; it works until `transitionEndsAt`. */
     formerDigest: text("former_digest"),
+    /** True when the former secret is not of our form: it is compared with, not looked up. */
+    formerOfAnyForm: integer("former_of_any_form", { mode: "boolean" }).notNull().default(false),
     /** Unix milliseconds. */
     transitionEndsAt: integer("transition_ends_at"),
     /** JSON array of scope names, written with a dot. */

@@ -1,0 +1,71 @@
+import { type Schema, Validator } from "@cfworker/json-schema";
+import type { OrganisationRow } from "../db/tables/tenants.ts";
+import { isObject } from "../lib/json.ts";
+import { refuseField } from "./request.ts";
+
+/** Metadata of a record: texts by name. */
+export type RecordMetadata = Record<string, string>;
+
+/** Members of an organisation's settings that hold a schema. */
+export const metadataSchemaMembers = {
+  apiKey: "api_key_metadata_schema",
+  workspace: "workspace_metadata_schema",
+} as const;
+
+/**
+ * Checks that a value can be a schema for metadata: JSON Schema draft 7, an object whose members are texts and that takes others.
+ *
+ * @throws {InvalidRequestError} AB01, naming `param`.
+ */
+export function requireMetadataSchema(value: unknown, param: string): void {
+  if (!isObject(value)) throw refuseField(param, "must be a JSON schema");
+  if (value.type !== "object") refuseField(`${param}.type`, "must be object");
+  if (value.additionalProperties !== true) refuseField(`${param}.additionalProperties`, "must be true");
+  const { properties = {}, required = [] } = value;
+  if (!isObject(properties)) throw refuseField(`${param}.properties`, "must be an object");
+  for (const [name, property] of Object.entries(properties)) {
+    if (!isObject(property) || property.type !== "string") {
+      refuseField(`${param}.properties.${name}.type`, "must be string");
+    }
+  }
+  if (!Array.isArray(required) || required.some((name) => typeof name !== "string")) {
+    refuseField(`${param}.required`, "must be a list of names");
+  }
+}
+
+/** Metadata with the schema's defaults for what is missing. */
+function fillDefaults(schema: Record<string, unknown>, metadata: RecordMetadata): RecordMetadata {
+  const properties = isObject(schema.properties) ? schema.properties : {};
+  const filled = Object.entries(properties).flatMap(([name, property]) =>
+    isObject(property) && typeof property.default === "string" && !Object.hasOwn(metadata, name)
+      ? [[name, property.default] as const]
+      : [],
+  );
+  return { ...metadata, ...Object.fromEntries(filled) };
+}
+
+/**
+ * Metadata of a new or changed record, checked against the organisation's schema and with its defaults filled in.
+ *
+ * @param metadata Null or absent counts as empty.
+ * @returns Null when there is nothing to keep.
+ * @throws {InvalidRequestError} AB01, naming the member that is wrong.
+ */
+export function applyMetadataSchema(
+  organisation: OrganisationRow,
+  kind: keyof typeof metadataSchemaMembers,
+  metadata: RecordMetadata | null | undefined,
+): RecordMetadata | null {
+  const settings = isObject(organisation.settings) ? organisation.settings : {};
+  const schema = settings[metadataSchemaMembers[kind]];
+  if (!isObject(schema)) return metadata ?? null;
+  const filled = fillDefaults(schema, metadata ?? {});
+  // checked by `requireMetadataSchema` when it was saved
+  const { valid, errors } = new Validator(schema as Schema, "7").validate(filled);
+  const [error] = errors.slice(-1);
+  if (!valid) {
+    const path = error?.instanceLocation.replace(/^#\/?/, "").replaceAll("/", ".");
+    refuseField(`defaults.metadata${path ? `.${path}` : ""}`, error?.error ?? "does not fit the organisation's schema");
+  }
+  return Object.keys(filled).length === 0 ? null : filled;
+}
