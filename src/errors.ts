@@ -74,6 +74,12 @@ export class NotFoundError extends GatewayError {
   override readonly type = "not_found_error";
 }
 
+/** What the caller was given is used up, or never held this. */
+export class BudgetError extends GatewayError {
+  override readonly status = 412;
+  override readonly type = "precondition_error";
+}
+
 /** What is asked for clashes with what is there. */
 export class ConflictError extends GatewayError {
   override readonly status = 409;

@@ -248,7 +248,10 @@ async function createServices(
     database,
     vault: createVault(parts.masterKeys),
     auditMac: createMac(installation.keys.audit),
-    now: clock.now,
+    clock,
+    resolveReference: async () => {
+      throw new Error("secret references are wired with their resolver");
+    },
     changed: (changes) => forgetKeys(authenticator, changes),
   });
   const services: Services = {

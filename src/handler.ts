@@ -180,6 +180,23 @@ function isPassthrough(endpoint: Endpoint): boolean {
   return endpoint.path.endsWith("*");
 }
 
+/** First segments below `/v1` that belong to the gateway's own API: what is not there is nowhere. */
+const ownGroups = new Set([
+  ...[
+    "admin",
+    "analytics",
+    "api-keys",
+    "audit-logs",
+    "collections",
+    "configs",
+    "deployments",
+    "feedback",
+    "guardrails",
+  ],
+  ...["health", "integrations", "labels", "logs", "mcp-integrations", "mcp-servers", "model-configs", "organisations"],
+  ...["policies", "prompts", "providers", "scim", "secret-references", "virtual-keys", "workspace-exclusions"],
+]);
+
 /** The first segment of a path below `/v1`. */
 function groupOf(path: string): string {
   return path.split("/", 3)[2] ?? "";
@@ -200,10 +217,7 @@ function createMethodTable(endpoints: readonly Endpoint[]): (pathname: string) =
   return (pathname) => {
     const matching = forms.filter(({ form }) => form.test(pathname)).map(({ endpoint }) => endpoint);
     const own = matching.filter((endpoint) => !isPassthrough(endpoint));
-    const isGroup = forms.some(
-      ({ endpoint }) => isAdminEndpoint(endpoint) && groupOf(endpoint.path) === groupOf(pathname),
-    );
-    return [...new Set((isGroup ? own : matching).map(({ method }) => method))];
+    return [...new Set((ownGroups.has(groupOf(pathname)) ? own : matching).map(({ method }) => method))];
   };
 }
 
@@ -214,11 +228,10 @@ function createRouter(
 ): (context: RequestContext) => Promise<Reply | undefined> {
   const router = Router<Route>();
   const plain = new Map<string, Endpoint>();
-  const groups = new Set(endpoints.filter(isAdminEndpoint).map(({ path }) => groupOf(path)));
   for (const endpoint of endpoints) {
     const serve = (route: Route): Promise<Reply> | undefined => {
       // what belongs to the control plane never goes to a provider, however it is spelt
-      if (isPassthrough(endpoint) && groups.has(groupOf(route.context.url.pathname))) return undefined;
+      if (isPassthrough(endpoint) && ownGroups.has(groupOf(route.context.url.pathname))) return undefined;
       route.context.params = isPassthrough(endpoint) ? {} : decodeParams(route.params);
       return serveEndpoint(endpoint, route.context, services);
     };

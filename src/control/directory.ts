@@ -7,7 +7,7 @@ import type {
   IntegrationWorkspaceRow,
   ProviderRow,
 } from "../db/tables/integrations.ts";
-import type { SecretRow } from "../db/tables/secrets.ts";
+import type { SecretReferenceRow, SecretRow } from "../db/tables/secrets.ts";
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
@@ -21,6 +21,14 @@ export interface StoredProvider {
   /** The workspace's access to an integration of the organisation; undefined where none was ever given. */
   access: IntegrationWorkspaceRow | undefined;
   /** Sealed secrets of the integration. */
+  secrets: readonly SecretRow[];
+  /** References its secrets come from, where it has any. */
+  references: readonly StoredReference[];
+}
+
+/** Where a secret lies in a store outside, and the sealed secrets that open that store. */
+export interface StoredReference {
+  row: SecretReferenceRow;
   secrets: readonly SecretRow[];
 }
 
@@ -87,6 +95,21 @@ function byName<Record extends { row: { id: string; slug: string } }>(records: r
   ]);
 }
 
+/** References of the organisation that the workspace may use. */
+async function readReferences(stores: ControlStores, tenant: Tenant): Promise<StoredReference[]> {
+  const organisation = { organisationId: tenant.organisationId, workspaceId: null };
+  const [rows, secrets] = await Promise.all([
+    stores.secretReferences.all(organisation),
+    stores.secrets.all(organisation, { where: { kind: "secret_references" } }),
+  ]);
+  const secretsOf = groupBy(secrets, ({ recordId }) => recordId);
+  return rows
+    .filter(({ allowAllWorkspaces: all, allowedWorkspaces: some }) => {
+      return all || (Array.isArray(some) && tenant.workspaceId !== null && some.includes(tenant.workspaceId));
+    })
+    .map((row) => ({ row, secrets: secretsOf.get(row.id) ?? [] }));
+}
+
 async function readProviders(stores: ControlStores, tenant: Tenant): Promise<Map<string, StoredProvider>> {
   const organisation = { organisationId: tenant.organisationId, workspaceId: null };
   const rows = await stores.providers.all(tenant);
@@ -97,6 +120,8 @@ async function readProviders(stores: ControlStores, tenant: Tenant): Promise<Map
     stores.integrationWorkspaces.all(tenant, { where: { integrationId: ids } }),
     stores.secrets.all(organisation, { where: { kind: "integrations", recordId: ids } }),
   ]);
+  const isMapped = integrations.some(({ secretMappings }) => secretMappings !== null);
+  const references = isMapped ? await readReferences(stores, tenant) : [];
   const integrationOf = new Map(integrations.map((row) => [row.id, row]));
   const modelsOf = groupBy(models, ({ integrationId }) => integrationId);
   const secretsOf = groupBy(secrets, ({ recordId }) => recordId);
@@ -110,6 +135,7 @@ async function readProviders(stores: ControlStores, tenant: Tenant): Promise<Map
         ...{ row, integration, access: accessOf.get(integration.id) },
         models: new Map(own.map((model) => [model.slug, model])),
         secrets: secretsOf.get(integration.id) ?? [],
+        references: integration.secretMappings === null ? [] : references,
       },
     ];
   });

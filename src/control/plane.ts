@@ -1,8 +1,10 @@
 import type { Database } from "../db/client.ts";
 import type { Change } from "../db/stores/audit.ts";
 import { type ControlStores, createControlStores } from "../db/stores/control.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Mac } from "../lib/hash.ts";
 import { type Committer, createCommitter } from "./commit.ts";
+import { type Credentials, createCredentials, type ResolveReference } from "./credentials.ts";
 import { createDirectory, type Directory } from "./directory.ts";
 import { createFollower, type Follower } from "./follower.ts";
 import type { Vault } from "./vault.ts";
@@ -14,6 +16,7 @@ export interface ControlPlane {
   readonly committer: Committer;
   readonly directory: Directory;
   readonly follower: Follower;
+  readonly credentials: Credentials;
 }
 
 /** What the control plane is made from. */
@@ -22,14 +25,17 @@ export interface ControlPlaneOptions {
   vault: Vault;
   /** Digest of audit rows. */
   auditMac: Mac;
-  now(): number;
+  clock: Clock;
+  /** Gets secrets from stores outside. */
+  resolveReference: ResolveReference;
   /** Told of what changed on this node or another; undefined when anything may have. */
   changed(changes: readonly Change[] | undefined): void;
 }
 
 /** Creates the control plane of a gateway. */
 export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { database, vault, now } = options;
+  const { database, vault, clock, resolveReference } = options;
+  const { now } = clock;
   const stores = createControlStores(database);
   const directory = createDirectory(stores);
   const applied = (changes: readonly Change[]) => {
@@ -42,5 +48,6 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   };
   const committer = createCommitter({ database, audit: stores.audit, mac: options.auditMac, now, applied });
   const follower = await createFollower(stores.audit, { changed: applied, lost });
-  return { stores, vault, committer, directory, follower };
+  const credentials = createCredentials({ vault, clock, resolveReference });
+  return { stores, vault, committer, directory, follower, credentials };
 }

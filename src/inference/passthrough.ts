@@ -1,6 +1,6 @@
 import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { isJsonType, toBodyError } from "../endpoint.ts";
-import { InvalidRequestError, NotFoundError, UpstreamError } from "../errors.ts";
+import { InvalidRequestError, UpstreamError } from "../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
@@ -11,27 +11,11 @@ import { AbortReason } from "../providers/call.ts";
 import { routingHeaders } from "./answer.ts";
 import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { settle } from "./settle.ts";
+import { requireModelOfBody } from "./stored-provider.ts";
 import { readDestination, readTimeout } from "./target.ts";
 
 /** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
 const heldBody = 256 * 1024;
-
-/** First segments that belong to the gateway's own API: what is not there is nowhere. */
-const reserved = new Set([
-  ...[
-    "admin",
-    "analytics",
-    "api-keys",
-    "audit-logs",
-    "collections",
-    "configs",
-    "deployments",
-    "feedback",
-    "guardrails",
-  ],
-  ...["health", "integrations", "labels", "logs", "mcp-integrations", "mcp-servers", "model-configs", "policies"],
-  ...["prompts", "providers", "scim", "secret-references", "virtual-keys", "workspace-exclusions"],
-]);
 
 const longUpload = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 
@@ -232,9 +216,8 @@ async function readHeld(
  */
 export async function runPassthrough(context: CallerContext, services: Services): Promise<Reply> {
   const { request } = context;
-  const [, , segment = ""] = context.url.pathname.split("/");
-  if (reserved.has(segment)) throw new NotFoundError("Not Found: there is nothing at this path", { code: "not_found" });
-  const destination = readDestination(context, services);
+  const found = readDestination(context, services, context.url.searchParams.get("model") ?? undefined);
+  const destination = found instanceof Promise ? await found : found;
   const { provider } = destination;
   if (provider.local && destination.customHost === undefined) {
     throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
@@ -248,7 +231,10 @@ export async function runPassthrough(context: CallerContext, services: Services)
   for (const [name, value] of Object.entries(headers)) {
     if (value.includes(context.gatewayKey)) delete headers[name];
   }
+  Object.assign(headers, destination.managed?.headers);
   const body = await readUpload(context, services);
+  const isRead = body === undefined || context.log.requestBody !== null;
+  requireModelOfBody(destination, { model: context.log.model, isRead });
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
   const path = upstreamPath(context) + context.url.search;

@@ -1,3 +1,4 @@
+import { maskSecret } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
 import type { JsonBody } from "../endpoint.ts";
 import { UpstreamError } from "../errors.ts";
@@ -86,6 +87,13 @@ function badAnswer(provider: string, problem: string, cause?: unknown): Upstream
   });
 }
 
+/** An upstream that repeats the credential in its error would show the caller one that is not the caller's. */
+function hideCredential(text: string, { destination }: { destination: Destination }, status: number): string {
+  const { managed, credential } = destination;
+  if (!managed || !credential || status < 400) return text;
+  return text.replaceAll(credential, maskSecret(credential));
+}
+
 function parseAnswer(text: string, provider: string): Record<string, unknown> {
   let body: unknown;
   try {
@@ -106,7 +114,7 @@ async function answerWhole<Name extends OperationName>(
 ): Promise<Reply> {
   const { log } = context;
   const { slug } = run.destination.provider;
-  const text = await readAnswer(upstream, run, slug);
+  const text = hideCredential(await readAnswer(upstream, run, slug), run, upstream.status);
   log.upstreamEndedAt = services.clock.monotonic();
   if (upstream.status < 200 || upstream.status > 299) throw toProviderError(upstream, text, context, services);
   const body = parseAnswer(text, slug);
@@ -159,6 +167,11 @@ async function answerStream<Name extends OperationName>(
   return { status: upstream.status, headers, body };
 }
 
+/** The request as it goes upstream: with the plain name of the model where it was asked for by reference. */
+function withModel<Request extends object>(request: Request, model: string | undefined): Request {
+  return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
+}
+
 function isEventStream(response: Response): boolean {
   return response.status === 200 && /^text\/event-stream/i.test(response.headers.get("content-type") ?? "");
 }
@@ -175,11 +188,13 @@ export async function runInference<Name extends OperationName>(
   log.model = typeof model === "string" ? model : null;
   const streamed = Reflect.get(value, "stream") === true;
   log.stream = streamed;
-  const destination = readDestination(context, services);
+  const found = readDestination(context, services, log.model ?? undefined);
+  const destination = found instanceof Promise ? await found : found;
   const adapter = requireOperation(destination.provider, name);
-  const forwarded = readForwardedHeaders(context, services);
+  const forwarded = Object.assign(readForwardedHeaders(context, services), destination.managed?.headers);
   const attempt = startAttempt(request, readTimeout(context, services), services.timers);
-  const run: Run<Name> = { adapter, request: value, destination, attempt, streamed };
+  const asked = withModel(value, destination.managed?.model);
+  const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed };
   try {
     const upstream = await send(prepareCall(run, forwarded), attempt, context, services);
     if (streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);

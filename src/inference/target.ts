@@ -1,15 +1,20 @@
 import type { CallerContext, Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
-import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
 import { isHeaderValue, readNameList } from "../lib/headers.ts";
 import { parseJson } from "../lib/json.ts";
 import type { Destination } from "../providers/call.ts";
+import { requireCustomHost } from "./custom-host.ts";
+import { readStoredDestination, readStoredName, type StoredName } from "./stored-provider.ts";
 
 function refuse(message: string, param: string, code: string, cause?: unknown): never {
   throw new InvalidRequestError(message, { param, code, ...(cause !== undefined && { cause }) });
 }
 
-function checkConfigHeader(text: string): never {
+function checkConfigHeader(text: string, { principal }: CallerContext): never {
+  if (!principal.defaults.allowConfigOverride) {
+    const message = "Cannot use x-gateway-config: this key does not allow requests to bring a config";
+    refuse(message, "x-gateway-config", "config_override_not_allowed");
+  }
   if (parseJson(text) === undefined && !/^pc-[A-Za-z0-9_-]+$/.test(text)) {
     refuse("Invalid config passed. You need to pass a valid json", "x-gateway-config", "invalid_config");
   }
@@ -20,35 +25,41 @@ function checkConfigHeader(text: string): never {
   );
 }
 
-/** Base address the caller named; checked as text, the rest is checked when the connection is made. */
-function readCustomHost(context: CallerContext, services: Services): string | undefined {
-  const host = context.header("custom-host");
-  if (host === null) return undefined;
-  try {
-    requireBaseUrl(services.addressGuard, host);
-    return host;
-  } catch (error) {
-    if (!(error instanceof AddressRefusedError)) throw error;
-    return refuse(`Invalid custom host: ${error.reason}`, "x-gateway-custom-host", "invalid_custom_host", error);
-  }
-}
-
 /** Whether the request names a provider at all. */
 export function namesProvider(context: CallerContext): boolean {
   return ["provider", "config", "virtual-key"].some((name) => context.header(name) !== null);
 }
 
-/**
- * Where a request goes, from its headers.
- *
- * @throws {InvalidRequestError} If no provider is named, the provider is unknown or the host is refused.
- */
-export function readDestination(context: CallerContext, services: Services): Destination {
-  const config = context.header("config");
-  if (config !== null) checkConfigHeader(config);
+/** The stored provider a request names: in its headers first, then with its model. */
+function readStored(context: CallerContext, model: string | undefined): StoredName | undefined {
   const slug = context.header("provider");
-  const stored = context.header("virtual-key") ?? (slug?.startsWith("@") ? slug : null);
-  if (stored !== null) refuse(`Following keys are not valid: ${stored}`, "x-gateway-provider", "invalid_provider");
+  const virtualKey = context.header("virtual-key");
+  const named = readStoredName(slug) ?? (virtualKey === null ? undefined : { slug: virtualKey, model: undefined });
+  const inModel = slug === null || named ? readStoredName(model) : undefined;
+  if (!named) return inModel;
+  // the same provider may stand in the model too
+  return inModel?.slug === named.slug ? inModel : named;
+}
+
+/**
+ * Where a request goes: from its headers, or from a model written `@provider/model`.
+ *
+ * @param model The model the request names.
+ * @throws {InvalidRequestError} If no provider is named, the provider is unknown or the host is refused.
+ * @throws {GatewayError} As `readStoredDestination`, when the request names a stored provider.
+ */
+export function readDestination(
+  context: CallerContext,
+  services: Services,
+  model?: string,
+): Destination | Promise<Destination> {
+  const config = context.header("config");
+  if (config !== null) checkConfigHeader(config, context);
+  const slug = context.header("provider");
+  if (slug === null || slug.startsWith("@") || context.header("virtual-key") !== null) {
+    const stored = readStored(context, model);
+    if (stored) return readStoredDestination(stored, context, { services, model });
+  }
   if (slug === null) {
     const message =
       "Either x-gateway-config or x-gateway-provider header is required: name a provider, for example x-gateway-provider: openai";
@@ -60,7 +71,8 @@ export function readDestination(context: CallerContext, services: Services): Des
     refuse(`Invalid provider passed: known providers are ${names}`, "x-gateway-provider", "invalid_provider");
   }
   const provider = known.bind((name) => context.header(name));
-  const customHost = readCustomHost(context, services);
+  const customHost = context.header("custom-host") ?? undefined;
+  if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
   context.log.provider = slug;
   return { provider, customHost, credential: context.providerCredential };
 }

@@ -12,6 +12,15 @@ export interface Destination {
   /** Address a caller or tenant named instead of the provider's own. */
   customHost: string | undefined;
   credential: string | undefined;
+  /** Set when the gateway keeps the credential; absent when the caller brought it. */
+  managed?: {
+    /** Headers of the integration, by their names in lower case. */
+    headers: Readonly<Record<string, string>>;
+    /** The model to ask for: what the request names, less the reference. */
+    model: string | undefined;
+    /** Tells which models may be called; undefined when all may. */
+    allows: ((model: string) => boolean) | undefined;
+  };
 }
 
 /** One call to a provider, ready to be sent. */

@@ -4,6 +4,8 @@ import { InvalidRequestError } from "../errors.ts";
 /** Settings a caller gives in headers `x-gateway-<prefix>-<name>`, the names written with hyphens. */
 export interface SettingsDefinition<Settings> {
   prefix: string;
+  /** Whether callers may give them beside a stored credential: only where they cannot lead it elsewhere. Default: no. */
+  open?: boolean;
   schema: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Settings>;
 }
 

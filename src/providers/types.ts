@@ -64,6 +64,8 @@ export interface BoundProvider {
 /** A provider as the registry holds it. */
 export interface Provider {
   readonly slug: string;
+  /** Whether callers may give settings beside a stored credential. */
+  readonly hasOpenSettings: boolean;
   /**
    * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
    *
@@ -86,6 +88,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
   let plain: BoundProvider | undefined;
   return {
     slug,
+    hasOpenSettings: definition.settings.open === true,
     bind(read) {
       const values = readValues(read);
       if (values) return bindSettings(parseSettings(definition.settings, values));

@@ -1,0 +1,123 @@
+import type { SecretRow } from "../db/tables/secrets.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
+import type { Clock } from "../lib/clock.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import type { StoredProvider, StoredReference } from "./directory.ts";
+import { CredentialUnavailableError, type Vault } from "./vault.ts";
+
+/** What an integration gives to a call, in clear. */
+export interface ManagedCredential {
+  /** The provider's key. */
+  key: string | undefined;
+  /** Members of its configurations, secrets included, as texts; other members are left out. */
+  settings: ReadonlyMap<string, string>;
+  customHost: string | undefined;
+  customHeaders: Readonly<Record<string, string>>;
+}
+
+/** Opens the credentials of integrations. */
+export interface Credentials {
+  /**
+   * The credential of a stored provider; at once when it was used lately.
+   *
+   * @throws {CredentialUnavailableError} If it cannot be opened, or a store outside does not give it.
+   */
+  of(stored: StoredProvider): ManagedCredential | Promise<ManagedCredential>;
+}
+
+/** Gets a secret from a store outside. */
+export type ResolveReference = (
+  reference: StoredReference,
+  options: { secretKey: string | null; open(row: SecretRow): Promise<string> },
+) => Promise<string>;
+
+/** What opens credentials. */
+export interface CredentialsOptions {
+  vault: Vault;
+  clock: Clock;
+  resolveReference: ResolveReference;
+}
+
+/** Longest a credential stays in memory in clear. */
+const keptForMs = 5 * 60_000;
+
+/** A secret from a store outside, and where it goes. */
+interface Mapping {
+  target: string;
+  reference: string;
+  secretKey: string | null;
+  asJson: boolean;
+}
+
+function readMappings(value: unknown): Mapping[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isObject).map((mapping) => ({
+    target: String(mapping.target_field),
+    reference: String(mapping.secret_reference_id),
+    secretKey: typeof mapping.secret_key === "string" ? mapping.secret_key : null,
+    asJson: mapping.value_format === "json",
+  }));
+}
+
+/** The name of a member within `configurations`; undefined for the key itself. */
+function memberOf(field: string): string | undefined {
+  return /^(?:configurations|model_config)\.(.+)$/.exec(field)?.[1];
+}
+
+function toHeaders(value: unknown): Record<string, string> {
+  const headers = typeof value === "string" ? parseJson(value) : value;
+  if (!isObject(headers)) return {};
+  return Object.fromEntries(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), String(text)]));
+}
+
+/** Puts secrets and plain members together. */
+function assemble(stored: StoredProvider, secrets: ReadonlyMap<string, unknown>): ManagedCredential {
+  const { configurations } = stored.integration;
+  const members: Record<string, unknown> = isObject(configurations) ? { ...configurations } : {};
+  let key: string | undefined;
+  for (const [field, value] of secrets) {
+    const name = memberOf(field);
+    if (name === undefined) key = String(value);
+    else members[name] = value;
+  }
+  const { custom_host: host, custom_headers: headers, ...others } = members;
+  const texts = Object.entries(others).flatMap(([name, value]): [string, string][] => {
+    if (["string", "number", "boolean"].includes(typeof value)) return [[name, String(value)]];
+    return isObject(value) || Array.isArray(value) ? [[name, JSON.stringify(value)]] : [];
+  });
+  return {
+    key,
+    settings: new Map(texts),
+    customHost: typeof host === "string" && host !== "" ? host : undefined,
+    customHeaders: toHeaders(headers),
+  };
+}
+
+/** Creates the opener. */
+export function createCredentials({ vault, clock, resolveReference }: CredentialsOptions): Credentials {
+  // by the id of the integration, a random UUID; `source` tells whether its secrets were read again since
+  const known = new BoundedMap<string, { value: ManagedCredential; source: object; openedAt: number }>(1_000);
+
+  const resolve = async (stored: StoredProvider, mapping: Mapping): Promise<unknown> => {
+    const reference = stored.references.find(({ row }) => [row.id, row.slug].includes(mapping.reference));
+    if (!reference) throw new CredentialUnavailableError(new Error("its secret reference is gone"));
+    const { secretKey } = mapping;
+    const text = await resolveReference(reference, { secretKey, open: (row) => vault.open(row) });
+    return mapping.asJson ? (parseJson(text) ?? text) : text;
+  };
+  const open = async (stored: StoredProvider): Promise<ManagedCredential> => {
+    const own = stored.secrets.map(async (row) => [row.field, await vault.open(row)] as const);
+    const mappings = readMappings(stored.integration.secretMappings);
+    const outside = mappings.map(async (mapping) => [mapping.target, await resolve(stored, mapping)] as const);
+    const value = assemble(stored, new Map<string, unknown>(await Promise.all([...own, ...outside])));
+    known.set(stored.integration.id, { value, source: stored.secrets, openedAt: clock.monotonic() });
+    return value;
+  };
+  return {
+    of(stored) {
+      const entry = known.get(stored.integration.id);
+      const isFresh = entry?.source === stored.secrets && clock.monotonic() - entry.openedAt < keptForMs;
+      return isFresh ? entry.value : open(stored);
+    },
+  };
+}

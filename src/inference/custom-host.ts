@@ -1,0 +1,22 @@
+import type { Services } from "../context.ts";
+import { InvalidRequestError } from "../errors.ts";
+import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
+
+/**
+ * Checks a base address somebody named as text; the rest is checked when the connection is made.
+ *
+ * @param param Where it was named.
+ * @throws {InvalidRequestError}
+ */
+export function requireCustomHost(host: string, { addressGuard }: Services, param: string): void {
+  try {
+    requireBaseUrl(addressGuard, host);
+  } catch (cause) {
+    if (!(cause instanceof AddressRefusedError)) throw cause;
+    throw new InvalidRequestError(`Invalid custom host: ${cause.reason}`, {
+      param,
+      code: "invalid_custom_host",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,185 @@
+import type { CallerContext, Services } from "../context.ts";
+import type { ManagedCredential } from "../control/credentials.ts";
+import type { StoredProvider, WorkspaceView } from "../control/directory.ts";
+import { CredentialUnavailableError } from "../control/vault.ts";
+import { AuthenticationError, BudgetError, InvalidRequestError, PermissionError, UnavailableError } from "../errors.ts";
+import { isObject } from "../lib/json.ts";
+import type { Destination } from "../providers/call.ts";
+import { requireCustomHost } from "./custom-host.ts";
+
+/** A stored provider a request names, and the model it asks for there. */
+export interface StoredName {
+  slug: string;
+  /** Undefined when the request names no model. */
+  model: string | undefined;
+}
+
+/** Names of real models that begin like a reference. */
+const modelPrefixes = ["@cf/", "@hf/"];
+
+/** The reference in `@slug/model` or `@slug`; undefined for any other text. */
+export function readStoredName(text: string | null | undefined): StoredName | undefined {
+  if (!text?.startsWith("@") || modelPrefixes.some((prefix) => text.startsWith(prefix))) return undefined;
+  const end = text.indexOf("/");
+  return end < 0 ? { slug: text.slice(1), model: undefined } : { slug: text.slice(1, end), model: text.slice(end + 1) };
+}
+
+function refuseName(slug: string): never {
+  throw new InvalidRequestError(`Following keys are not valid: ${slug}`, {
+    param: "x-gateway-provider",
+    code: "invalid_provider",
+  });
+}
+
+/**
+ * Refuses a stored provider that is there and cannot be used now.
+ *
+ * @throws {AuthenticationError} 401 when it expired.
+ * @throws {PermissionError} 403 when the workspace's access was taken back.
+ */
+export function requireUsableProvider({ row, integration, access }: StoredProvider, now: number): void {
+  if (row.status === "expired" || (row.expiresAt !== null && row.expiresAt <= now)) {
+    throw new AuthenticationError(`Cannot use the provider ${row.slug}: it has expired`, {
+      code: "virtual_key_expired_error",
+    });
+  }
+  const isLent = integration.workspaceId === null;
+  if (integration.status !== "active" || (isLent && access?.enabled !== true)) {
+    throw new PermissionError(`Forbidden! The workspace has no access to the integration of ${row.slug}`, {
+      code: "integration_access_error",
+    });
+  }
+}
+
+/** Whether a workspace may call a model of an integration. */
+export function allowsModel({ integration, models }: StoredProvider, model: string): boolean {
+  const entry = models.get(model);
+  return entry ? entry.enabled : integration.allowAllModels;
+}
+
+function isRestricted({ integration, models }: StoredProvider): boolean {
+  return !integration.allowAllModels || [...models.values()].some(({ enabled }) => !enabled);
+}
+
+function refuseModel(slug: string, model: string): never {
+  throw new BudgetError(`Cannot call ${model}: the provider ${slug} does not allow this model`, {
+    code: "model_not_allowed_error",
+    param: "model",
+  });
+}
+
+function requireModel(stored: StoredProvider, model: string | undefined): void {
+  if (model !== undefined && !allowsModel(stored, model)) refuseModel(stored.row.slug, model);
+}
+
+/**
+ * Refuses what passes through to a provider that does not allow every model, unless it can be seen which one is asked for.
+ *
+ * @param sent What is known of the body: the model it names, and whether all of it was read.
+ * @throws {BudgetError} 412
+ */
+export function requireModelOfBody(destination: Destination, sent: { model: string | null; isRead: boolean }): void {
+  const { managed, provider } = destination;
+  if (!managed?.allows) return;
+  if (sent.model !== null && !managed.allows(sent.model)) refuseModel(provider.slug, sent.model);
+  if (sent.isRead) return;
+  throw new BudgetError("Cannot pass this body on: some models are not allowed, and it cannot be seen which it names", {
+    code: "model_not_allowed_error",
+  });
+}
+
+/** What the entry of a model says besides whether it is allowed. */
+function modelSettings({ models }: StoredProvider, model: string | undefined) {
+  const { configurations } = (model === undefined ? undefined : models.get(model)) ?? {};
+  const { custom_host: host, custom_headers: headers } = isObject(configurations) ? configurations : {};
+  return {
+    host: typeof host === "string" && host !== "" ? host : undefined,
+    headers: isObject(headers)
+      ? Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)])
+      : [],
+  };
+}
+
+/** Settings of a stored provider; a caller's own count only where they cannot lead the credential elsewhere. */
+function readerOf(context: CallerContext, { settings }: ManagedCredential, isOpen: boolean) {
+  return (name: string): string | null =>
+    settings.get(name.replaceAll("-", "_")) ?? (isOpen ? context.header(name) : null);
+}
+
+function toDestination(
+  stored: StoredProvider,
+  credential: ManagedCredential,
+  context: CallerContext,
+  options: { services: Services; model: string | undefined },
+): Destination {
+  const { services, model } = options;
+  const slug = stored.integration.aiProviderId;
+  const provider = services.providers.get(slug);
+  if (!provider) {
+    throw new InvalidRequestError(`Cannot call ${slug}: this gateway does not have the provider`, {
+      code: "invalid_provider",
+    });
+  }
+  const ofModel = modelSettings(stored, model);
+  const customHost = ofModel.host ?? credential.customHost;
+  if (customHost !== undefined) requireCustomHost(customHost, services, "custom_host");
+  context.log.provider = slug;
+  return {
+    provider: provider.bind(readerOf(context, credential, provider.hasOpenSettings)),
+    customHost,
+    credential: credential.key,
+    managed: {
+      headers: { ...credential.customHeaders, ...Object.fromEntries(ofModel.headers) },
+      model,
+      allows: isRestricted(stored) ? (name) => allowsModel(stored, name) : undefined,
+    },
+  };
+}
+
+/** The credential in clear; what goes wrong is not the caller's and says nothing of why. */
+async function openCredential(stored: StoredProvider, services: Services): Promise<ManagedCredential> {
+  try {
+    return await services.control.credentials.of(stored);
+  } catch (cause) {
+    if (!(cause instanceof CredentialUnavailableError)) throw cause;
+    throw new UnavailableError(`Cannot call ${stored.row.slug}: its credential is unavailable`, {
+      ...{ cause, code: "credential_unavailable", retryAfterSeconds: 5 },
+    });
+  }
+}
+
+/** The view of the caller's workspace. */
+export async function readView({ principal }: CallerContext, services: Services): Promise<WorkspaceView> {
+  const { organisationId, workspaceId } = principal;
+  const view =
+    workspaceId === null ? undefined : await services.control.directory.workspace({ organisationId, workspaceId });
+  if (view) return view;
+  throw new PermissionError("Forbidden! The workspace of this key is gone", { code: "AB03" });
+}
+
+/**
+ * Where a request to a stored provider goes. It resolves inside the caller's workspace, nowhere else.
+ *
+ * @param name The reference; its model wins over `model`, the one the request names without a reference.
+ * @throws {GatewayError} 400 for what the workspace does not have, 401, 403 or 412 for what it may not use now.
+ */
+export async function readStoredDestination(
+  name: StoredName,
+  context: CallerContext,
+  options: { services: Services; model: string | undefined },
+): Promise<Destination> {
+  const { services } = options;
+  if (context.header("custom-host") !== null) {
+    throw new InvalidRequestError(
+      "Cannot use x-gateway-custom-host with a stored provider: set custom_host on its integration",
+      { param: "x-gateway-custom-host", code: "invalid_custom_host" },
+    );
+  }
+  const view = await readView(context, services);
+  const stored = view.providers.get(name.slug) ?? refuseName(name.slug);
+  const model = name.model ?? options.model;
+  requireUsableProvider(stored, services.clock.now());
+  requireModel(stored, model);
+  const credential = await openCredential(stored, services);
+  return toDestination(stored, credential, context, { services, model });
+}
