@@ -115,7 +115,9 @@ function checkBody(endpoint: JsonEndpoint, value: unknown): void {
 /** Checks what every row with a key asks for besides the key. */
 function checkCaller(endpoint: KeyEndpoint | JsonEndpoint, context: CallerContext): void {
   requireAccess(context.principal, endpoint.access);
-  context.metadata = readRequestMetadata(context);
+  const { metadata } = context.principal.defaults;
+  const sent = readRequestMetadata(context);
+  context.metadata = metadata === null ? sent : { ...sent, ...metadata };
   if ((context.header("config")?.length ?? 0) > maxConfigLength) {
     throw new HeadersTooLargeError("Cannot use x-gateway-config: save configs this large and name them by their id", {
       code: "headers_too_large",

@@ -139,6 +139,17 @@ for (const text of [
   });
 }
 
+for (const [text, wanted] of [
+  ['import { configs } from "../db/tables/configs.ts";', ['src/admin/a.ts:1: imports "../db/tables/configs.ts"']],
+  ['import { eq } from "drizzle-orm";', ['src/admin/a.ts:1: imports "drizzle-orm"']],
+  ['import type { ConfigRow } from "../db/tables/configs.ts";', []],
+] as const) {
+  test(`tablesInStores finds ${wanted.length} in: ${text}`, () => {
+    assert.deepEqual(breaches(rules.tablesInStores, { "src/admin/a.ts": text }), wanted);
+    assert.deepEqual(breaches(rules.tablesInStores, { "src/db/stores/a.ts": text }), []);
+  });
+}
+
 test("longFiles finds a file of 401 lines, not one of 400 or a schema", () => {
   const text = (lines: number): string => "x;\n".repeat(lines);
   const files = {

@@ -141,6 +141,24 @@ export const outboundCalls: Rule = (files) =>
       ];
     });
 
+/** Words between an import and where it comes from; a type import begins with `type`. */
+function importsValues(file: SourceFile, specifier: string): boolean {
+  const end = file.tokens.findIndex(({ kind, text }) => kind === "string" && text === specifier);
+  const start = file.tokens.findLastIndex(({ text }, index) => index < end && text === "import");
+  return file.tokens[start + 1]?.text !== "type";
+}
+
+/** Tables used outside the data layer: there, statements name their tenant; elsewhere nobody would see that they do not. */
+export const tablesInStores: Rule = (files) =>
+  files
+    .filter(({ path }) => !isIn(path, "src/db"))
+    .flatMap((file) =>
+      importsOf(file)
+        .filter(({ specifier }) => /\/tables\//.test(specifier) || /^drizzle-orm/.test(specifier))
+        .filter(({ specifier }) => importsValues(file, specifier))
+        .map(({ line, specifier }) => `${file.path}:${line}: imports "${specifier}"`),
+    );
+
 const mayBeLong = /^src\/schemas\/|\/(tables|migrations|catalog)\/|\/(catalog|registry)\.ts$/;
 
 /** Files over 400 lines; schemas, tables, migrations, catalogs and registries may be. */
