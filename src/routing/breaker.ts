@@ -1,0 +1,108 @@
+import { BoundedMap } from "../lib/bounded-map.ts";
+import type { BreakerSettings } from "./config.ts";
+
+/** `closed`: calls go through. `open`: none does. `half-open`: one does, to see whether the target is back. */
+export type BreakerState = "closed" | "open" | "half-open";
+
+/** How a call that was let through ended. */
+export type CallOutcome = { status: number } | "abandoned";
+
+/** A call that was let through; tells the breaker once how it ended. */
+export type Admission = (outcome: CallOutcome) => void;
+
+/** Keeps calls away from targets that fail. */
+export interface Breakers {
+  state(key: string, settings: BreakerSettings): BreakerState;
+  /** Lets a call through, or not: undefined. While half-open, one call at a time. */
+  admit(key: string, settings: BreakerSettings): Admission | undefined;
+}
+
+/** What is known of one target. */
+interface Record {
+  failures: number;
+  successes: number;
+  /** When the counts began; they are thrown away after the cooldown. */
+  since: number;
+  openedAt: number | undefined;
+  isProbing: boolean;
+}
+
+/** Most targets that are watched. */
+const maxTargets = 20_000;
+
+function isFailure(status: number, { failureStatusCodes }: BreakerSettings): boolean {
+  return failureStatusCodes ? failureStatusCodes.includes(status) : status >= 500;
+}
+
+function isReached({ failures, successes }: Record, settings: BreakerSettings): boolean {
+  const { failureThreshold, failureThresholdPercentage, minimumRequests } = settings;
+  if (failureThreshold !== undefined && failures >= failureThreshold) return true;
+  const total = failures + successes;
+  if (failureThresholdPercentage === undefined || total < minimumRequests || failures === 0) return false;
+  return (100 * failures) / total >= failureThresholdPercentage;
+}
+
+/**
+ * Creates the breakers of a gateway.
+ *
+ * @param now Milliseconds of a monotonic clock.
+ */
+export function createBreakers(now: () => number): Breakers {
+  const records = new BoundedMap<string, Record>(maxTargets);
+
+  const find = (key: string, { cooldownMs }: BreakerSettings): Record | undefined => {
+    const record = records.get(key);
+    if (!record) return undefined;
+    if (record.openedAt === undefined && now() - record.since >= cooldownMs) {
+      records.delete(key);
+      return undefined;
+    }
+    return record;
+  };
+  const stateOf = (record: Record | undefined, { cooldownMs }: BreakerSettings): BreakerState => {
+    if (record?.openedAt === undefined) return "closed";
+    if (now() - record.openedAt < cooldownMs) return "open";
+    return record.isProbing ? "open" : "half-open";
+  };
+  const start = (): Record => ({ failures: 0, successes: 0, since: now(), openedAt: undefined, isProbing: false });
+
+  /** A probe decides: the target is back, or left alone for another cooldown. */
+  const settleProbe = (key: string, record: Record, settings: BreakerSettings, outcome: CallOutcome) => {
+    record.isProbing = false;
+    if (outcome === "abandoned") return;
+    if (isFailure(outcome.status, settings)) record.openedAt = now();
+    else records.delete(key);
+  };
+  const settle = (key: string, settings: BreakerSettings, outcome: CallOutcome) => {
+    if (outcome === "abandoned") return;
+    const { status } = outcome;
+    const failed = isFailure(status, settings);
+    if (!failed && (status < 200 || status > 299)) return;
+    const known = find(key, settings);
+    // counts begin with the first failure
+    if (!known && !failed) return;
+    const record = known ?? start();
+    if (record.openedAt !== undefined) return; // it was let through before the breaker opened
+    if (failed) record.failures++;
+    else record.successes++;
+    if (isReached(record, settings)) record.openedAt = now();
+    if (!known) records.set(key, record);
+  };
+  return {
+    state: (key, settings) => stateOf(find(key, settings), settings),
+    admit(key, settings) {
+      const record = find(key, settings);
+      const state = stateOf(record, settings);
+      if (state === "open") return undefined;
+      const isProbe = state === "half-open" && record !== undefined;
+      if (isProbe) record.isProbing = true;
+      let told = false;
+      return (outcome) => {
+        if (told) return;
+        told = true;
+        if (isProbe) settleProbe(key, record, settings, outcome);
+        else settle(key, settings, outcome);
+      };
+    },
+  };
+}

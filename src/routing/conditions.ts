@@ -1,0 +1,146 @@
+import { RE2JS } from "re2js";
+import { isObject } from "../lib/json.ts";
+import type { ConfigProblem } from "./config.ts";
+
+/** What of a request conditions can ask. */
+export interface RequestFacts {
+  metadata: Readonly<Record<string, unknown>>;
+  /** Top-level members of the JSON body. */
+  params: Readonly<Record<string, unknown>>;
+  /** Path of the request. */
+  pathname: string;
+}
+
+type Test = (value: unknown) => boolean;
+
+/** A query that was checked. */
+export type Query =
+  | { kind: "all" | "any"; queries: readonly Query[] }
+  | { kind: "field"; root: "metadata" | "params" | "url"; key: string; test: Test };
+
+const maxPatternLength = 1_000;
+const maxTextLength = 256 * 1024;
+/** Deepest nesting of `$and` and `$or`. */
+const maxDepth = 16;
+
+function isPlain(value: unknown): value is string | number | boolean {
+  return ["string", "number", "boolean"].includes(typeof value);
+}
+
+/** A test that compares as numbers; what is no number never holds. */
+function compareNumbers(wanted: unknown, holds: (value: number, wanted: number) => boolean): Test {
+  const bound = Number.parseFloat(String(wanted));
+  return (value) => isPlain(value) && holds(Number.parseFloat(String(value)), bound);
+}
+
+function toPattern(wanted: unknown): Test | string {
+  if (typeof wanted !== "string") return "must be a pattern";
+  if (wanted.length > maxPatternLength) return `must have at most ${maxPatternLength} characters`;
+  try {
+    const pattern = RE2JS.compile(wanted);
+    return (value) => isPlain(value) && pattern.matcher(String(value).slice(0, maxTextLength)).find();
+  } catch (error) {
+    return `is no pattern: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+function toList(wanted: unknown, isIn: boolean): Test | string {
+  if (!Array.isArray(wanted)) return "must be a list";
+  return (value) => isPlain(value) && wanted.includes(value) === isIn;
+}
+
+/** Operators on one value: the test they make, or what is wrong with what was written. A missing value never passes. */
+const operators: Readonly<Record<string, (wanted: unknown) => Test | string>> = {
+  $eq: (wanted) => (value) => isPlain(value) && value === wanted,
+  $ne: (wanted) => (value) => isPlain(value) && value !== wanted,
+  $gt: (wanted) => compareNumbers(wanted, (value, bound) => value > bound),
+  $gte: (wanted) => compareNumbers(wanted, (value, bound) => value >= bound),
+  $lt: (wanted) => compareNumbers(wanted, (value, bound) => value < bound),
+  $lte: (wanted) => compareNumbers(wanted, (value, bound) => value <= bound),
+  $in: (wanted) => toList(wanted, true),
+  $nin: (wanted) => toList(wanted, false),
+  $regex: toPattern,
+};
+
+const fieldForm = /^(metadata|params|url)\.([^\0]+)$/;
+
+/** Reads queries, noting what is wrong with them. */
+class QueryReader {
+  readonly #problems: ConfigProblem[];
+
+  constructor(problems: ConfigProblem[]) {
+    this.#problems = problems;
+  }
+
+  #note(path: string, message: string): undefined {
+    this.#problems.push({ path, message });
+  }
+
+  /** The query written at `path`. */
+  read(written: unknown, path: string, depth = 0): Query | undefined {
+    if (!isObject(written)) return this.#note(path, "must be an object");
+    const entries = Object.entries(written);
+    if (entries.length === 0) return this.#note(path, "must name at least one field");
+    if (depth > maxDepth) return this.#note(path, `must not nest deeper than ${maxDepth} levels`);
+    const queries = entries.map(([name, value]) => this.#readMember(name, value, `${path}.${name}`, depth));
+    return { kind: "all", queries: queries.filter((query) => query !== undefined) };
+  }
+
+  #readMember(name: string, value: unknown, path: string, depth: number): Query | undefined {
+    if (name === "$and" || name === "$or") return this.#readList(name === "$and" ? "all" : "any", value, path, depth);
+    if (name.startsWith("$")) return this.#note(path, `Unsupported operator used in the query router: ${name}`);
+    const [, root, key] = fieldForm.exec(name) ?? [];
+    if (root === undefined || key === undefined || (root === "url" && key !== "pathname")) {
+      return this.#note(path, "must be metadata.<name>, params.<name> or url.pathname");
+    }
+    const tests = isObject(value) ? this.#readOperators(value, path) : this.#readValue(value, path);
+    // the form above allows no other root
+    return { kind: "field", root: root as "metadata", key, test: (found) => tests.every((test) => test(found)) };
+  }
+
+  #readList(kind: "all" | "any", value: unknown, path: string, depth: number): Query | undefined {
+    if (!Array.isArray(value) || value.length === 0) return this.#note(path, "must be a list of queries");
+    const queries = value.map((query, index) => this.read(query, `${path}[${index}]`, depth + 1));
+    return { kind, queries: queries.filter((query) => query !== undefined) };
+  }
+
+  #readValue(value: unknown, path: string): Test[] {
+    if (isPlain(value)) return [(found) => found === value];
+    this.#note(path, "must be a text, a number, true, false or an object of operators");
+    return [];
+  }
+
+  #readOperators(written: Record<string, unknown>, path: string): Test[] {
+    const entries = Object.entries(written);
+    if (entries.length === 0) this.#note(path, "must name at least one operator");
+    return entries.flatMap(([name, wanted]) => {
+      const make = Object.hasOwn(operators, name) ? operators[name] : undefined;
+      if (!make) {
+        this.#note(`${path}.${name}`, `Unsupported operator used in the query router: ${name}`);
+        return [];
+      }
+      const test = make(wanted);
+      if (typeof test !== "string") return [test];
+      this.#note(`${path}.${name}`, test);
+      return [];
+    });
+  }
+}
+
+/** The query written at `path` of a config; what is wrong is added to `problems`. */
+export function readQuery(written: unknown, path: string, problems: ConfigProblem[]): Query | undefined {
+  return new QueryReader(problems).read(written, path);
+}
+
+function factOf({ root, key }: Extract<Query, { kind: "field" }>, facts: RequestFacts): unknown {
+  if (root === "url") return facts.pathname;
+  const holder = facts[root];
+  return Object.hasOwn(holder, key) ? holder[key] : undefined;
+}
+
+/** Whether a query holds for a request. */
+export function holds(query: Query, facts: RequestFacts): boolean {
+  if (query.kind === "field") return query.test(factOf(query, facts));
+  const { kind, queries } = query;
+  return kind === "all" ? queries.every((one) => holds(one, facts)) : queries.some((one) => holds(one, facts));
+}

@@ -1,0 +1,243 @@
+import { holds, type RequestFacts } from "./conditions.ts";
+import type { BreakerSettings, ConfigNode, InheritedSettings, StickySettings } from "./config.ts";
+import { inherit, noSettings } from "./inherit.ts";
+import { conversationOf, pickByAffinity, type StickyStore, stickyFields } from "./sticky.ts";
+
+/** One call that may be made. */
+export interface PlannedAttempt {
+  /** The leaf it comes from; its `path` is the label of the attempt. */
+  node: ConfigNode;
+  /** The leaf's settings with what it inherits. */
+  settings: InheritedSettings;
+  /** When the leaf counts as broken; undefined when nothing watches it. */
+  breaker: BreakerSettings | undefined;
+  /** Why it is in the plan, for people. */
+  why: string;
+}
+
+/** What is tried, in which order, and when the next one is. */
+export type PlanNode =
+  | { kind: "attempt"; attempt: PlannedAttempt }
+  | { kind: "fallback"; onStatusCodes: readonly number[] | undefined; children: readonly PlanNode[] };
+
+/** A condition that was looked at. */
+export interface ConditionResult {
+  /** The group it belongs to. */
+  label: string;
+  query: unknown;
+  matched: boolean;
+  why: string;
+}
+
+/** What a config means for one request. */
+export interface Plan {
+  root: PlanNode;
+  conditions: readonly ConditionResult[];
+  /** Labels that were left out because their breaker is open. */
+  skipped: readonly string[];
+}
+
+/** What of the request and the world a plan depends on. */
+export interface PlanInput {
+  facts: RequestFacts;
+  /** By their names in lower case. */
+  headers: ReadonlyMap<string, string>;
+  /** The key or token behind the request. */
+  identity: string;
+  /** Version of the config: what was remembered for another one does not count. */
+  configId: string;
+  /** A number in [0, 1). */
+  random(): number;
+  sticky: StickyStore;
+  /** Whether a leaf's breaker lets no call through now. */
+  isOpen(path: string, breaker: BreakerSettings): boolean;
+}
+
+/** A config leads to no target: the request cannot be served by it. */
+export class PlanError extends Error {
+  override readonly name = "PlanError";
+  /** Place in the config. */
+  readonly path: string;
+  constructor(path: string, message: string) {
+    super(message);
+    this.path = path;
+  }
+}
+
+/**
+ * Index chosen with probability proportional to its weight.
+ *
+ * @param weights Non-negative; at least one above zero.
+ * @param random Returns a number in [0, 1).
+ * @throws {RangeError} If every weight is zero.
+ */
+export function pickWeighted(weights: readonly number[], random: () => number): number {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (!(total > 0)) throw new RangeError("Cannot pick by weight: no weight is above zero");
+  let rest = random() * total;
+  let last = 0;
+  for (const [index, weight] of weights.entries()) {
+    if (weight === 0) continue;
+    if (rest < weight) return index;
+    rest -= weight;
+    last = index;
+  }
+  return last; // rounding ate the rest
+}
+
+/** What a node gets from the groups above it. */
+interface Above {
+  settings: InheritedSettings;
+  breaker: BreakerSettings | undefined;
+  why: string;
+}
+
+/** One walk through a config. */
+class Planner {
+  readonly #input: PlanInput;
+  readonly conditions: ConditionResult[] = [];
+  readonly skipped: string[] = [];
+
+  constructor(input: PlanInput) {
+    this.#input = input;
+  }
+
+  plan(node: ConfigNode, above: Above): PlanNode {
+    const settings = inherit(above.settings, node);
+    const { strategy, targets } = node;
+    if (!strategy) return { kind: "attempt", attempt: { node, settings, breaker: above.breaker, why: above.why } };
+    if (targets.length === 0) throw new PlanError(node.path, "Invalid config passed: there are no targets");
+    const isConditional = strategy.mode === "conditional";
+    // conditions choose by what the request is, not by how targets fare
+    const breaker = isConditional ? undefined : (strategy.breaker ?? above.breaker);
+    const usable = isConditional ? targets : this.#usable(targets, breaker);
+    const below = (why: string): Above => ({ settings, breaker, why });
+    switch (strategy.mode) {
+      case "single": {
+        const [first] = usable;
+        return this.plan(first ?? this.#none(node), below("the only target of a single strategy"));
+      }
+      case "fallback": {
+        const children = usable.map((target, index) =>
+          this.plan(target, below(index === 0 ? "first of a fallback" : `number ${index + 1} of a fallback`)),
+        );
+        return { kind: "fallback", onStatusCodes: strategy.onStatusCodes, children };
+      }
+      case "loadbalance": {
+        const { target, why } = this.#balance(node, usable, strategy);
+        return this.plan(target, below(why));
+      }
+      case "conditional": {
+        const { target, why } = this.#choose(node, strategy);
+        return this.plan(target, below(why));
+      }
+    }
+  }
+
+  #none(node: ConfigNode): never {
+    throw new PlanError(node.path, "Invalid config passed: there are no targets");
+  }
+
+  /** Whether every call below a node would meet an open breaker. */
+  #isOpen(node: ConfigNode, breaker: BreakerSettings | undefined): boolean {
+    const { strategy, targets } = node;
+    if (!strategy) return breaker !== undefined && this.#input.isOpen(node.path, breaker);
+    if (strategy.mode === "conditional") return false;
+    const own = strategy.breaker ?? breaker;
+    return targets.length > 0 && targets.every((target) => this.#isOpen(target, own));
+  }
+
+  /** The targets whose breakers are not open; all of them when every one is. */
+  #usable(targets: readonly ConfigNode[], breaker: BreakerSettings | undefined): readonly ConfigNode[] {
+    const closed = targets.filter((target) => !this.#isOpen(target, breaker));
+    if (closed.length === 0 || closed.length === targets.length) return targets;
+    for (const target of targets) if (!closed.includes(target)) this.skipped.push(target.path);
+    return closed;
+  }
+
+  #balance(
+    node: ConfigNode,
+    usable: readonly ConfigNode[],
+    { sticky, affinity }: { sticky: StickySettings | undefined; affinity: boolean },
+  ): { target: ConfigNode; why: string } {
+    // what is left may have no weight when the rest is open
+    const weighted = usable.some(({ weight }) => weight > 0) ? usable : node.targets;
+    if (!weighted.some(({ weight }) => weight > 0)) {
+      throw new PlanError(node.path, "Invalid config passed: no target has weight");
+    }
+    if (sticky) return this.#stick(node, weighted, sticky);
+    const own = affinity ? pickByAffinity(weighted, this.#conversation()) : undefined;
+    if (own) return { target: own, why: "the conversation's target by affinity" };
+    return { target: this.#draw(weighted), why: this.#shareOf(weighted) };
+  }
+
+  #conversation(): string {
+    return `${this.#input.identity} ${conversationOf(this.#input)}`;
+  }
+
+  #shareOf(targets: readonly ConfigNode[]): string {
+    const total = targets.reduce((sum, { weight }) => sum + weight, 0);
+    return `drawn by weight among ${targets.length} targets of total weight ${total}`;
+  }
+
+  #draw(targets: readonly ConfigNode[]): ConfigNode {
+    const index = pickWeighted(
+      targets.map(({ weight }) => weight),
+      this.#input.random,
+    );
+    const target = targets[index];
+    if (!target) throw new RangeError("Cannot draw a target: the index is out of range");
+    return target;
+  }
+
+  #stick(node: ConfigNode, usable: readonly ConfigNode[], { hashFields, ttlSeconds }: StickySettings) {
+    const { identity, configId, sticky } = this.#input;
+    const key = JSON.stringify([configId, node.path, identity, ...stickyFields(hashFields, this.#input)]);
+    const index = sticky.get(key);
+    const known = index === undefined ? undefined : node.targets[index];
+    if (known && known.weight > 0 && usable.includes(known)) return { target: known, why: "remembered (sticky)" };
+    const target = this.#draw(usable);
+    // an open target keeps its requests for when it is back
+    if (!known) sticky.set(key, node.targets.indexOf(target), ttlSeconds);
+    return { target, why: `${this.#shareOf(usable)}, remembered from now on` };
+  }
+
+  #choose(
+    node: ConfigNode,
+    strategy: Extract<NonNullable<ConfigNode["strategy"]>, { mode: "conditional" }>,
+  ): { target: ConfigNode; why: string } {
+    const find = (name: string): ConfigNode => {
+      const target = node.targets.find((one) => one.name === name);
+      if (target) return target;
+      throw new PlanError(node.path, `Invalid target name found in the query router: ${name}`);
+    };
+    for (const { query, written, then } of strategy.conditions) {
+      const matched = holds(query, this.#input.facts);
+      const why = matched ? `every part of the query holds: ${then}` : "a part of the query does not hold";
+      this.conditions.push({ label: node.path, query: written, matched, why });
+      if (matched) return { target: find(then), why: `condition for ${then} matched` };
+    }
+    if (strategy.default === undefined) {
+      throw new PlanError(node.path, "Query router did not resolve to any valid target");
+    }
+    return { target: find(strategy.default), why: "no condition matched: the default" };
+  }
+}
+
+/**
+ * What a config means for one request: which calls may be made, in which order, with what. Pure: chance, time and memory come
+ * in.
+ *
+ * @throws {PlanError} If the config leads to no target.
+ */
+export function planAttempts(config: ConfigNode, input: PlanInput): Plan {
+  const planner = new Planner(input);
+  const why = "the config itself";
+  const root = planner.plan(config, { settings: noSettings, breaker: config.strategy?.breaker, why });
+  return { root, conditions: planner.conditions, skipped: planner.skipped };
+}
+
+/** Every attempt of a plan, in the order they would be made if each failed. */
+export function listAttempts(node: PlanNode): PlannedAttempt[] {
+  return node.kind === "attempt" ? [node.attempt] : node.children.flatMap(listAttempts);
+}

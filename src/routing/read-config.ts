@@ -1,0 +1,312 @@
+import * as v from "valibot";
+import { isObject } from "../lib/json.ts";
+import {
+  breakerMembers,
+  cacheMembers,
+  nodeMembers,
+  retryMembers,
+  stickyMembers,
+  strategyMembers,
+} from "../schemas/routing.ts";
+import { readQuery } from "./conditions.ts";
+import type {
+  BreakerSettings,
+  CacheSettings,
+  Condition,
+  ConfigNode,
+  ConfigProblem,
+  RetrySettings,
+  StickySettings,
+  Strategy,
+  TargetLimits,
+} from "./config.ts";
+import { findNodeProblem, isProviderMember } from "./node-rules.ts";
+
+/** What reading a config depends on. */
+export interface ReadConfigOptions {
+  limits: TargetLimits;
+  /** The gateway's providers, and which of them need no credential. */
+  providers: { has(slug: string): boolean; needsNoKey(slug: string): boolean };
+  /** Before a config is saved: members nobody knows and spellings that clash are refused, not passed over. */
+  strict: boolean;
+}
+
+/** A config that can be used, or all that is wrong with it. */
+export type ReadConfigResult = { config: ConfigNode; problems?: never } | { config?: never; problems: ConfigProblem[] };
+
+/** Deepest nesting of strategies. */
+const maxDepth = 16;
+/** Codes after which a call is tried again when a config names none. */
+const defaultRetryCodes = [429, 500, 502, 503, 504, 529];
+const maxRetries = 5;
+/** Shortest time a broken target is left alone. */
+const minCooldownMs = 30_000;
+const defaultStickySeconds = 3_600;
+
+const hookMembers = [
+  ...["before_request_hooks", "after_request_hooks", "input_guardrails", "output_guardrails"],
+  ...["input_mutators", "output_mutators"],
+];
+
+type Members = Record<string, unknown>;
+type Schemas = Readonly<Record<string, v.GenericSchema>>;
+
+function toSnake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+const otherSpellings: Readonly<Record<string, string>> = {
+  use_retry_after_header: "use_retry_after_headers",
+  strict_openai_compliance: "strict_open_ai_compliance",
+  open_ai_organization: "openai_organization",
+};
+
+/** One reading of one config. */
+class ConfigReader {
+  readonly problems: ConfigProblem[] = [];
+  readonly #options: ReadConfigOptions;
+
+  constructor(options: ReadConfigOptions) {
+    this.#options = options;
+  }
+
+  note(path: string, message: string): undefined {
+    this.problems.push({ path, message });
+  }
+
+  /** Members by their snake_case names; where both spellings stand, that one counts. */
+  #normalise(value: Members, path: string): Members {
+    const members: Members = {};
+    for (const [written, member] of Object.entries(value)) {
+      const snake = toSnake(written);
+      const name = otherSpellings[snake] ?? snake;
+      if (Object.hasOwn(members, name)) {
+        if (this.#options.strict) this.note(join(path, name), "is given in two spellings");
+        if (written !== name) continue;
+      }
+      Object.defineProperty(members, name, { value: member, enumerable: true, configurable: true, writable: true });
+    }
+    return members;
+  }
+
+  /** The members of an object that their schemas accept; null counts as absent. */
+  #check(value: unknown, path: string, schemas: Schemas, others: (name: string) => boolean = () => false): Members {
+    if (!isObject(value)) {
+      this.note(path, "must be an object");
+      return {};
+    }
+    const members = this.#normalise(value, path);
+    const checked: Members = {};
+    for (const [name, member] of Object.entries(members)) {
+      const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+      if (member === null || member === undefined) continue;
+      if (!schema) {
+        if (others(name)) checked[name] = member;
+        else if (this.#options.strict) this.note(join(path, name), "is not a member of a config");
+        continue;
+      }
+      const result = v.safeParse(schema, member);
+      if (result.success) checked[name] = result.output;
+      for (const issue of result.issues ?? []) {
+        const inner = v.getDotPath(issue);
+        this.note(join(path, inner === null ? name : `${name}.${inner}`), issue.message);
+      }
+    }
+    return checked;
+  }
+
+  #readRetry(value: unknown, path: string): RetrySettings | undefined {
+    if (value === undefined) return undefined;
+    const { attempts } = isObject(value) ? value : {};
+    // older saved configs may ask for more than is ever done
+    const clamp = !this.#options.strict && typeof attempts === "number" && attempts > maxRetries;
+    const members = this.#check(clamp ? { ...(value as Members), attempts: maxRetries } : value, path, retryMembers);
+    if (isObject(value) && attempts === undefined) this.note(`${path}.attempts`, "must be given");
+    return {
+      attempts: numberOf(members.attempts) ?? 0,
+      onStatusCodes: codesOf(members.on_status_codes) ?? defaultRetryCodes,
+      useRetryAfter: members.use_retry_after_headers === true,
+    };
+  }
+
+  #readCache(value: unknown, path: string): CacheSettings | undefined {
+    if (value === undefined) return undefined;
+    const members = this.#check(typeof value === "string" ? { mode: value } : value, path, cacheMembers);
+    if (isObject(value) && value.mode === undefined) this.note(`${path}.mode`, "must be given");
+    return { mode: members.mode === "semantic" ? "semantic" : "simple", maxAgeSeconds: numberOf(members.max_age) };
+  }
+
+  #readBreaker(value: unknown, path: string): BreakerSettings | undefined {
+    if (value === undefined) return undefined;
+    const members = this.#check(value, path, breakerMembers);
+    const failureThreshold = numberOf(members.failure_threshold);
+    const failureThresholdPercentage = numberOf(members.failure_threshold_percentage);
+    if (failureThreshold === undefined && failureThresholdPercentage === undefined) return undefined;
+    return {
+      ...{ failureThreshold, failureThresholdPercentage },
+      minimumRequests: numberOf(members.minimum_requests) ?? 5,
+      cooldownMs: Math.max(numberOf(members.cooldown_interval) ?? minCooldownMs, minCooldownMs),
+      failureStatusCodes: codesOf(members.failure_status_codes),
+    };
+  }
+
+  #readSticky(value: unknown, path: string): StickySettings | undefined {
+    if (value === undefined) return undefined;
+    const members = this.#check(value, path, stickyMembers);
+    if (members.enabled !== true) return undefined;
+    const hashFields = Array.isArray(members.hash_fields) ? members.hash_fields.map(String) : [];
+    return { hashFields, ttlSeconds: numberOf(members.ttl) ?? defaultStickySeconds };
+  }
+
+  #readConditions(value: unknown, path: string): Condition[] {
+    if (!Array.isArray(value) || value.length === 0) {
+      this.note(path, "No conditions passed in the query router");
+      return [];
+    }
+    return value.flatMap((condition, index): Condition[] => {
+      const place = `${path}[${index}]`;
+      if (!isObject(condition)) {
+        this.note(place, "must be an object with query and then");
+        return [];
+      }
+      const { query: written, then } = condition;
+      const query =
+        written === undefined
+          ? this.note(`${place}.query`, "must be given")
+          : readQuery(written, `${place}.query`, this.problems);
+      if (typeof then !== "string" || then === "") this.note(`${place}.then`, "must name a target");
+      return query && typeof then === "string" ? [{ query, written, then }] : [];
+    });
+  }
+
+  #readStrategy(value: unknown, path: string): Strategy | undefined {
+    if (value === undefined) return undefined;
+    const apart = ["conditions", "sticky", "cb_config"];
+    const members = this.#check(value, path, strategyMembers, (name) => apart.includes(name));
+    const breaker = this.#readBreaker(members.cb_config, `${path}.cb_config`);
+    const sticky = this.#readSticky(members.sticky, `${path}.sticky`);
+    switch (members.mode) {
+      case "single":
+        return { mode: "single", breaker };
+      case "fallback":
+        return { mode: "fallback", breaker, onStatusCodes: codesOf(members.on_status_codes) };
+      case "loadbalance":
+        return { mode: "loadbalance", breaker, sticky, affinity: members.affinity === true };
+      case "conditional": {
+        const conditions = this.#readConditions(members.conditions, `${path}.conditions`);
+        return { mode: "conditional", breaker, conditions, default: textOf(members.default) };
+      }
+      default:
+        if (isObject(value) && members.mode === undefined && value.mode === undefined) {
+          this.note(`${path}.mode`, "must be given");
+        }
+        return undefined;
+    }
+  }
+
+  #readTargets(value: unknown, path: string, depth: number): ConfigNode[] {
+    if (value === undefined) return [];
+    if (!Array.isArray(value) || value.length === 0) {
+      this.note(path, "must be a list of at least one target");
+      return [];
+    }
+    if (depth >= maxDepth) {
+      this.note(path, `must not nest deeper than ${maxDepth} strategies`);
+      return [];
+    }
+    return value.map((target, index) => this.readNode(target, `${path}[${index}]`, depth + 1));
+  }
+
+  /** The node at `path`; what is wrong with it is noted. */
+  readNode(value: unknown, path: string, depth = 0): ConfigNode {
+    const apart = ["strategy", "targets", "retry", "cache", "cb_config"];
+    const members = this.#check(value, path, nodeMembers, (name) => apart.includes(name) || isProviderMember(name));
+    const strategy = this.#readStrategy(members.strategy, join(path, "strategy"));
+    const targets = this.#readTargets(members.targets, join(path, "targets"), depth);
+    const settings = Object.entries(members).filter(([name]) => isProviderMember(name));
+    const hooks = hookMembers.flatMap((name) => (Array.isArray(members[name]) ? [[name, members[name]] as const] : []));
+    const node: ConfigNode = {
+      path: path === "" ? "config" : `config.${path}`,
+      ...{ name: textOf(members.name), provider: textOf(members.provider), virtualKey: textOf(members.virtual_key) },
+      ...{ apiKey: textOf(members.api_key), promptId: textOf(members.prompt_id) },
+      ...{ weight: numberOf(members.weight) ?? 1, passthrough: members.passthrough === true },
+      fetchIntegratedModels: members.fetch_integrated_models === true,
+      metadata: isObject(members.metadata) ? members.metadata : undefined,
+      providerSettings: Object.fromEntries(settings),
+      ...this.#readInherited(members, path),
+      hooks: Object.fromEntries(hooks),
+      ...{ strategy, targets },
+    };
+    if (isObject(value)) this.#checkNode(node, members, path);
+    return node;
+  }
+
+  #readInherited(members: Members, path: string) {
+    const { forward_headers: forwarded, drop_params: dropped } = members;
+    const strict = members.strict_open_ai_compliance;
+    return {
+      retry: this.#readRetry(members.retry, join(path, "retry")),
+      cache: this.#readCache(members.cache, join(path, "cache")),
+      // zero means no limit of its own
+      requestTimeoutMs: numberOf(members.request_timeout) || undefined,
+      totalTimeoutMs: numberOf(members.total_timeout) || undefined,
+      streamIdleTimeoutMs: numberOf(members.stream_idle_timeout) || undefined,
+      customHost: textOf(members.custom_host),
+      forwardHeaders: Array.isArray(forwarded) ? forwarded.map((name) => String(name).toLowerCase()) : undefined,
+      strict: typeof strict === "boolean" ? strict : undefined,
+      overrideParams: isObject(members.override_params) ? members.override_params : {},
+      defaultParams: isObject(members.default_params) ? members.default_params : {},
+      dropParams: Array.isArray(dropped) ? dropped.map(String) : [],
+    };
+  }
+
+  #checkNode(node: ConfigNode, members: Members, path: string): void {
+    const problem = findNodeProblem(node, members, this.#options.providers);
+    if (problem) this.note(join(path, problem.path), problem.message);
+  }
+}
+
+function join(path: string, name: string): string {
+  return [path, name].filter((part) => part !== "").join(".");
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function codesOf(value: unknown): number[] | undefined {
+  return Array.isArray(value) ? value.map(Number) : undefined;
+}
+
+function countBelow(node: ConfigNode): number {
+  return node.targets.reduce((sum, target) => sum + 1 + countBelow(target), 0);
+}
+
+/** What of a config is more than its limits allow; each message names the limit's variable. */
+export function findTargetExcess(config: ConfigNode, limits: TargetLimits): ConfigProblem[] {
+  const isConditional = config.strategy?.mode === "conditional";
+  const most = isConditional ? limits.conditional : limits.root;
+  const variable = isConditional ? "MAX_CONDITIONAL_ROOT_CONFIG_TARGETS" : "MAX_ROOT_CONFIG_TARGETS";
+  const found: ConfigProblem[] = [];
+  if (config.targets.length > most) {
+    found.push({ path: "targets", message: `must have at most ${most} entries (${variable})` });
+  }
+  for (const [index, target] of config.targets.entries()) {
+    if (countBelow(target) <= limits.nested) continue;
+    const message = `must have at most ${limits.nested} entries in all (MAX_NESTED_CONFIG_TARGETS)`;
+    found.push({ path: `targets[${index}].targets`, message });
+  }
+  return found;
+}
+
+/** A routing config from its JSON value: what it says, or everything that is wrong with it, each with its path. */
+export function readConfig(value: unknown, options: ReadConfigOptions): ReadConfigResult {
+  const reader = new ConfigReader(options);
+  const config = reader.readNode(value, "");
+  const problems = [...reader.problems, ...findTargetExcess(config, options.limits)];
+  return problems.length === 0 ? { config } : { problems };
+}

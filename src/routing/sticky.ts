@@ -1,0 +1,103 @@
+import { BoundedMap } from "../lib/bounded-map.ts";
+import { isObject } from "../lib/json.ts";
+import type { RequestFacts } from "./conditions.ts";
+import type { ConfigNode } from "./config.ts";
+
+/** Remembers which target a group of requests was given. */
+export interface StickyStore {
+  /** Index of the target; undefined when there is none or its time is over. */
+  get(key: string): number | undefined;
+  set(key: string, index: number, ttlSeconds: number): void;
+}
+
+/** Most choices that are remembered. */
+const maxChoices = 50_000;
+
+/** Creates a store in memory; choices are not renewed by use. */
+export function createStickyStore(now: () => number): StickyStore {
+  const choices = new BoundedMap<string, { index: number; until: number }>(maxChoices);
+  return {
+    get(key) {
+      const choice = choices.get(key);
+      if (choice && choice.until > now()) return choice.index;
+      if (choice) choices.delete(key);
+      return undefined;
+    },
+    set: (key, index, ttlSeconds) => choices.set(key, { index, until: now() + ttlSeconds * 1_000 }),
+  };
+}
+
+/** What of a request decides which requests belong together. */
+export interface RequestTraits {
+  facts: RequestFacts;
+  /** By their names in lower case. */
+  headers: ReadonlyMap<string, string>;
+}
+
+function readPathOf(value: unknown, names: readonly string[]): unknown {
+  return names.reduce<unknown>(
+    (holder, name) => (isObject(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined),
+    value,
+  );
+}
+
+function fieldOf(field: string, { facts, headers }: RequestTraits): unknown {
+  const [root = "", ...names] = field.split(".");
+  if (root === "headers") return headers.get(names.join(".").toLowerCase());
+  if (root === "metadata") return readPathOf(facts.metadata, names) ?? facts.metadata[names.join(".")];
+  return readPathOf(facts.params, names);
+}
+
+/** The part of a sticky key that comes from the request; fields it lacks are left out. */
+export function stickyFields(fields: readonly string[], traits: RequestTraits): string[] {
+  return fields.flatMap((field) => {
+    const value = fieldOf(field, traits);
+    return value === undefined || value === null ? [] : [`${field}:${JSON.stringify(value)}`];
+  });
+}
+
+/** Headers that name a session, the first that is there counts. */
+const sessionHeaders = ["x-gateway-session-id", "x-session-id", "session-id", "session_id"];
+/** Characters of a prompt that tell one conversation from another. */
+const prefixLength = 4_096;
+
+/** The first messages up to the first one of a user: what stays the same while a conversation grows. */
+function promptPrefix(params: Readonly<Record<string, unknown>>): string {
+  const { messages, prompt, input, system, instructions } = params;
+  const list = Array.isArray(messages) ? messages : Array.isArray(input) ? input : undefined;
+  if (!list) return JSON.stringify([system, instructions, prompt ?? input]).slice(0, prefixLength);
+  const end = list.findIndex((message) => isObject(message) && message.role === "user");
+  const first = list.slice(0, Math.max(end, 0) + 1);
+  return JSON.stringify([system, instructions, first]).slice(0, prefixLength);
+}
+
+/** What names the conversation of a request: a session header, the body's cache key, or how its prompt begins. */
+export function conversationOf({ facts, headers }: RequestTraits): string {
+  const session = sessionHeaders.map((name) => headers.get(name)).find((value) => value !== undefined);
+  if (session !== undefined) return `session:${session}`;
+  const { prompt_cache_key: key } = facts.params;
+  return typeof key === "string" ? `key:${key}` : `prompt:${promptPrefix(facts.params)}`;
+}
+
+/** A number in (0, 1) that is the same for the same text (FNV-1a, mixed as in MurmurHash3's last step). */
+function toUnit(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (((hash ^ (hash >>> 16)) >>> 0) + 1) / (2 ** 32 + 2);
+}
+
+/**
+ * The target a conversation belongs to, in proportion to the weights (weighted rendezvous hashing): when a target goes, only
+ * its conversations move.
+ */
+export function pickByAffinity(targets: readonly ConfigNode[], conversation: string): ConfigNode | undefined {
+  let best: { target: ConfigNode; score: number } | undefined;
+  for (const target of targets) {
+    if (target.weight === 0) continue;
+    const score = -target.weight / Math.log(toUnit(`${target.path} ${conversation}`));
+    if (!best || score > best.score) best = { target, score };
+  }
+  return best?.target;
+}

@@ -1,0 +1,100 @@
+import * as v from "valibot";
+import { Reference, Text } from "./control.ts";
+
+const whole = (minimum: number, maximum: number) =>
+  v.pipe(
+    v.number("must be a number"),
+    v.integer("must be a whole number"),
+    v.minValue(minimum, `must be at least ${minimum}`),
+    v.maxValue(maximum, `must be at most ${maximum}`),
+  );
+
+const flag = v.boolean("must be true or false");
+const object = v.record(v.string(), v.unknown(), "must be an object");
+const texts = v.array(Text(256), "must be a list of texts");
+const milliseconds = whole(0, 2 ** 31 - 1);
+
+/** Statuses a rule speaks of. */
+const StatusCodes = v.pipe(
+  v.array(whole(100, 599), "must be a list of status codes"),
+  v.maxLength(500, "must have at most 500 entries"),
+);
+
+/** Members of a node of a routing config that stand for themselves; strategy and targets are read apart. */
+export const nodeMembers = {
+  name: Text(256),
+  provider: Text(256),
+  virtual_key: Reference,
+  api_key: Text(16_384),
+  prompt_id: Text(256),
+  weight: v.pipe(v.number("must be a number"), v.finite("must be finite"), v.minValue(0, "must be at least 0")),
+  on_status_codes: StatusCodes,
+  request_timeout: milliseconds,
+  total_timeout: milliseconds,
+  stream_idle_timeout: milliseconds,
+  custom_host: Text(2048),
+  forward_headers: texts,
+  override_params: object,
+  default_params: object,
+  drop_params: texts,
+  passthrough: flag,
+  strict_open_ai_compliance: flag,
+  fetch_integrated_models: flag,
+  metadata: object,
+  before_request_hooks: v.array(object, "must be a list of hooks"),
+  after_request_hooks: v.array(object, "must be a list of hooks"),
+  input_guardrails: v.array(v.union([Text(256), object]), "must be a list of guardrails"),
+  output_guardrails: v.array(v.union([Text(256), object]), "must be a list of guardrails"),
+  input_mutators: v.array(object, "must be a list of mutators"),
+  output_mutators: v.array(object, "must be a list of mutators"),
+} satisfies Record<string, v.GenericSchema>;
+
+/** `retry` of a node. Saved configs keep to five attempts; older ones are cut to that when they are used. */
+export const retryMembers = {
+  attempts: whole(0, 5),
+  on_status_codes: StatusCodes,
+  use_retry_after_headers: flag,
+} satisfies Record<string, v.GenericSchema>;
+
+/** `cache` of a node. */
+export const cacheMembers = {
+  mode: v.picklist(["simple", "semantic"], "must be simple or semantic"),
+  max_age: v.pipe(v.number("must be a number"), v.minValue(0, "must be at least 0")),
+} satisfies Record<string, v.GenericSchema>;
+
+/** `strategy` of a node; conditions are read apart. */
+export const strategyMembers = {
+  mode: v.picklist(
+    ["single", "fallback", "loadbalance", "conditional"],
+    "must be single, fallback, loadbalance or conditional",
+  ),
+  on_status_codes: StatusCodes,
+  default: Text(256),
+  affinity: flag,
+} satisfies Record<string, v.GenericSchema>;
+
+/** `strategy.sticky`. */
+export const stickyMembers = {
+  enabled: flag,
+  hash_fields: v.pipe(
+    v.array(
+      v.pipe(Text(256), v.regex(/^(?:metadata|params|headers)\..+$/, "must begin with metadata., params. or headers.")),
+      "must be a list of fields",
+    ),
+    v.maxLength(20, "must have at most 20 entries"),
+  ),
+  ttl: whole(1, 31_536_000),
+} satisfies Record<string, v.GenericSchema>;
+
+/** `strategy.cb_config`. */
+export const breakerMembers = {
+  failure_threshold: whole(1, 1_000_000),
+  failure_threshold_percentage: v.pipe(
+    v.number("must be a number"),
+    v.minValue(0, "must be at least 0"),
+    v.maxValue(100, "must be at most 100"),
+  ),
+  minimum_requests: whole(1, 1_000_000),
+  cooldown_interval: whole(0, 2 ** 31 - 1),
+  failure_status_codes: StatusCodes,
+} satisfies Record<string, v.GenericSchema>;
