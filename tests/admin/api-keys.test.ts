@@ -683,6 +683,14 @@ test("K7: no key rotates one that holds more than itself", async () => {
   assert.deepEqual([await by(large), await by(equal), await by(small)], ["403 AB03", "200 ", "200 "]);
 });
 
+test("of two rotations at once one is refused", async () => {
+  const { id, key } = await mintService();
+  const route = `POST /api-keys/${id}/rotate`;
+  const both = await Promise.all([refusal(call(gateway, route)), refusal(call(gateway, route))]);
+  assert.deepEqual(both.sort(), ["200 ", "409 AB07"]);
+  assert.equal(await works(key), true);
+});
+
 test("an expired key is not rotated", async () => {
   const { id } = await mintService({ expires_at: inDays(1) });
   clock.advance(dayMs);
