@@ -1,7 +1,13 @@
 import type { Endpoint } from "../endpoint.ts";
+import { apiKeyEndpoints } from "./api-keys.ts";
 import { configEndpoints } from "./configs.ts";
 import { logEndpoints } from "./logs.ts";
 import { systemEndpoints } from "./system.ts";
 
 /** Rows of the control plane and of the process itself. */
-export const adminEndpoints: readonly Endpoint[] = [...systemEndpoints, ...logEndpoints, ...configEndpoints];
+export const adminEndpoints: readonly Endpoint[] = [
+  ...systemEndpoints,
+  ...logEndpoints,
+  ...configEndpoints,
+  ...apiKeyEndpoints,
+];

@@ -41,9 +41,12 @@ export async function requireScopes(
   await requireRole(context, scopes, services);
 }
 
-/** Refuses what a person's role does not allow. */
-async function requireRole({ principal }: CallerContext, scopes: readonly string[], services: Services): Promise<void> {
-  if (!isPerson(principal) || principal.workspaceId === null || principal.userId === null) return;
+/** A person's role in the workspace of the call and the switches that hold there; undefined for services. */
+export async function readRole(
+  { principal }: CallerContext,
+  services: Services,
+): Promise<{ role: Role; settings: SecuritySettings } | undefined> {
+  if (!isPerson(principal) || principal.workspaceId === null || principal.userId === null) return undefined;
   const { organisationId, workspaceId } = principal;
   const view = await services.control.directory.workspace({ organisationId, workspaceId });
   const member = view?.members.get(principal.userId);
@@ -51,10 +54,18 @@ async function requireRole({ principal }: CallerContext, scopes: readonly string
     throw new PermissionError("Forbidden! This person is not a member of the workspace", { code: "AB03" });
   }
   const role: Role = member.organisationRole === "member" ? (member.role as Role) : "admin"; // stored roles are roles
-  const settings = securitySettingsOf(view);
-  const held = scopes.filter((scope) => principal.scopes.has(scope));
-  if (held.some((scope) => roleAllows(role, scope, settings))) return;
-  throw new PermissionError(`Forbidden! The role ${role} may not do this: ${held.join(" or ")}`, { code: "AB03" });
+  return { role, settings: securitySettingsOf(view) };
+}
+
+/** Refuses what a person's role does not allow. */
+async function requireRole(context: CallerContext, scopes: readonly string[], services: Services): Promise<void> {
+  const person = await readRole(context, services);
+  if (!person) return;
+  const held = scopes.filter((scope) => context.principal.scopes.has(scope));
+  if (held.some((scope) => roleAllows(person.role, scope, person.settings))) return;
+  throw new PermissionError(`Forbidden! The role ${person.role} may not do this: ${held.join(" or ")}`, {
+    code: "AB03",
+  });
 }
 
 /** Refuses an organisation that is not the caller's, wherever it is named, whether it exists or not. */

@@ -64,8 +64,12 @@ function switchOf(scope: string, role: "managers" | "members"): string | undefin
   return `${role}${reads ? "View" : "Write"}${group}`;
 }
 
-/** Scopes only managers and admins of a workspace hold, whatever a member's key says. */
 const managersOnly = new Set(Object.keys(single));
+
+/** Whether only managers and admins of a workspace hold a scope, whatever a member's key says. */
+function isManagersOnly(scope: string): boolean {
+  return managersOnly.has(scope) || scope.startsWith("workspace_service_api_keys.");
+}
 
 /**
  * Whether a person's role lets them use a scope. Services are not bound by roles.
@@ -74,7 +78,7 @@ const managersOnly = new Set(Object.keys(single));
  */
 export function roleAllows(role: Role, scope: string, settings: SecuritySettings): boolean {
   if (role === "owner" || role === "admin") return true;
-  if (role === "member" && managersOnly.has(scope)) return false;
+  if (role === "member" && isManagersOnly(scope)) return false;
   const name = switchOf(scope, role === "manager" ? "managers" : "members");
   return name === undefined || (settings[name] ?? defaultSecuritySettings[name] ?? true);
 }

@@ -35,7 +35,8 @@ class MemoryStore implements ApiKeyStore {
 
   listOfAnyForm(): Promise<ApiKeyRow[]> {
     this.asked.anyForm++;
-    return this.#answer(this.rows.filter((row) => row.lookupId === null && row.status === "active"));
+    const isOfAnyForm = ({ lookupId, formerOfAnyForm }: ApiKeyRow) => lookupId === null || formerOfAnyForm;
+    return this.#answer(this.rows.filter((row) => isOfAnyForm(row) && row.status === "active"));
   }
 
   /** Changes the stored row of a key. */
@@ -347,4 +348,47 @@ test("K1: bootstrap keys of any form are found by their digest alone", async () 
   assert.equal(await statusOf("another-bootstrap-key-0"), 200);
   assert.equal(await statusOf("Any.text~of-16+letters/or=mor"), 401);
   assert.equal(store.asked.byLookupId, 0);
+});
+
+for (const [name, former] of [
+  ["of our form", undefined],
+  ["of any form", "a-bootstrap-key-of-old"],
+] as const) {
+  test(`K6: a former secret ${name} works to the millisecond its transition ends, cached or not`, async () => {
+    const { clock, mac, add, authenticate, statusOf } = setUp();
+    const { key, lookupId } = mintApiKey("gk");
+    const old = former ?? mintApiKey("gk", lookupId).key;
+    const transition = { formerOfAnyForm: former !== undefined, transitionEndsAt: clock.now() + 60_000 };
+    const row = await add(key, { formerDigest: await mac(old), ...transition });
+    assert.deepEqual([(await authenticate(old)).keyId, (await authenticate(key)).keyId], [row.id, row.id]);
+    clock.advance(59_999);
+    assert.deepEqual([await statusOf(old), await statusOf(key)], [200, 200]);
+    clock.advance(1);
+    assert.deepEqual([await statusOf(old), await statusOf(key)], [401, 200]);
+    clock.advance(30_000);
+    assert.deepEqual([await statusOf(old), await statusOf(key)], [401, 200]);
+  });
+}
+
+test("K6: a former secret whose transition is over is 401 when it is seen first", async () => {
+  const { clock, mac, add, statusOf } = setUp();
+  const { key, lookupId } = mintApiKey("gk");
+  const old = mintApiKey("gk", lookupId).key;
+  await add(key, { formerDigest: await mac(old), transitionEndsAt: clock.now() });
+  assert.deepEqual([await statusOf(old), await statusOf(key)], [401, 200]);
+});
+
+test("K4: a key that is forgotten is read again at once, by either of its secrets", async () => {
+  const { clock, mac, store, add, statusOf, authenticator } = setUp();
+  const { key, lookupId } = mintApiKey("gk");
+  const old = mintApiKey("gk", lookupId).key;
+  const { id } = await add(key, { formerDigest: await mac(old), transitionEndsAt: clock.now() + 60_000 });
+  assert.deepEqual([await statusOf(old), await statusOf(key)], [200, 200]);
+  store.change(id, { status: "revoked" });
+  authenticator.forget({ keyId: "another" });
+  assert.deepEqual([await statusOf(old), await statusOf(key)], [200, 200]);
+  authenticator.forget({ organisationId: "another", keyId: id });
+  assert.deepEqual([await statusOf(old), await statusOf(key)], [200, 200]);
+  authenticator.forget({ organisationId: "organisation", keyId: id });
+  assert.deepEqual([await statusOf(old), await statusOf(key)], [401, 401]);
 });

@@ -1,4 +1,4 @@
-import { and, eq, isNull, or } from "drizzle-orm";
+import { and, eq, inArray, isNull, or } from "drizzle-orm";
 import type { Database } from "../client.ts";
 import { type ApiKeyRow, apiKeys } from "../tables/api-keys.ts";
 
@@ -34,7 +34,12 @@ export function createApiKeyStore(database: Database): ApiKeyStore {
       orm
         .select()
         .from(apiKeys)
-        .where(and(or(isNull(apiKeys.lookupId), eq(apiKeys.formerOfAnyForm, true)), eq(apiKeys.status, "active")))
+        .where(
+          and(
+            or(isNull(apiKeys.lookupId), eq(apiKeys.formerOfAnyForm, true)),
+            inArray(apiKeys.status, ["active", "exhausted"]),
+          ),
+        )
         .limit(maxKeysOfAnyForm),
   };
 }

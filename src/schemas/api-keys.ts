@@ -1,0 +1,130 @@
+import * as v from "valibot";
+import { dayMs } from "../lib/periods.ts";
+import {
+  Description,
+  Email,
+  Flag,
+  MetadataDefaults,
+  Name,
+  RateLimits,
+  Reference,
+  Text,
+  Time,
+  UsageLimits,
+  wholeFrom,
+} from "./control.ts";
+
+/** Shortest time a former secret goes on working, and what it is when nothing says otherwise. */
+export const minTransitionMs = 1_800_000;
+/** Longest time a former secret goes on working: a year. */
+const maxTransitionMs = 31_536_000_000;
+
+const TransitionPeriod = v.nullish(wholeFrom(minTransitionMs, maxTransitionMs));
+
+/** Members that would give authority: a key gets its rights from its scopes alone. */
+const refused = v.optional(v.never("must not be given: a key has no rights but its scopes"));
+const refusedMembers = {
+  ...{ role: refused, roles: refused, org_role: refused, organisation_role: refused, permissions: refused },
+  ...{ owner: refused, owner_id: refused, is_owner: refused, admin: refused, is_admin: refused, kind: refused },
+};
+
+/** Names of scopes; which ones a key may hold depends on its kind. */
+const Scopes = v.pipe(v.array(Text(255)), v.maxLength(500, "must have at most 500 entries"));
+
+/** What a key gives to requests that bring none of their own. `config_slug` is another name of `config_id`. */
+const KeyDefaults = v.object({
+  metadata: v.nullish(
+    v.pipe(
+      MetadataDefaults,
+      v.check((metadata) => Object.keys(metadata).length <= 64, "must have at most 64 members"),
+    ),
+  ),
+  config_id: v.nullish(Reference),
+  config_slug: v.nullish(Reference),
+  allow_config_override: v.nullish(Flag),
+});
+export type KeyDefaults = v.InferOutput<typeof KeyDefaults>;
+
+/** Milliseconds of the shortest period a policy can mean; undefined when it repeats in none. */
+export function shortestPeriodMs(policy: {
+  rotation_period?: "weekly" | "monthly" | null | undefined;
+  rotation_period_days?: number | null | undefined;
+}): number | undefined {
+  const { rotation_period: period, rotation_period_days: days } = policy;
+  const shortest = period == null ? days : { weekly: 7, monthly: 28 }[period];
+  return shortest == null ? undefined : shortest * dayMs;
+}
+
+/**
+ * When a key's secret should be replaced. The dates are shown, and `key_transition_period_ms` holds for every rotation;
+ * the gateway never rotates by itself, because the new secret would be shown to nobody.
+ */
+const RotationPolicy = v.pipe(
+  v.object({
+    rotation_period: v.nullish(v.picklist(["weekly", "monthly"], "must be weekly or monthly")),
+    rotation_period_days: v.nullish(wholeFrom(1, 365)),
+    next_rotation_at: v.nullish(Time),
+    key_transition_period_ms: TransitionPeriod,
+  }),
+  v.check(
+    (policy) =>
+      [policy.rotation_period, policy.rotation_period_days, policy.next_rotation_at].some((given) => given != null),
+    "must have rotation_period, rotation_period_days or next_rotation_at",
+  ),
+  v.forward(
+    v.check(
+      ({ rotation_period, rotation_period_days }) => rotation_period == null || rotation_period_days == null,
+      "cannot be given together with rotation_period",
+    ),
+    ["rotation_period_days"],
+  ),
+  v.forward(
+    v.check(
+      (policy) => (policy.key_transition_period_ms ?? minTransitionMs) < (shortestPeriodMs(policy) ?? Infinity),
+      "must be shorter than the rotation period",
+    ),
+    ["key_transition_period_ms"],
+  ),
+);
+export type RotationPolicy = v.InferOutput<typeof RotationPolicy>;
+
+/** Members that say whose key it is. */
+const identity = {
+  type: v.optional(v.string()),
+  user_id: v.nullish(v.pipe(v.string(), v.uuid("must be a UUID"), v.toLowerCase())),
+  workspace_id: v.nullish(Reference),
+  organisation_id: v.nullish(v.string()),
+};
+
+/** Members of a key that can change. */
+const settings = {
+  description: Description,
+  rate_limits: v.nullish(RateLimits),
+  usage_limits: v.nullish(UsageLimits),
+  defaults: v.nullish(KeyDefaults),
+  alert_emails: v.nullish(v.pipe(v.array(Email), v.maxLength(50, "must have at most 50 entries"))),
+  expires_at: v.nullish(Time),
+  rotation_policy: v.nullish(RotationPolicy),
+};
+
+/** Body of `POST /api-keys/{type}/{subtype}`. */
+export const CreateApiKey = v.object({ ...refusedMembers, ...identity, ...settings, name: Name, scopes: Scopes });
+export type CreateApiKey = v.InferOutput<typeof CreateApiKey>;
+
+/** Body of `PUT /api-keys/{id}`. */
+export const UpdateApiKey = v.object({
+  ...refusedMembers,
+  ...identity,
+  ...settings,
+  name: v.optional(Name),
+  scopes: v.optional(Scopes),
+  reset_usage: v.nullish(Flag),
+});
+export type UpdateApiKey = v.InferOutput<typeof UpdateApiKey>;
+
+/** Body of `POST /api-keys/{id}/rotate`. */
+export const RotateApiKey = v.object({
+  key_transition_period_ms: TransitionPeriod,
+  workspace_id: v.nullish(Reference),
+});
+export type RotateApiKey = v.InferOutput<typeof RotateApiKey>;
