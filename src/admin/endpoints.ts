@@ -1,7 +1,15 @@
 import type { Endpoint } from "../endpoint.ts";
+import { auditLogEndpoints } from "./audit-logs.ts";
 import { configEndpoints } from "./configs.ts";
 import { logEndpoints } from "./logs.ts";
+import { pricingEndpoints } from "./pricing.ts";
 import { systemEndpoints } from "./system.ts";
 
 /** Rows of the control plane and of the process itself. */
-export const adminEndpoints: readonly Endpoint[] = [...systemEndpoints, ...logEndpoints, ...configEndpoints];
+export const adminEndpoints: readonly Endpoint[] = [
+  ...systemEndpoints,
+  ...logEndpoints,
+  ...configEndpoints,
+  ...pricingEndpoints,
+  ...auditLogEndpoints,
+];
