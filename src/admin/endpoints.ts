@@ -3,6 +3,7 @@ import { auditLogEndpoints } from "./audit-logs.ts";
 import { configEndpoints } from "./configs.ts";
 import { logEndpoints } from "./logs.ts";
 import { pricingEndpoints } from "./pricing.ts";
+import { secretReferenceEndpoints } from "./secret-references.ts";
 import { systemEndpoints } from "./system.ts";
 
 /** Rows of the control plane and of the process itself. */
@@ -12,4 +13,5 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...configEndpoints,
   ...pricingEndpoints,
   ...auditLogEndpoints,
+  ...secretReferenceEndpoints,
 ];

@@ -1,0 +1,27 @@
+import type { ControlStores } from "../../db/stores/control.ts";
+import type { SecretReferenceRow } from "../../db/tables/secrets.ts";
+import type { Vault } from "../vault.ts";
+
+/** Kind of record the sealed credentials of references belong to. */
+export const secretKind = "secret_references";
+
+/** Opened credentials of a store, by member of `auth_config`. Live in memory only. */
+export type AuthSecrets = Readonly<Record<string, string>>;
+
+const fieldPrefix = "auth_config.";
+
+/**
+ * Opens the sealed credentials of a reference.
+ *
+ * @throws {CredentialUnavailableError} If one cannot be opened.
+ */
+export async function openAuthSecrets(
+  stores: Pick<ControlStores, "secrets">,
+  vault: Pick<Vault, "open">,
+  { id, organisationId }: Pick<SecretReferenceRow, "id" | "organisationId">,
+): Promise<AuthSecrets> {
+  const tenant = { organisationId, workspaceId: null };
+  const rows = await stores.secrets.all(tenant, { where: { kind: secretKind, recordId: id } });
+  const opened = rows.map(async (row) => [row.field.slice(fieldPrefix.length), await vault.open(row)] as const);
+  return Object.fromEntries(await Promise.all(opened));
+}
