@@ -25,3 +25,12 @@ export async function openAuthSecrets(
   const opened = rows.map(async (row) => [row.field.slice(fieldPrefix.length), await vault.open(row)] as const);
   return Object.fromEntries(await Promise.all(opened));
 }
+
+/** Whether a workspace may use a reference; null stands for the organisation itself, which may use all of its own. */
+export function mayUseReference(
+  { allowAllWorkspaces, allowedWorkspaces }: Pick<SecretReferenceRow, "allowAllWorkspaces" | "allowedWorkspaces">,
+  workspaceId: string | null,
+): boolean {
+  if (allowAllWorkspaces || workspaceId === null) return true;
+  return Array.isArray(allowedWorkspaces) && allowedWorkspaces.includes(workspaceId);
+}
