@@ -165,6 +165,7 @@ function startTimers(
   };
   const purge = setInterval(() => {
     purgeOld().catch((error) => warn("Cannot remove old log rows", error));
+    services.control.upkeep().catch((error) => warn("Cannot bring keys up to date", error));
   }, purgeEveryMs);
   let following = true;
   const follow = setInterval(() => {
@@ -244,14 +245,13 @@ async function createServices(
     ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper, mac: keyMac },
     failuresPerMinute: options.authFailuresPerMinute ?? 300,
   });
+  const outbound = createOutbound({ transport: options.transport ?? webTransport, guard });
   const control = await createControlPlane({
     database,
     vault: createVault(parts.masterKeys),
     auditMac: createMac(installation.keys.audit),
     clock,
-    resolveReference: async () => {
-      throw new Error("secret references are wired with their resolver");
-    },
+    ...{ outbound, guard },
     changed: (changes) => forgetKeys(authenticator, changes),
   });
   const services: Services = {
@@ -259,7 +259,7 @@ async function createServices(
     ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
     limits: { ...defaultLimits, ...options.limits },
     providers: createProviderRegistry(options.providers),
-    outbound: createOutbound({ transport: options.transport ?? webTransport, guard }),
+    outbound,
     record(record) {
       const entry = toLogEntry(record, redactor);
       if (!(entry instanceof Promise)) return queue.add(entry);

@@ -178,8 +178,9 @@ function formOf(context: RequestContext | undefined): ErrorForm {
   return context?.url.pathname.startsWith("/v1/messages") ? "messages" : "common";
 }
 
+/** Whether a row hands every other path to a provider. */
 function isPassthrough(endpoint: Endpoint): boolean {
-  return endpoint.path.endsWith("*");
+  return endpoint.path === "/v1/*";
 }
 
 /** First segments below `/v1` that belong to the gateway's own API: what is not there is nowhere. */

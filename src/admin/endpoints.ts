@@ -1,7 +1,10 @@
 import type { Endpoint } from "../endpoint.ts";
 import { apiKeyEndpoints } from "./api-keys.ts";
+import { auditLogEndpoints } from "./audit-logs.ts";
 import { configEndpoints } from "./configs.ts";
 import { logEndpoints } from "./logs.ts";
+import { pricingEndpoints } from "./pricing.ts";
+import { secretReferenceEndpoints } from "./secret-references.ts";
 import { systemEndpoints } from "./system.ts";
 
 /** Rows of the control plane and of the process itself. */
@@ -10,4 +13,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...logEndpoints,
   ...configEndpoints,
   ...apiKeyEndpoints,
+  ...pricingEndpoints,
+  ...auditLogEndpoints,
+  ...secretReferenceEndpoints,
 ];

@@ -1,8 +1,9 @@
-import type { SecretRow } from "../db/tables/secrets.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isObject, parseJson } from "../lib/json.ts";
-import type { StoredProvider, StoredReference } from "./directory.ts";
+import type { StoredProvider } from "./directory.ts";
+import { openAuthSecrets } from "./secret-managers/open.ts";
+import type { SecretResolver } from "./secret-managers/resolver.ts";
 import { CredentialUnavailableError, type Vault } from "./vault.ts";
 
 /** What an integration gives to a call, in clear. */
@@ -25,17 +26,11 @@ export interface Credentials {
   of(stored: StoredProvider): ManagedCredential | Promise<ManagedCredential>;
 }
 
-/** Gets a secret from a store outside. */
-export type ResolveReference = (
-  reference: StoredReference,
-  options: { secretKey: string | null; open(row: SecretRow): Promise<string> },
-) => Promise<string>;
-
 /** What opens credentials. */
 export interface CredentialsOptions {
   vault: Vault;
   clock: Clock;
-  resolveReference: ResolveReference;
+  resolver: SecretResolver;
 }
 
 /** Longest a credential stays in memory in clear. */
@@ -94,15 +89,17 @@ function assemble(stored: StoredProvider, secrets: ReadonlyMap<string, unknown>)
 }
 
 /** Creates the opener. */
-export function createCredentials({ vault, clock, resolveReference }: CredentialsOptions): Credentials {
+export function createCredentials({ vault, clock, resolver }: CredentialsOptions): Credentials {
   // by the id of the integration, a random UUID; `source` tells whether its secrets were read again since
   const known = new BoundedMap<string, { value: ManagedCredential; source: object; openedAt: number }>(1_000);
 
   const resolve = async (stored: StoredProvider, mapping: Mapping): Promise<unknown> => {
     const reference = stored.references.find(({ row }) => [row.id, row.slug].includes(mapping.reference));
     if (!reference) throw new CredentialUnavailableError(new Error("its secret reference is gone"));
-    const { secretKey } = mapping;
-    const text = await resolveReference(reference, { secretKey, open: (row) => vault.open(row) });
+    const open = () => openAuthSecrets(reference.secrets, vault);
+    const text = await resolver.resolve(reference.row, open, { secretKey: mapping.secretKey }).catch((cause) => {
+      throw new CredentialUnavailableError(cause);
+    });
     return mapping.asJson ? (parseJson(text) ?? text) : text;
   };
   const open = async (stored: StoredProvider): Promise<ManagedCredential> => {

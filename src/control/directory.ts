@@ -11,6 +11,7 @@ import type { SecretReferenceRow, SecretRow } from "../db/tables/secrets.ts";
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
+import { mayUseReference, secretKind } from "./secret-managers/open.ts";
 
 /** A stored provider with all it needs to be called. */
 export interface StoredProvider {
@@ -100,13 +101,11 @@ async function readReferences(stores: ControlStores, tenant: Tenant): Promise<St
   const organisation = { organisationId: tenant.organisationId, workspaceId: null };
   const [rows, secrets] = await Promise.all([
     stores.secretReferences.all(organisation),
-    stores.secrets.all(organisation, { where: { kind: "secret_references" } }),
+    stores.secrets.all(organisation, { where: { kind: secretKind } }),
   ]);
   const secretsOf = groupBy(secrets, ({ recordId }) => recordId);
   return rows
-    .filter(({ allowAllWorkspaces: all, allowedWorkspaces: some }) => {
-      return all || (Array.isArray(some) && tenant.workspaceId !== null && some.includes(tenant.workspaceId));
-    })
+    .filter((row) => mayUseReference(row, tenant.workspaceId))
     .map((row) => ({ row, secrets: secretsOf.get(row.id) ?? [] }));
 }
 

@@ -1,12 +1,16 @@
 import type { Database } from "../db/client.ts";
 import type { Change } from "../db/stores/audit.ts";
 import { type ControlStores, createControlStores } from "../db/stores/control.ts";
+import type { AddressGuard } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Mac } from "../lib/hash.ts";
+import type { Outbound } from "../lib/outbound.ts";
 import { type Committer, createCommitter } from "./commit.ts";
-import { type Credentials, createCredentials, type ResolveReference } from "./credentials.ts";
+import { type Credentials, createCredentials } from "./credentials.ts";
 import { createDirectory, type Directory } from "./directory.ts";
 import { createFollower, type Follower } from "./follower.ts";
+import { createKeyUpkeep } from "./key-upkeep.ts";
+import { createSecretResolver } from "./secret-managers/resolver.ts";
 import type { Vault } from "./vault.ts";
 
 /** Organisations, workspaces, people, keys and all that governs them. */
@@ -17,6 +21,8 @@ export interface ControlPlane {
   readonly directory: Directory;
   readonly follower: Follower;
   readonly credentials: Credentials;
+  /** Brings keys up to date and forgets old changes; to be called about once a minute. */
+  upkeep(): Promise<void>;
 }
 
 /** What the control plane is made from. */
@@ -26,15 +32,18 @@ export interface ControlPlaneOptions {
   /** Digest of audit rows. */
   auditMac: Mac;
   clock: Clock;
-  /** Gets secrets from stores outside. */
-  resolveReference: ResolveReference;
+  outbound: Outbound;
+  guard: AddressGuard;
   /** Told of what changed on this node or another; undefined when anything may have. */
   changed(changes: readonly Change[] | undefined): void;
 }
 
+/** How long nodes can be away and still learn what changed. */
+const keepChangesMs = 60 * 60_000;
+
 /** Creates the control plane of a gateway. */
 export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { database, vault, clock, resolveReference } = options;
+  const { database, vault, clock, outbound, guard } = options;
   const { now } = clock;
   const stores = createControlStores(database);
   const directory = createDirectory(stores);
@@ -48,6 +57,12 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   };
   const committer = createCommitter({ database, audit: stores.audit, mac: options.auditMac, now, applied });
   const follower = await createFollower(stores.audit, { changed: applied, lost });
-  const credentials = createCredentials({ vault, clock, resolveReference });
-  return { stores, vault, committer, directory, follower, credentials };
+  const resolver = createSecretResolver({ outbound, guard, clock });
+  const keepKeys = createKeyUpkeep({ stores, write: database.write, now });
+  const upkeep = async () => {
+    await database.write([stores.audit.forgetChanges(now() - keepChangesMs)]);
+    await keepKeys();
+  };
+  const credentials = createCredentials({ vault, clock, resolver });
+  return { stores, vault, committer, directory, follower, credentials, upkeep };
 }

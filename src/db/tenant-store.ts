@@ -20,6 +20,10 @@ export interface ListOptions<Row> {
   where?: Filter<Row> | undefined;
   /** Letters a text column must hold, as they are written. */
   contains?: { readonly [Name in keyof Row]?: string | undefined } | undefined;
+  /** Letters one of these text columns must hold, in either case. */
+  search?: { columns: readonly (keyof Row)[]; text: string } | undefined;
+  /** Members a column with a JSON object must have. */
+  members?: { column: keyof Row; values: Readonly<Record<string, string>> } | undefined;
   /** Bounds of a number column, `from` inclusive, `to` exclusive. */
   between?: { column: keyof Row; from?: number | undefined; to?: number | undefined } | undefined;
   /** Rows of the organisation itself too, where the tenant is one workspace. */
@@ -102,7 +106,7 @@ export function createTenantStore<Table extends TenantTable>(
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => toCondition(columnOf(name), value));
   const where = (tenant: Tenant, options: ListOptions<Row> = {}): SQL | undefined => {
-    const { contains = {}, between } = options;
+    const { contains = {}, between, search, members } = options;
     const texts = Object.entries(contains).filter((entry): entry is [string, string] => entry[1] !== undefined);
     return and(
       ofTenant(tenant, options.includeOrganisation),
@@ -110,6 +114,11 @@ export function createTenantStore<Table extends TenantTable>(
       ...texts.map(
         ([name, text]) =>
           sql`${columnOf(name)} LIKE ${toPattern(text)} ESCAPE '\\' AND instr(${columnOf(name)}, ${text}) > 0`,
+      ),
+      search && or(...search.columns.map((name) => sql`${columnOf(name)} LIKE ${toPattern(search.text)} ESCAPE '\\'`)),
+      ...Object.entries(members?.values ?? {}).map(
+        ([name, value]) =>
+          sql`EXISTS (SELECT 1 FROM json_each(${columnOf(members?.column ?? "")}) AS member WHERE member.key = ${name} AND member.value = ${value})`,
       ),
       between?.from === undefined ? undefined : gt(columnOf(between.column), between.from - 1),
       between?.to === undefined ? undefined : lt(columnOf(between.column), between.to),

@@ -31,21 +31,35 @@ function refuseName(slug: string): never {
   });
 }
 
+function isExpired({ row }: StoredProvider, now: number): boolean {
+  return row.status === "expired" || (row.expiresAt !== null && row.expiresAt <= now);
+}
+
+/** Whether the workspace has the integration behind a provider: its own, or one the organisation lends it. */
+function hasAccess({ integration, access }: StoredProvider): boolean {
+  return integration.status === "active" && (integration.workspaceId !== null || access?.enabled === true);
+}
+
+/** Whether a stored provider can be called now. */
+export function isUsableProvider(stored: StoredProvider, now: number): boolean {
+  return !isExpired(stored, now) && hasAccess(stored);
+}
+
 /**
  * Refuses a stored provider that is there and cannot be used now.
  *
  * @throws {AuthenticationError} 401 when it expired.
  * @throws {PermissionError} 403 when the workspace's access was taken back.
  */
-export function requireUsableProvider({ row, integration, access }: StoredProvider, now: number): void {
-  if (row.status === "expired" || (row.expiresAt !== null && row.expiresAt <= now)) {
-    throw new AuthenticationError(`Cannot use the provider ${row.slug}: it has expired`, {
+function requireUsableProvider(stored: StoredProvider, now: number): void {
+  const { slug } = stored.row;
+  if (isExpired(stored, now)) {
+    throw new AuthenticationError(`Cannot use the provider ${slug}: it has expired`, {
       code: "virtual_key_expired_error",
     });
   }
-  const isLent = integration.workspaceId === null;
-  if (integration.status !== "active" || (isLent && access?.enabled !== true)) {
-    throw new PermissionError(`Forbidden! The workspace has no access to the integration of ${row.slug}`, {
+  if (!hasAccess(stored)) {
+    throw new PermissionError(`Forbidden! The workspace has no access to the integration of ${slug}`, {
       code: "integration_access_error",
     });
   }

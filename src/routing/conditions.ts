@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 import { isObject } from "../lib/json.ts";
-import type { ConfigProblem } from "./config.ts";
+import type { ConfigProblem } from "./problem.ts";
 
 /** What of a request conditions can ask. */
 export interface RequestFacts {

@@ -91,13 +91,6 @@ export interface ConfigNode extends InheritedSettings {
   targets: readonly ConfigNode[];
 }
 
-/** Something wrong with a config. */
-export interface ConfigProblem {
-  /** Such as `targets[0].retry.attempts`; empty for the config itself. */
-  path: string;
-  message: string;
-}
-
 /** How many targets a config may have. */
 export interface TargetLimits {
   /** At the root. */

@@ -1,4 +1,5 @@
-import type { ConfigNode, ConfigProblem } from "./config.ts";
+import type { ConfigNode } from "./config.ts";
+import type { ConfigProblem } from "./problem.ts";
 
 /** Beginnings of members that belong to one provider. */
 const providerPrefixes = [

@@ -14,13 +14,13 @@ import type {
   CacheSettings,
   Condition,
   ConfigNode,
-  ConfigProblem,
   RetrySettings,
   StickySettings,
   Strategy,
   TargetLimits,
 } from "./config.ts";
 import { findNodeProblem, isProviderMember } from "./node-rules.ts";
+import type { ConfigProblem } from "./problem.ts";
 
 /** What reading a config depends on. */
 export interface ReadConfigOptions {

@@ -154,7 +154,7 @@ export const tablesInStores: Rule = (files) =>
     .filter(({ path }) => !isIn(path, "src/db"))
     .flatMap((file) =>
       importsOf(file)
-        .filter(({ specifier }) => /\/tables\//.test(specifier) || /^drizzle-orm/.test(specifier))
+        .filter(({ specifier }) => /\/db\/tables\//.test(specifier) || /^drizzle-orm/.test(specifier))
         .filter(({ specifier }) => importsValues(file, specifier))
         .map(({ line, specifier }) => `${file.path}:${line}: imports "${specifier}"`),
     );

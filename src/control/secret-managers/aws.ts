@@ -1,0 +1,130 @@
+import { AwsV4Signer } from "aws4fetch";
+import { fromBase64Url } from "../../lib/hash.ts";
+import { decodeUtf8, isObject } from "../../lib/json.ts";
+import type { Outbound } from "../../lib/outbound.ts";
+import type { AwsAuth } from "../../schemas/secret-references.ts";
+import { askStore, requireText, SecretUnavailableError, type StoreRequest } from "./request.ts";
+
+/** Credentials requests to AWS are signed with. */
+export interface AwsCredentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
+}
+
+/** What reading from AWS Secrets Manager needs. */
+export interface AwsOptions {
+  outbound: Outbound;
+  now(): number;
+  /** Base address of a service in a region; by default AWS's own. */
+  awsEndpoint?: (service: "secretsmanager" | "sts", region: string) => string;
+  /** The operator's own identity, with which roles are assumed; without it they are not. */
+  awsIdentity?: () => Promise<AwsCredentials>;
+}
+
+function defaultEndpoint(service: string, region: string): string {
+  return `https://${service}.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+}
+
+/** Where a request goes and who signs it. */
+interface Signing {
+  service: "secretsmanager" | "sts";
+  region: string;
+  credentials: AwsCredentials;
+}
+
+/** A request with its signature (AWS Signature Version 4). */
+async function sign(
+  { service, region, credentials }: Signing,
+  request: StoreRequest & { body: string },
+  { now, awsEndpoint = defaultEndpoint }: AwsOptions,
+): Promise<StoreRequest & { url: string }> {
+  const signer = new AwsV4Signer({
+    ...{ service, region, ...credentials, ...request, url: `${awsEndpoint(service, region)}/` },
+    datetime: new Date(now()).toISOString().replace(/[:-]|\.\d{3}/g, ""),
+  });
+  const { url, headers } = await signer.sign();
+  return { ...request, headers: Object.fromEntries(headers), url: url.href };
+}
+
+/** The text of an element of an XML answer; elements of credentials hold no entities. */
+function readElement(xml: string, name: string): string {
+  return requireText(new RegExp(`<${name}>\\s*([^<]*?)\\s*</${name}>`).exec(xml)?.[1], name);
+}
+
+/** Temporary credentials of a role (STS AssumeRole). */
+async function assumeRole(
+  auth: AwsAuth & { aws_auth_type: "assumedRole" },
+  options: AwsOptions,
+  organisationId: string,
+): Promise<AwsCredentials> {
+  if (!options.awsIdentity) {
+    throw new SecretUnavailableError("roles cannot be assumed: the operator gave this gateway no identity at AWS");
+  }
+  const fields = {
+    ...{ Action: "AssumeRole", Version: "2011-06-15", RoleArn: auth.aws_role_arn },
+    ...{ RoleSessionName: "gateway", DurationSeconds: "900" },
+    // one tenant cannot use a role that trusts this gateway for another
+    ExternalId: auth.aws_external_id ?? organisationId,
+  };
+  const headers = { "content-type": "application/x-www-form-urlencoded; charset=utf-8" };
+  const body = new URLSearchParams(fields).toString();
+  const credentials = await options.awsIdentity();
+  const signing = { service: "sts", region: auth.aws_region, credentials } as const;
+  const request = await sign(signing, { method: "POST", headers, body }, options);
+  const { text } = await askStore(options.outbound, "AWS STS", request);
+  const element = /<Credentials>[\s\S]*<\/Credentials>/.exec(text)?.[0] ?? "";
+  return {
+    accessKeyId: readElement(element, "AccessKeyId"),
+    secretAccessKey: readElement(element, "SecretAccessKey"),
+    sessionToken: readElement(element, "SessionToken"),
+  };
+}
+
+function toCredentials(auth: AwsAuth, options: AwsOptions, organisationId: string): Promise<AwsCredentials> {
+  switch (auth.aws_auth_type) {
+    case "accessKey":
+      return Promise.resolve({
+        accessKeyId: auth.aws_access_key_id,
+        secretAccessKey: auth.aws_secret_access_key,
+      });
+    case "assumedRole":
+      return assumeRole(auth, options, organisationId);
+    case "serviceRole":
+      throw new SecretUnavailableError(
+        "aws_auth_type serviceRole is not offered: this gateway lends its role to nobody",
+      );
+  }
+}
+
+/**
+ * Reads a secret by its name or ARN (GetSecretValue).
+ *
+ * @throws {SecretUnavailableError}
+ */
+export async function readAwsSecret(
+  auth: AwsAuth,
+  { secretPath, organisationId }: { secretPath: string; organisationId: string },
+  options: AwsOptions,
+): Promise<string> {
+  const credentials = await toCredentials(auth, options, organisationId);
+  const region = requireText(auth.aws_region, "aws_region");
+  const headers = {
+    "content-type": "application/x-amz-json-1.1",
+    "x-amz-target": "secretsmanager.GetSecretValue",
+  };
+  const body = JSON.stringify({ SecretId: secretPath });
+  const request = await sign(
+    { service: "secretsmanager", region, credentials },
+    { method: "POST", headers, body },
+    options,
+  );
+  const { json } = await askStore(options.outbound, "AWS Secrets Manager", request);
+  const answer = isObject(json) ? json : {};
+  if (typeof answer.SecretBinary !== "string") return requireText(answer.SecretString, "SecretString");
+  try {
+    return decodeUtf8(fromBase64Url(answer.SecretBinary));
+  } catch (cause) {
+    throw new SecretUnavailableError("the secret is binary and not a text", { cause });
+  }
+}

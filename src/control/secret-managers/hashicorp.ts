@@ -1,0 +1,73 @@
+import { isObject } from "../../lib/json.ts";
+import type { Outbound } from "../../lib/outbound.ts";
+import { joinUrl } from "../../lib/path.ts";
+import type { VaultAuth } from "../../schemas/secret-references.ts";
+import { askStore, requireText, SecretUnavailableError, toSegments } from "./request.ts";
+
+/** What reading from a HashiCorp Vault needs. */
+export interface HashicorpOptions {
+  outbound: Outbound;
+  /** Checks an address data named. */
+  requireAddress(text: string): string;
+}
+
+/** Where a vault is and how it is called. */
+interface VaultPlace {
+  base: string;
+  headers: Record<string, string>;
+}
+
+async function login(
+  auth: VaultAuth & { vault_auth_type: "approle" },
+  { base, headers }: VaultPlace,
+  outbound: Outbound,
+): Promise<string> {
+  const { json } = await askStore(outbound, "The vault's login", {
+    url: joinUrl(base, "/v1/auth/approle/login"),
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ role_id: auth.vault_role_id, secret_id: auth.vault_secret_id }),
+  });
+  const answer = isObject(json) && isObject(json.auth) ? json.auth : {};
+  return requireText(answer.client_token, "client_token");
+}
+
+function toToken(auth: VaultAuth, place: VaultPlace, outbound: Outbound): Promise<string> {
+  switch (auth.vault_auth_type) {
+    case "token":
+      return Promise.resolve(auth.vault_token);
+    case "approle":
+      return login(auth, place, outbound);
+    case "kubernetes":
+      throw new SecretUnavailableError(
+        "vault_auth_type kubernetes is not offered: this gateway lends its service account to nobody",
+      );
+  }
+}
+
+/**
+ * Reads a secret by its path in the API, such as `secret/data/name` (version 2) or `kv/name` (version 1).
+ *
+ * @returns The members of the secret as JSON text.
+ * @throws {SecretUnavailableError}
+ */
+export async function readHashicorpSecret(
+  auth: VaultAuth,
+  secretPath: string,
+  { outbound, requireAddress }: HashicorpOptions,
+): Promise<string> {
+  const headers: Record<string, string> = { accept: "application/json", "x-vault-request": "true" };
+  if (auth.vault_namespace != null) headers["x-vault-namespace"] = auth.vault_namespace;
+  const place = { base: requireAddress(auth.vault_addr), headers };
+  const path = toSegments(secretPath);
+  const token = await toToken(auth, place, outbound);
+  const { json } = await askStore(outbound, "The vault", {
+    url: joinUrl(place.base, `/v1/${path}`),
+    method: "GET",
+    headers: { ...headers, "x-vault-token": token },
+  });
+  const data = isObject(json) ? json.data : undefined;
+  if (!isObject(data)) throw new SecretUnavailableError("data is missing in the answer");
+  // version 2 puts the members one level deeper, beside facts about the version
+  return JSON.stringify(isObject(data.data) && isObject(data.metadata) ? data.data : data);
+}

@@ -1,0 +1,123 @@
+import * as v from "valibot";
+import type { SecretReferenceRow } from "../../db/tables/secrets.ts";
+import { type AddressGuard, AddressRefusedError, requireBaseUrl } from "../../lib/address.ts";
+import { BoundedMap } from "../../lib/bounded-map.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import type { Outbound } from "../../lib/outbound.ts";
+import { authSchemas } from "../../schemas/secret-references.ts";
+import { type AwsOptions, readAwsSecret } from "./aws.ts";
+import { type AzureOptions, readAzureSecret } from "./azure.ts";
+import { readHashicorpSecret } from "./hashicorp.ts";
+import type { AuthSecrets } from "./open.ts";
+import { SecretUnavailableError } from "./request.ts";
+
+/** How long a value is kept, and a failure. Milliseconds. */
+const keepMs = 5 * 60_000;
+const keepFailureMs = 5_000;
+/** Most values in memory. */
+const maxValues = 2_000;
+
+/** What a resolver is made from. */
+export interface SecretResolverOptions
+  extends Pick<AwsOptions, "awsEndpoint" | "awsIdentity">,
+    Pick<AzureOptions, "azureLoginUrl"> {
+  outbound: Outbound;
+  guard: AddressGuard;
+  clock: Clock;
+}
+
+/** Reads secrets from the stores that references name. */
+export interface SecretResolver {
+  /**
+   * The secret a reference leads to. Kept for five minutes; calls at the same time share one.
+   *
+   * @param secrets Opened credentials of the store; asked for only when the value is not at hand.
+   * @param options.secretKey Member of a JSON secret, instead of the reference's own.
+   * @throws {SecretUnavailableError} If it cannot be read. A failure is kept for five seconds.
+   */
+  resolve(
+    reference: SecretReferenceRow,
+    secrets: AuthSecrets | (() => Promise<AuthSecrets>),
+    options?: { secretKey?: string | null | undefined },
+  ): Promise<string>;
+}
+
+/** A member of a secret that is a JSON object; without a name, all of it. */
+function pickMember(secret: string, key: string | null): string {
+  if (key === null) return secret;
+  const value = parseJson(secret);
+  if (!isObject(value))
+    throw new SecretUnavailableError("the secret is not a JSON object, and secret_key names a member");
+  const member = Object.hasOwn(value, key) ? value[key] : undefined;
+  if (member === undefined || member === null) throw new SecretUnavailableError("the secret has no member secret_key");
+  return typeof member === "string" ? member : JSON.stringify(member);
+}
+
+/** The address as it was checked: not private, and encrypted unless the operator trusts the host. */
+function createAddressCheck(guard: AddressGuard): (text: string) => string {
+  return (text) => {
+    try {
+      const { protocol, hostname } = requireBaseUrl(guard, text);
+      if (protocol === "https:" || guard.isTrusted(hostname)) return text;
+    } catch (cause) {
+      if (!(cause instanceof AddressRefusedError)) throw cause;
+      throw new SecretUnavailableError(`the address of the store is refused: ${cause.reason}`, { cause });
+    }
+    throw new SecretUnavailableError("the address of the store is refused: it must begin with https://");
+  };
+}
+
+function requireAuth<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
+  const checked = v.safeParse(schema, value);
+  if (checked.success) return checked.output;
+  throw new SecretUnavailableError(`auth_config is not complete: ${v.getDotPath(checked.issues[0]) ?? ""}`);
+}
+
+/** Creates the resolver of a gateway. */
+export function createSecretResolver(options: SecretResolverOptions): SecretResolver {
+  const { clock } = options;
+  const store = { ...options, now: clock.now, requireAddress: createAddressCheck(options.guard) };
+  const kept = new BoundedMap<string, { until: number; value: Promise<string> }>(maxValues);
+
+  const read = (reference: SecretReferenceRow, secrets: AuthSecrets): Promise<string> => {
+    const { organisationId, secretPath, managerType } = reference;
+    const auth = { ...(isObject(reference.authConfig) ? reference.authConfig : {}), ...secrets };
+    switch (managerType) {
+      case "aws_sm":
+        return readAwsSecret(requireAuth(authSchemas.aws_sm, auth), { secretPath, organisationId }, store);
+      case "azure_kv":
+        return readAzureSecret(requireAuth(authSchemas.azure_kv, auth), secretPath, store);
+      case "hashicorp_vault":
+        return readHashicorpSecret(requireAuth(authSchemas.hashicorp_vault, auth), secretPath, store);
+      default:
+        throw new SecretUnavailableError(`there is no manager_type ${managerType}`);
+    }
+  };
+  return {
+    resolve(reference, secrets, { secretKey } = {}) {
+      const { organisationId, id, lastUpdatedAt } = reference;
+      const member = secretKey ?? reference.secretKey;
+      const key = JSON.stringify([organisationId, id, lastUpdatedAt, member]);
+      const hit = kept.get(key);
+      if (hit && clock.monotonic() < hit.until) return hit.value;
+      const fetched = async () => {
+        try {
+          const opened = typeof secrets === "function" ? await secrets() : secrets;
+          return pickMember(await read(reference, opened), member);
+        } catch (cause) {
+          if (cause instanceof SecretUnavailableError) throw cause;
+          throw new SecretUnavailableError("the credentials of the store are not available", { cause });
+        }
+      };
+      const entry = { until: Number.POSITIVE_INFINITY, value: fetched() };
+      kept.delete(key);
+      kept.set(key, entry);
+      const keepFor = (milliseconds: number) => () => {
+        entry.until = clock.monotonic() + milliseconds;
+      };
+      entry.value.then(keepFor(keepMs), keepFor(keepFailureMs));
+      return entry.value;
+    },
+  };
+}

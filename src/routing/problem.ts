@@ -1,0 +1,6 @@
+/** Something wrong with a config. */
+export interface ConfigProblem {
+  /** Such as `targets[0].retry.attempts`; empty for the config itself. */
+  path: string;
+  message: string;
+}

@@ -1,0 +1,134 @@
+import * as v from "valibot";
+import { Description, Flag, Name, Reference, Slug, Text } from "./control.ts";
+
+/** A part of a host's name that data may choose. */
+const HostPart = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 lower-case letters, digits or -"));
+
+/** An address; whether it may be called is decided where it is used. */
+const Address = Text(2048, 8);
+
+const Secret = Text(8192);
+
+/** A value that goes into a header or a form. */
+const Plain = v.pipe(Text(2048), v.regex(/^[\x20-\x7e]+$/, "must be printable ASCII"));
+
+/** How AWS Secrets Manager is called. */
+const AwsAuth = v.variant("aws_auth_type", [
+  v.object({
+    aws_auth_type: v.literal("accessKey"),
+    aws_access_key_id: Plain,
+    aws_secret_access_key: Secret,
+    aws_region: HostPart,
+  }),
+  v.object({
+    aws_auth_type: v.literal("assumedRole"),
+    aws_role_arn: v.pipe(
+      Plain,
+      v.regex(/^arn:aws[a-z-]*:iam::[0-9]{12}:role\/[\w+=,.@/-]{1,576}$/, "must be the ARN of a role"),
+    ),
+    aws_external_id: v.nullish(
+      v.pipe(v.string(), v.regex(/^[\w+=,.@:/-]{2,1224}$/, "must be 2 to 1224 letters, digits or any of _+=,.@:/-")),
+    ),
+    aws_region: HostPart,
+  }),
+  v.object({ aws_auth_type: v.literal("serviceRole"), aws_region: v.nullish(HostPart) }),
+]);
+export type AwsAuth = v.InferOutput<typeof AwsAuth>;
+
+/** How Azure Key Vault is called. */
+const AzureAuth = v.variant("azure_auth_mode", [
+  v.object({
+    azure_auth_mode: v.literal("entra"),
+    azure_entra_tenant_id: v.pipe(v.string(), v.toLowerCase(), HostPart),
+    azure_entra_client_id: Plain,
+    azure_entra_client_secret: Secret,
+    azure_vault_url: Address,
+  }),
+  v.object({
+    azure_auth_mode: v.literal("managed"),
+    azure_managed_client_id: v.nullish(Plain),
+    azure_vault_url: Address,
+  }),
+  v.object({ azure_auth_mode: v.literal("default"), azure_vault_url: Address }),
+]);
+export type AzureAuth = v.InferOutput<typeof AzureAuth>;
+
+/** How a HashiCorp Vault is called. */
+const VaultAuth = v.variant("vault_auth_type", [
+  v.object({
+    vault_auth_type: v.literal("token"),
+    vault_addr: Address,
+    vault_token: v.pipe(Secret, Plain),
+    vault_namespace: v.nullish(Plain),
+  }),
+  v.object({
+    vault_auth_type: v.literal("approle"),
+    vault_addr: Address,
+    vault_role_id: Secret,
+    vault_secret_id: Secret,
+    vault_namespace: v.nullish(Plain),
+  }),
+  v.object({
+    vault_auth_type: v.literal("kubernetes"),
+    vault_addr: Address,
+    vault_role: Plain,
+    vault_namespace: v.nullish(Plain),
+  }),
+]);
+export type VaultAuth = v.InferOutput<typeof VaultAuth>;
+
+/** Credentials by kind of store. */
+export const authSchemas = { aws_sm: AwsAuth, azure_kv: AzureAuth, hashicorp_vault: VaultAuth } as const;
+
+/** Kind of store. */
+export type ManagerType = keyof typeof authSchemas;
+
+/** Every kind of store. */
+export const managerTypes = ["aws_sm", "azure_kv", "hashicorp_vault"] as const satisfies readonly ManagerType[];
+
+/** Members of credentials that are sealed and masked. */
+export const secretAuthFields: ReadonlySet<string> = new Set([
+  ...["aws_access_key_id", "aws_secret_access_key", "azure_entra_client_secret", "vault_token", "vault_secret_id"],
+]);
+
+/** Members of credentials that are addresses the gateway calls. */
+export const addressAuthFields = ["azure_vault_url", "vault_addr"] as const;
+
+const Tags = v.pipe(
+  v.record(Text(128), Text(256, 0)),
+  v.check((tags) => Object.keys(tags).length <= 50, "must have at most 50 entries"),
+);
+
+const members = {
+  secret_path: v.pipe(Text(1024), v.regex(/^\S(?:.*\S)?$/, "must not begin or end with a space")),
+  secret_key: v.nullish(Text(255)),
+  allow_all_workspaces: v.optional(Flag),
+  allowed_workspaces: v.nullish(
+    v.pipe(
+      v.array(Reference),
+      v.minLength(1, "must name a workspace"),
+      v.maxLength(1_000, "must have at most 1000 entries"),
+    ),
+  ),
+  description: Description,
+  tags: v.nullish(Tags),
+};
+
+const newMembers = { ...members, name: Name, slug: v.optional(Slug), organisation_id: v.nullish(v.string()) };
+
+/** Body of `POST /secret-references`. */
+export const CreateSecretReference = v.variant("manager_type", [
+  v.object({ ...newMembers, manager_type: v.literal("aws_sm"), auth_config: AwsAuth }),
+  v.object({ ...newMembers, manager_type: v.literal("azure_kv"), auth_config: AzureAuth }),
+  v.object({ ...newMembers, manager_type: v.literal("hashicorp_vault"), auth_config: VaultAuth }),
+]);
+export type CreateSecretReference = v.InferOutput<typeof CreateSecretReference>;
+
+/** Body of `PUT /secret-references/{id}`. What `auth_config` leaves out stays as it is. */
+export const UpdateSecretReference = v.object({
+  ...members,
+  name: v.optional(Name),
+  secret_path: v.optional(members.secret_path),
+  auth_config: v.optional(v.record(v.string(), v.nullable(v.string()))),
+});
+export type UpdateSecretReference = v.InferOutput<typeof UpdateSecretReference>;

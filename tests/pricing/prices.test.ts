@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findPrice, listModels, listPricedProviders, shiftDecimal, tokenKinds } from "../../src/pricing/prices.ts";
+import { priceList } from "../../src/pricing/tables/price-list.ts";
+
+for (const [provider, model, kind, wanted] of [
+  ["openai", "gpt-4o", "request_token", 2.5],
+  ["openai", "gpt-4o", "response_token", 10],
+  ["openai", "gpt-4o", "cache_read_input_token", 1.25],
+  ["anthropic", "claude-3-5-haiku-20241022", "cache_write_input_token", 1],
+  ["anyscale", "meta-llama/Llama-2-70b-chat-hf", "request_token", 1],
+  ["workers-ai", "@cf/meta/llama-3.1-8b-instruct", "request_token", 0.282],
+] as const) {
+  test(`findPrice() knows ${kind} of ${provider} ${model}`, () => {
+    assert.equal(findPrice(provider, model)?.tokens.get(kind), wanted);
+  });
+}
+
+test("findPrice() knows prices of batches, units and images", () => {
+  const haiku = findPrice("anthropic", "claude-3-5-haiku-20241022");
+  assert.deepEqual(
+    [...(haiku?.batch ?? [])],
+    [
+      ["request_token", 0.4],
+      ["response_token", 2],
+    ],
+  );
+  assert.equal(haiku?.units.get("cache_write_1h"), 0.0000016);
+  assert.equal(findPrice("azure-ai", "Stable-Diffusion-3.5-Large")?.images.get("default")?.get("default"), 0.08);
+});
+
+for (const [tokens, name] of [
+  [0, "gemini-2.5-pro-lte-128k"],
+  [128_000, "gemini-2.5-pro-lte-128k"],
+  [128_001, "gemini-2.5-pro-gt-128k"],
+] as const) {
+  test(`findPrice() takes the tier of ${tokens} tokens`, () => {
+    assert.equal(findPrice("google", "gemini-2.5-pro", tokens)?.name, name);
+  });
+}
+
+test("findPrice() drops the region of Bedrock's names", () => {
+  const name = "anthropic.claude-3-haiku-20240307-v1:0";
+  assert.ok(findPrice("bedrock", name));
+  assert.equal(findPrice("bedrock", `eu.${name}`)?.name, name);
+  assert.equal(findPrice("openai", "us.gpt-4o"), undefined);
+});
+
+for (const [provider, model] of [
+  ["openai", "no-such-model"],
+  ["no-such-provider", "gpt-4o"],
+  ["__proto__", "constructor"],
+  ["openai", "constructor"],
+  ["openai", ""],
+] as const) {
+  test(`findPrice() knows nothing of ${provider} ${model}`, () => {
+    assert.equal(findPrice(provider, model), undefined);
+  });
+}
+
+test("listModels() names each model once, without bounds of prompts", () => {
+  const models = listModels("google");
+  assert.equal(models.filter((name) => name === "gemini-2.5-pro").length, 1);
+  assert.deepEqual(models, models.toSorted());
+  assert.ok(!models.some((name) => /-(?:lte|gt)-/.test(name)));
+  assert.deepEqual(listModels("no-such-provider"), []);
+});
+
+test("every entry of the list is read whole", () => {
+  const kinds = Object.keys(tokenKinds).join("|");
+  const part = String.raw` (?:(?:batch\.)?(?:${kinds})|unit\.\w+|image\.\w+\.\w+)=\d+(?:\.\d+)?`;
+  const form = new RegExp(`^(?:# [a-z0-9-]+|[^\\s=]+(?:${part})+)$`);
+  const lines = priceList.trim().split("\n");
+  assert.deepEqual(
+    lines.filter((line) => !form.test(line)),
+    [],
+  );
+  assert.equal(listPricedProviders().length, lines.filter((line) => line.startsWith("#")).length);
+  for (const provider of listPricedProviders()) {
+    for (const model of listModels(provider)) assert.ok(findPrice(provider, model), `${provider} ${model}`);
+  }
+});
+
+for (const [value, places, wanted] of [
+  [2.5, -4, 0.00025],
+  [0.15, -4, 0.000015],
+  [0.07, 2, 7],
+  [0.0000016, 2, 0.00016],
+  [1.4e-7, 2, 0.000014],
+  [0, -4, 0],
+  [1e21, -4, 1e17],
+] as const) {
+  test(`shiftDecimal() makes ${wanted} of ${value} and ${places}`, () => {
+    assert.equal(shiftDecimal(value, places), wanted);
+  });
+}
