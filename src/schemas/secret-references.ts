@@ -7,7 +7,13 @@ const HostPart = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 6
 /** An address; whether it may be called is decided where it is used. */
 const Address = Text(2048, 8);
 
-const Secret = Text(8192);
+/** A secret, kept exactly as it was given. */
+const Secret = v.pipe(
+  v.string(),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(8192, "must have at most 8192 characters"),
+  v.check((text) => !text.includes("\0"), "must not hold the character U+0000"),
+);
 
 /** A value that goes into a header or a form. */
 const Plain = v.pipe(Text(2048), v.regex(/^[\x20-\x7e]+$/, "must be printable ASCII"));
