@@ -2,6 +2,7 @@ import type { Endpoint } from "../endpoint.ts";
 import { apiKeyEndpoints } from "./api-keys.ts";
 import { auditLogEndpoints } from "./audit-logs.ts";
 import { configEndpoints } from "./configs.ts";
+import { deploymentEndpoints } from "./deployments.ts";
 import { logEndpoints } from "./logs.ts";
 import { pricingEndpoints } from "./pricing.ts";
 import { secretReferenceEndpoints } from "./secret-references.ts";
@@ -16,4 +17,5 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...pricingEndpoints,
   ...auditLogEndpoints,
   ...secretReferenceEndpoints,
+  ...deploymentEndpoints,
 ];

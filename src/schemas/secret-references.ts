@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { Description, Flag, Name, Reference, Slug, Text } from "./control.ts";
+import { Description, Flag, JsonObject, Name, Reference, Slug, Text } from "./control.ts";
 
 /** A part of a host's name that data may choose. */
 const HostPart = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 lower-case letters, digits or -"));
@@ -7,7 +7,13 @@ const HostPart = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 6
 /** An address; whether it may be called is decided where it is used. */
 const Address = Text(2048, 8);
 
-const Secret = Text(8192);
+/** A secret, kept exactly as it was given. */
+const Secret = v.pipe(
+  v.string(),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(8192, "must have at most 8192 characters"),
+  v.check((text) => !text.includes("\0"), "must not hold the character U+0000"),
+);
 
 /** A value that goes into a header or a form. */
 const Plain = v.pipe(Text(2048), v.regex(/^[\x20-\x7e]+$/, "must be printable ASCII"));
@@ -95,6 +101,7 @@ export const secretAuthFields: ReadonlySet<string> = new Set([
 export const addressAuthFields = ["azure_vault_url", "vault_addr"] as const;
 
 const Tags = v.pipe(
+  JsonObject,
   v.record(Text(128), Text(256, 0)),
   v.check((tags) => Object.keys(tags).length <= 50, "must have at most 50 entries"),
 );
@@ -129,6 +136,6 @@ export const UpdateSecretReference = v.object({
   ...members,
   name: v.optional(Name),
   secret_path: v.optional(members.secret_path),
-  auth_config: v.optional(v.record(v.string(), v.nullable(v.string()))),
+  auth_config: v.optional(v.pipe(JsonObject, v.record(v.string(), v.nullable(v.string())))),
 });
 export type UpdateSecretReference = v.InferOutput<typeof UpdateSecretReference>;

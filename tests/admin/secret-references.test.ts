@@ -143,6 +143,7 @@ for (const [name, changes, param] of [
   ["a secret_key of 256 characters", { secret_key: "k".repeat(256) }, "secret_key"],
   ["an empty list of workspaces", { allowed_workspaces: [] }, "allowed_workspaces"],
   ["all workspaces and some", { allow_all_workspaces: true, allowed_workspaces: ["default"] }, "allowed_workspaces"],
+  ["tags that are a list", { tags: ["a"] }, "tags"],
   ["tags that are no texts", { tags: { team: 1 } }, "tags.team"],
   [
     "a private vault",
@@ -235,6 +236,7 @@ for (const [name, body, param] of [
   ["only what it does not know", { slug: "new", manager_type: "azure_kv" }, null],
   ["a mode of another manager", { auth_config: { aws_auth_type: "entra" } }, "auth_config.aws_auth_type"],
   ["a secret cleared", { auth_config: { aws_secret_access_key: null } }, "auth_config.aws_secret_access_key"],
+  ["credentials that are a list", { auth_config: ["a"] }, "auth_config"],
   ["no workspaces", { allowed_workspaces: [] }, "allowed_workspaces"],
   ["no secret_path", { secret_path: null }, "secret_path"],
 ] as const) {

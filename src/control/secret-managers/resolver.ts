@@ -80,6 +80,13 @@ export function createSecretResolver(options: SecretResolverOptions): SecretReso
   const store = { ...options, now: clock.now, requireAddress: createAddressCheck(options.guard) };
   const kept = new BoundedMap<string, { until: number; value: Promise<string> }>(maxValues);
 
+  /** Lets go of values whose time is over, oldest first. */
+  const dropExpired = () => {
+    for (const [key, { until }] of kept.entries()) {
+      if (clock.monotonic() < until) return;
+      kept.delete(key);
+    }
+  };
   const read = (reference: SecretReferenceRow, secrets: AuthSecrets): Promise<string> => {
     const { organisationId, secretPath, managerType } = reference;
     const auth = { ...(isObject(reference.authConfig) ? reference.authConfig : {}), ...secrets };
@@ -111,7 +118,8 @@ export function createSecretResolver(options: SecretResolverOptions): SecretReso
         }
       };
       const entry = { until: Number.POSITIVE_INFINITY, value: fetched() };
-      kept.delete(key);
+      dropExpired();
+      kept.delete(key); // so that entries stay in the order they were read in
       kept.set(key, entry);
       const keepFor = (milliseconds: number) => () => {
         entry.until = clock.monotonic() + milliseconds;
