@@ -53,7 +53,10 @@ function readArguments(command: Command, args: readonly string[]) {
   }
 }
 
-async function answer(args: readonly string[]): Promise<{ code: number; lines: string[]; problems: string[] }> {
+/** What a command line answers: exit code, lines for standard output and for standard error. */
+export async function answerCommand(
+  args: readonly string[],
+): Promise<{ code: number; lines: string[]; problems: string[] }> {
   if (args.includes("--help") || args.includes("-h")) return { code: 0, lines: [usage()], problems: [] };
   if (args[0] === "--version") return { code: 0, lines: [version], problems: [] };
   try {
@@ -76,7 +79,7 @@ async function print(stream: NodeJS.WriteStream, lines: readonly string[]): Prom
 
 /** Runs a command of the operator; the result is the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
-  const { code, lines, problems } = await answer(args);
+  const { code, lines, problems } = await answerCommand(args);
   await print(process.stdout, lines);
   await print(process.stderr, problems);
   return code;

@@ -7,7 +7,7 @@ import { readMasterKeys, toMasterKeysText } from "../../src/auth/master-keys.ts"
 import { createVault } from "../../src/control/vault.ts";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { createControlStores } from "../../src/db/stores/control.ts";
-import { version } from "../../src/serve/cli.ts";
+import { answerCommand, version } from "../../src/serve/cli.ts";
 import {
   createFolder,
   fakeAdminKey,
@@ -87,7 +87,7 @@ test("--version is the one of package.json", async () => {
   });
 });
 
-for (const args of [["--help"], ["-h"], ["keys", "rotate", "--help"]]) {
+for (const args of [["--help"], ["keys", "rotate", "-h"]]) {
   test(`${args.join(" ")} shows every command and touches nothing`, async () => {
     const folder = createFolder();
     const { code, stdout, output } = await runCommand(args, { cwd: folder });
@@ -118,14 +118,20 @@ for (const args of [
   ["organisations", "create", "--name", "A", "--slug", "a b"],
   ["organisations", "create", "--name", "A", "--owner-email", "nobody"],
 ]) {
-  test(`${args.join(" ").slice(0, 50)} is not understood: usage on standard error, exit code 2`, async () => {
-    const folder = createFolder();
-    const { code, stdout, output } = await runCommand(args, { cwd: folder });
-    assert.deepEqual([code, stdout], [2, ""]);
-    assert.match(output, /^Cannot [^\n]+\n\nUsage: gateway/);
-    assert.deepEqual(readdirSync(folder), []);
+  test(`${args.join(" ").slice(0, 50)} is not understood: usage and exit code 2`, async () => {
+    const { code, lines, problems } = await answerCommand(args);
+    assert.deepEqual([code, lines], [2, []]);
+    assert.match(problems.join(), /^Cannot [^\n]+\n\nUsage: gateway/);
   });
 }
+
+test("what is not understood is told on standard error and touches nothing", async () => {
+  const folder = createFolder();
+  const { code, stdout, output } = await runCommand(["frobnicate"], { cwd: folder });
+  assert.deepEqual([code, stdout], [2, ""]);
+  assert.match(output, /^Cannot run "frobnicate": there is no such command\n\nUsage: gateway/);
+  assert.deepEqual(readdirSync(folder), []);
+});
 
 test("a command without a database in use makes none", async () => {
   const folder = createFolder();
