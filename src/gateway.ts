@@ -2,9 +2,10 @@ import { adminEndpoints } from "./admin/endpoints.ts";
 import { defaultKeyPrefix } from "./auth/api-key.ts";
 import { type Authenticator, createAuthenticator } from "./auth/authenticate.ts";
 import { type FirstKeys, type Installation, openInstallation } from "./auth/first-start.ts";
-import type { MasterKey } from "./auth/master-keys.ts";
+import type { MasterKey, ReadMasterKeys } from "./auth/master-keys.ts";
 import { createMasterKeyText, readMasterKeys } from "./auth/master-keys.ts";
 import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.ts";
+import { startHeadTeller } from "./control/audit-heads.ts";
 import { followEveryMs } from "./control/follower.ts";
 import { createControlPlane } from "./control/plane.ts";
 import { createVault } from "./control/vault.ts";
@@ -41,6 +42,8 @@ export interface GatewayOptions {
   databaseAuthToken?: string;
   /** `v2:<base64url of 32 bytes>,v1:<…>`; needed by every database that outlives the process. */
   masterKeys?: string;
+  /** Reads the master keys again, where they can change while the gateway runs; undefined when there are none to read. */
+  readMasterKeys?: () => string | undefined;
   /** Keys of the first start, instead of random ones. */
   bootstrap?: { adminKey?: string; workspaceKey?: string };
   /** Providers besides the built-in ones. */
@@ -64,6 +67,8 @@ export interface GatewayOptions {
   serverTiming?: boolean;
   /** Told what an operator should know; by default written to the console. */
   warn?: (message: string, error?: unknown) => void;
+  /** Told lines of the process log that are worth keeping; by default written to the console. */
+  log?: (line: string) => void;
 }
 
 /** A gateway. */
@@ -115,6 +120,14 @@ function requireMasterKeys(options: GatewayOptions, location: string): [MasterKe
   throw new TypeError("Cannot open a lasting database without master keys: set masterKeys (GATEWAY_MASTER_KEYS)");
 }
 
+/** Reads the master keys again, if the host can. */
+function readerOf({ readMasterKeys: read }: GatewayOptions): ReadMasterKeys {
+  return () => {
+    const text = read?.();
+    return text === undefined ? undefined : readMasterKeys(text);
+  };
+}
+
 /** The open database and what opens its secrets. */
 interface OpenData {
   database: Database;
@@ -132,6 +145,7 @@ async function openData(options: GatewayOptions, clock: Clock): Promise<OpenData
     const installation = await openInstallation({
       store: createInstallationStore(database),
       masterKeys,
+      readMasterKeys: readerOf(options),
       createMac: options.createMac ?? webMac,
       keyPrefix: options.keyPrefix ?? defaultKeyPrefix,
       now: clock.now(),
@@ -179,7 +193,10 @@ function startTimers(
       },
     );
   }, followEveryMs);
+  const tell = options.log ?? ((line) => console.log(line));
+  const stopTelling = startHeadTeller(services.control.stores, { tell, warn });
   return () => {
+    stopTelling();
     clearInterval(streams);
     clearInterval(purge);
     clearInterval(follow);
@@ -248,7 +265,7 @@ async function createServices(
   const outbound = createOutbound({ transport: options.transport ?? webTransport, guard });
   const control = await createControlPlane({
     database,
-    vault: createVault(parts.masterKeys),
+    vault: createVault(parts.masterKeys, readerOf(options)),
     auditMac: createMac(installation.keys.audit),
     clock,
     ...{ outbound, guard },

@@ -2,7 +2,13 @@ import type { FirstStart, InstallationStore, NewOrganisation } from "../db/store
 import type { NewApiKeyRow } from "../db/tables/api-keys.ts";
 import { deriveKey, type Mac, type MacFactory, randomBytes } from "../lib/hash.ts";
 import { maskSecret, mintApiKey, readLookupId, requireBootstrapKey } from "./api-key.ts";
-import { type MasterKey, unwrapRootSecret, wrapRootSecret } from "./master-keys.ts";
+import {
+  type MasterKey,
+  type ReadMasterKeys,
+  unwrapRootSecret,
+  versionOfRootSecret,
+  wrapRootSecret,
+} from "./master-keys.ts";
 import { type KeyKind, scopesOfKind } from "./scopes.ts";
 
 /** Keys of the first start, shown once. Null where the operator chose the key and knows it. */
@@ -15,6 +21,8 @@ export interface FirstKeys {
 export interface OpenInstallationOptions {
   store: InstallationStore;
   masterKeys: readonly MasterKey[];
+  /** Asked when the root secret names none of the keys above. */
+  readMasterKeys?: ReadMasterKeys | undefined;
   createMac: MacFactory;
   keyPrefix: string;
   now: number;
@@ -86,6 +94,8 @@ export interface NewOrganisationOptions {
   digest: Mac;
   keyPrefix: string;
   now: number;
+  /** Address of the first owner. Default `owner@localhost`. */
+  ownerEmail?: string;
 }
 
 /** The records of a new organisation: itself, its default workspace, its owner, one key for each of the two. */
@@ -94,7 +104,12 @@ export async function createOrganisationRows(options: NewOrganisationOptions): P
   const organisationId = crypto.randomUUID();
   const workspaceId = crypto.randomUUID();
   const ofWorkspace = { id: workspaceId, organisationId, name: "default", slug: "default", isDefault: true };
-  const owner = { id: crypto.randomUUID(), organisationId, email: "owner@localhost", role: "owner" };
+  const owner = {
+    id: crypto.randomUUID(),
+    organisationId,
+    email: options.ownerEmail ?? "owner@localhost",
+    role: "owner",
+  };
   return {
     organisation: { id: organisationId, name, slug, createdAt },
     workspace: { ...ofWorkspace, createdAt },
@@ -128,6 +143,12 @@ async function createFirstStart(options: OpenInstallationOptions, masterKey: Mas
   return { start, keys, firstKeys };
 }
 
+/** The root secret; keys that came after `masterKeys` were read are asked for when it names one of them. */
+async function openRootSecret(stored: string, { masterKeys, readMasterKeys }: OpenInstallationOptions) {
+  const known = masterKeys.some(({ version }) => version === versionOfRootSecret(stored));
+  return unwrapRootSecret(stored, known ? masterKeys : ((await readMasterKeys?.()) ?? masterKeys));
+}
+
 /**
  * Opens the installation a database holds; an empty database gets its first organisation, workspace, owner and keys.
  *
@@ -135,13 +156,13 @@ async function createFirstStart(options: OpenInstallationOptions, masterKey: Mas
  * @throws {TypeError} If the database is empty and a bootstrap key cannot be used.
  */
 export async function openInstallation(options: OpenInstallationOptions): Promise<Installation> {
-  const { store, masterKeys } = options;
-  const [writing] = masterKeys;
+  const { store } = options;
+  const [writing] = options.masterKeys;
   if (!writing) throw new TypeError("Cannot open the database: no master key is given");
   for (;;) {
     const stored = await store.readRootSecret();
     if (stored !== undefined) {
-      return { keys: await deriveKeys(await unwrapRootSecret(stored, masterKeys)), firstKeys: undefined };
+      return { keys: await deriveKeys(await openRootSecret(stored, options)), firstKeys: undefined };
     }
     const { start, keys, firstKeys } = await createFirstStart(options, writing);
     if (await store.writeFirstStart(start)) return { keys, firstKeys };

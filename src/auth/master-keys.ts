@@ -7,6 +7,9 @@ export interface MasterKey {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** Reads the master keys again, as they are now; undefined when there is nothing to read. */
+export type ReadMasterKeys = () => readonly MasterKey[] | undefined | Promise<readonly MasterKey[] | undefined>;
+
 const entryForm = /^(v[1-9][0-9]{0,5}):([A-Za-z0-9_-]+=*)$/;
 
 /**
@@ -44,8 +47,13 @@ function readEntry(entry: string): MasterKey {
 }
 
 /** The text of a new master key. */
-export function createMasterKeyText(): string {
-  return `v1:${toBase64Url(randomBytes(32))}`;
+export function createMasterKeyText(version = "v1"): string {
+  return `${version}:${toBase64Url(randomBytes(32))}`;
+}
+
+/** Master keys as `readMasterKeys` reads them. */
+export function toMasterKeysText(keys: readonly MasterKey[]): string {
+  return keys.map(({ version, bytes }) => `${version}:${toBase64Url(bytes)}`).join(",");
 }
 
 /** The key that a master key wraps other keys with. */
@@ -65,6 +73,11 @@ export async function wrapRootSecret(secret: Uint8Array<ArrayBuffer>, key: Maste
   const nonce = randomBytes(12);
   const sealed = await crypto.subtle.encrypt(aesParameters(nonce, key.version), await wrappingKey(key), secret);
   return `1.${key.version}.${toBase64Url(nonce)}.${toBase64Url(new Uint8Array(sealed))}`;
+}
+
+/** Version of the master key that a stored root secret names. */
+export function versionOfRootSecret(stored: string): string {
+  return stored.split(".")[1] ?? "";
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type MasterKey, wrappingKey } from "../auth/master-keys.ts";
+import { type MasterKey, type ReadMasterKeys, wrappingKey } from "../auth/master-keys.ts";
 import type { SecretRow } from "../db/tables/secrets.ts";
 import { fromBase64Url, randomBytes, toBase64Url } from "../lib/hash.ts";
 
@@ -23,7 +23,7 @@ export class CredentialUnavailableError extends Error {
 
 /** Seals secrets and opens them: each under a key of its own, which is wrapped by the master key (envelope encryption). */
 export interface Vault {
-  /** Version of the master key that wraps. */
+  /** Version of the master key that wraps, as far as is known. */
   readonly version: string;
   seal(place: SecretPlace, secret: string, now: number): Promise<SecretRow>;
   /** @throws {CredentialUnavailableError} If the row was moved or changed, or its master key is not here. */
@@ -66,29 +66,63 @@ function importDataKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-/** Creates the vault of an installation; the first master key wraps, all of them open. */
-export function createVault(masterKeys: readonly [MasterKey, ...MasterKey[]]): Vault {
-  const [writing] = masterKeys;
+/** The master keys a process knows: those it was given, and those it read since. */
+function createKeyRing(given: readonly [MasterKey, ...MasterKey[]], read: ReadMasterKeys | undefined) {
+  const known = new Map(given.map((key) => [key.version, key]));
   const imported = new Map<string, Promise<CryptoKey>>();
-  const keyOf = (version: string): Promise<CryptoKey> => {
-    const master = masterKeys.find((key) => key.version === version);
-    if (!master) throw new Error(`Cannot use master key ${version}: it is not among the given ones`);
-    const key = imported.get(version) ?? wrappingKey(master);
-    imported.set(version, key);
-    return key;
+  let [writing] = given;
+  const add = (key: MasterKey) => {
+    const before = known.get(key.version);
+    if (before && toBase64Url(before.bytes) !== toBase64Url(key.bytes)) {
+      throw new Error(`Cannot use master key ${key.version}: it is not the one this process was started with`);
+    }
+    known.set(key.version, before ?? key);
   };
+  const refresh = async () => {
+    const listed = (await read?.()) ?? [];
+    for (const key of listed) add(key);
+    writing = listed[0] ?? writing;
+  };
+  return {
+    version: () => writing.version,
+    /** Version of the key that wraps now: one that was dropped since must not wrap anything again. */
+    async newestVersion() {
+      await refresh();
+      return writing.version;
+    },
+    async find(version: string): Promise<CryptoKey> {
+      if (!known.has(version)) await refresh();
+      const master = known.get(version);
+      if (!master) throw new Error(`Cannot use master key ${version}: it is not among the given ones`);
+      const key = imported.get(version) ?? wrappingKey(master);
+      imported.set(version, key);
+      return key;
+    },
+  };
+}
+
+/**
+ * Creates the vault of an installation; the first master key wraps, all of them open.
+ *
+ * @param read Where the keys can change while the process runs: asked before something is wrapped, and when a row names a
+ * version that is not known.
+ */
+export function createVault(masterKeys: readonly [MasterKey, ...MasterKey[]], read?: ReadMasterKeys): Vault {
+  const ring = createKeyRing(masterKeys, read);
   const boundKey = (row: { kekVersion: string; recordId: string }) => `${row.kekVersion}|${row.recordId}`;
   const wrap = async (recordId: string, dataKey: Uint8Array<ArrayBuffer>) => {
-    const kekVersion = writing.version;
+    const kekVersion = await ring.newestVersion();
     return {
       kekVersion,
-      wrappedKey: await encrypt(await keyOf(kekVersion), boundKey({ kekVersion, recordId }), dataKey),
+      wrappedKey: await encrypt(await ring.find(kekVersion), boundKey({ kekVersion, recordId }), dataKey),
     };
   };
-  const unwrap = async (row: SecretRow) => decrypt(await keyOf(row.kekVersion), boundKey(row), row.wrappedKey);
+  const unwrap = async (row: SecretRow) => decrypt(await ring.find(row.kekVersion), boundKey(row), row.wrappedKey);
 
   return {
-    version: writing.version,
+    get version() {
+      return ring.version();
+    },
     async seal(place, secret, now) {
       const dataKey = randomBytes(32);
       const sealed = await encrypt(await importDataKey(dataKey), placeText(place), encoder.encode(secret));

@@ -1,63 +1,22 @@
 import { createHmac } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { writeFileSync } from "node:fs";
 import process from "node:process";
 import type { FirstKeys } from "../auth/first-start.ts";
-import { createMasterKeyText } from "../auth/master-keys.ts";
 import { isLocalDatabase } from "../db/client.ts";
 import type { MacFactory } from "../lib/hash.ts";
 import { type Environment, readSettings, type Settings } from "../settings.ts";
+import { createKeysFile, exists, makeFolder, readKeysFile } from "./keys-file.ts";
 
 const firstKeysFile = "data/first-keys";
 
 /** HMAC-SHA-256 that answers at once. */
 export const nodeMac: MacFactory = (key) => (text) => createHmac("sha256", key).update(text).digest("base64url");
 
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
-}
-
-function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-function makeFolder(path: string): void {
-  const folder = dirname(path);
-  if (!exists(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
-}
-
 /** Path of a database in a file; undefined for others. */
 function databasePath(url: string): string | undefined {
   if (!url.startsWith("file:")) return undefined;
   const path = url.slice("file:".length).replace(/[?#].*$/, "");
   return path.startsWith("//") ? path.replace(/^\/\/[^/]*/, "") : path;
-}
-
-function readKeysFile(path: string): string | undefined {
-  try {
-    if ((statSync(path).mode & 0o077) !== 0 && process.platform !== "win32") {
-      throw new TypeError(`Cannot use ${path}: others can read it; run chmod 600 on it`);
-    }
-    return readFileSync(path, "utf8").trim();
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Writes the file whole and only if it is not there: of processes that start together, one writes. */
-function createKeysFile(path: string): string {
-  makeFolder(path);
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, `${createMasterKeyText()}\n`, { mode: 0o600, flag: "wx" });
-  try {
-    linkSync(draft, path);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-  } finally {
-    unlinkSync(draft);
-  }
-  return readKeysFile(path) ?? "";
 }
 
 /** Master keys from the variable, else from the file, which the first start makes. */
@@ -90,7 +49,29 @@ export function loadSettings(environment: Environment = process.env): Settings {
   const path = databasePath(settings.database);
   const masterKeys = findMasterKeys(settings);
   if (path !== undefined) makeFolder(path);
-  return { ...settings, gateway: { ...settings.gateway, ...(masterKeys !== undefined && { masterKeys }) } };
+  // commands may change the file while the gateway serves; the variable stays as it is
+  const isFile = settings.gateway.masterKeys === undefined && masterKeys !== undefined;
+  const gateway = {
+    ...settings.gateway,
+    ...(masterKeys !== undefined && { masterKeys }),
+    ...(isFile && { readMasterKeys: () => readKeysFile(settings.masterKeysFile) }),
+  };
+  return { ...settings, gateway };
+}
+
+/**
+ * Settings of a command that works on a database in use. Makes no file.
+ *
+ * @throws {TypeError} As `loadSettings`, and when there is no such database.
+ */
+export function loadUsedSettings(environment: Environment = process.env): Settings {
+  const { database } = readSettings(environment);
+  if (database === ":memory:") throw new TypeError("Cannot work on a database in memory: set DATABASE_URL");
+  const path = databasePath(database);
+  if (path !== undefined && !exists(path)) {
+    throw new TypeError(`Cannot find the database ${path}: start the gateway first, or set DATABASE_URL`);
+  }
+  return loadSettings(environment);
 }
 
 /** Keys of the first start, by the name they are shown under. */

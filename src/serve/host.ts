@@ -3,6 +3,7 @@ import { createGateway, type Gateway } from "../gateway.ts";
 import type { Transport } from "../lib/outbound.ts";
 import type { Settings } from "../settings.ts";
 import { bunIdleTimeout, listenOnBun } from "./bun.ts";
+import { describeFailure, runCommand } from "./cli.ts";
 import { loadSettings, nodeMac, printBanner } from "./environment.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogThread } from "./log-thread.ts";
@@ -95,26 +96,19 @@ async function serve(): Promise<void> {
   printBanner(urlOf(hostname, listener.port), firstKeys);
 }
 
-/** Runs the process when the file is its main module. On Deno the command `deno serve` listens, and `host` answers. */
-export async function main(): Promise<void> {
+/**
+ * Runs the process when the file is its main module: a command, or the server when there is none. On Deno the command
+ * `deno serve` listens, and `host` answers.
+ */
+export async function main(args: readonly string[] = process.argv.slice(2)): Promise<void> {
   try {
+    if (args.length > 0) process.exit(await runCommand(args));
     if (runtime === "deno") await prepare();
     else await serve();
   } catch (error) {
     console.error(describeFailure(error));
     process.exit(1);
   }
-}
-
-/** What an operator reads when the start fails: what went wrong and why, without the stack. */
-function describeFailure(error: unknown): string {
-  const messages: string[] = [];
-  let current = error;
-  while (current instanceof Error && messages.length < 5) {
-    if (!messages.includes(current.message)) messages.push(current.message);
-    current = current.cause;
-  }
-  return messages.length > 0 ? messages.join("\n  because: ") : String(error);
 }
 
 let prepared: Promise<Gateway> | undefined;

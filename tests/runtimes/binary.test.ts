@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
-import { createFolder, runtime, waitFor, withGateway } from "../support/process.ts";
+import { createFolder, runCommand, runtime, waitFor, withGateway } from "../support/process.ts";
 import { repository } from "../support/source-files.ts";
 
 /** Compiles the gateway into one program, as `npm run compile` does. */
@@ -42,6 +42,8 @@ if (runtime === "bun" && process.platform !== "win32") {
       assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
     });
     assert.deepEqual(readdirSync(folder), ["data"]);
+    const rotated = await runCommand(["keys", "rotate"], { command: [program], cwd: folder });
+    assert.deepEqual([rotated.code, rotated.stdout.split("\n")[0]], [0, "v2 wraps 1 record, 1 of them re-wrapped now"]);
     const [, key = ""] = /^workspace key: (\S+)$/m.exec(readFileSync(join(folder, "data/first-keys"), "utf8")) ?? [];
     await withGateway({ command: [program], cwd: folder, env: keys }, async (gateway) => {
       const logs = await fetch(`${gateway.url}/v1/logs`, { headers: { "x-gateway-api-key": key } });

@@ -105,6 +105,8 @@ function createEnvironment(changes: GatewayProcessOptions["env"]): Record<string
 interface RunningProgram {
   child: ChildProcess;
   output(): string;
+  /** What it has printed so far that is no error. */
+  answer(): string;
   ended: Promise<Ending>;
   folder: string;
   environment: Record<string, string>;
@@ -117,6 +119,10 @@ function startProgram(options: GatewayProcessOptions): RunningProgram {
   const child = spawn(program, args, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "pipe"] });
   children.add(child);
   let output = "";
+  let answer = "";
+  child.stdout?.on("data", (text: string) => {
+    answer += text;
+  });
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8");
     stream?.on("data", (text: string) => {
@@ -132,7 +138,7 @@ function startProgram(options: GatewayProcessOptions): RunningProgram {
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
   ended.then(() => children.delete(child));
-  return { child, output: () => output, ended, folder, environment };
+  return { child, output: () => output, answer: () => answer, ended, folder, environment };
 }
 
 /** Waits until a condition holds. Rejects with what was waited for. */
@@ -229,6 +235,26 @@ export async function startAndFail(options: GatewayProcessOptions): Promise<Fail
   try {
     const ending = await within("the gateway to give up", startWithinMs, program.ended);
     return { ...ending, output: program.output() };
+  } finally {
+    await stopProgram(program, "SIGKILL");
+  }
+}
+
+/** What a command printed, and its exit code. */
+export interface CommandResult {
+  code: number | null;
+  stdout: string;
+  /** Standard output and errors. */
+  output: string;
+}
+
+/** Runs a command of `mod.ts` on the runtime of the test. */
+export async function runCommand(args: readonly string[], options: GatewayProcessOptions): Promise<CommandResult> {
+  const command = [...(options.command ?? runtimeCommand("mod.ts")), ...args];
+  const program = startProgram({ ...options, command });
+  try {
+    const { code } = await within(`the command ${args.join(" ")}`, startWithinMs, program.ended);
+    return { code, stdout: program.answer(), output: program.output() };
   } finally {
     await stopProgram(program, "SIGKILL");
   }

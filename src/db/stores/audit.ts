@@ -1,4 +1,5 @@
-import { and, asc, eq, gt, type SQL, sql } from "drizzle-orm";
+import type { Row } from "@libsql/client";
+import { asc, eq, getTableColumns, gt, type SQL, sql } from "drizzle-orm";
 import { type Database, type Statement, toStatement } from "../client.ts";
 import { type AuditLogRow, auditLogs, changes } from "../tables/audit.ts";
 import { createTenantStore, type TenantStore } from "../tenant-store.ts";
@@ -23,8 +24,10 @@ export interface AuditStore {
   readonly rows: TenantStore<AuditLogRow, AuditLogRow>;
   /** The newest row; number 0 before the first. */
   head(organisationId: string): Promise<AuditHead>;
-  /** Rows in order of writing, from a number on. For verification. */
-  walk(organisationId: string, afterSeq: number, limit: number): Promise<AuditLogRow[]>;
+  /** For verification: rows in order of writing, after a number; undefined for what no row was written as. */
+  walk(organisationId: string, afterSeq: number, limit: number): Promise<(AuditLogRow | undefined)[]>;
+  /** For verification: every organisation that rows name; undefined for what is no text. */
+  organisations(): Promise<(string | undefined)[]>;
   append(row: AuditLogRow): Statement;
   /** Tells other nodes of a change. */
   announce(change: Change, time: number): Statement;
@@ -39,6 +42,40 @@ export interface AuditStore {
 /** Whether a failed write means that another node wrote to the audit log first. */
 export function isAuditRace(error: unknown): boolean {
   return /audit_logs\.seq/.test(String(error));
+}
+
+const columns = Object.entries(getTableColumns(auditLogs));
+
+/** Every column as its type and its bytes: the driver ends the process when a text is not UTF-8. */
+const rawColumns = columns
+  .map(([name, column]) => `typeof(${column.name}) AS "${name} type", CAST(${column.name} AS BLOB) AS "${name}"`)
+  .join(", ");
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function decodeText(value: unknown): string | undefined {
+  try {
+    return value instanceof ArrayBuffer ? decoder.decode(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A column's value; undefined when it is not of the column's type. */
+function readRawValue(type: unknown, value: unknown, column: { dataType: string; notNull: boolean }) {
+  if (type === "null") return column.notNull ? undefined : null;
+  const text = decodeText(value);
+  if (column.dataType === "string") return type === "text" ? text : undefined;
+  const number = Number(text);
+  return type === "integer" && Number.isSafeInteger(number) ? number : undefined;
+}
+
+function readRawRow(row: Row): AuditLogRow | undefined {
+  const entries = columns.map(
+    ([name, column]) => [name, readRawValue(row[`${name} type`], row[name], column)] as const,
+  );
+  if (entries.some(([, value]) => value === undefined)) return undefined;
+  // every column of the table, each of its type
+  return Object.fromEntries(entries) as AuditLogRow;
 }
 
 /** The audit store over libSQL. */
@@ -56,13 +93,17 @@ export function createAuditStore(database: Database): AuditStore {
         .limit(1);
       return row ?? { seq: 0, mac: "" };
     },
-    walk: (organisationId, afterSeq, limit) =>
-      orm
-        .select()
-        .from(auditLogs)
-        .where(and(ofOrganisation(organisationId), gt(auditLogs.seq, afterSeq)))
-        .orderBy(asc(auditLogs.seq))
-        .limit(limit),
+    async walk(organisationId, afterSeq, limit) {
+      const sql = `SELECT ${rawColumns} FROM audit_logs WHERE organisation_id = ? AND seq > ? ORDER BY audit_logs.seq LIMIT ?`;
+      const { rows } = await database.read({ sql, args: [organisationId, afterSeq, limit] });
+      return rows.map(readRawRow);
+    },
+    async organisations() {
+      const { rows } = await database.read(
+        "SELECT DISTINCT typeof(organisation_id) AS type, CAST(organisation_id AS BLOB) AS value FROM audit_logs",
+      );
+      return rows.map(({ type, value }) => (type === "text" ? decodeText(value) : undefined));
+    },
     append: (row) => toStatement(orm.insert(auditLogs).values(row)),
     announce: (change, time) => toStatement(orm.insert(changes).values({ ...change, time })),
     async newestChange() {

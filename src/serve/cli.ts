@@ -1,0 +1,86 @@
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { type Command, commands, UsageError } from "./commands.ts";
+
+/** Version of this program. */
+export const version = "0.1.0";
+
+/** What an operator reads when something fails: what went wrong and why, without the stack. */
+export function describeFailure(error: unknown): string {
+  const messages: string[] = [];
+  let current = error;
+  while (current instanceof Error && messages.length < 5) {
+    if (!messages.includes(current.message)) messages.push(current.message);
+    current = current.cause;
+  }
+  return messages.length > 0 ? messages.join("\n  because: ") : String(error);
+}
+
+function usage(): string {
+  const shown = commands.flatMap(({ name, parameters, about }) => [
+    `  ${name}${parameters && ` ${parameters}`}`,
+    ...about.map((line) => `      ${line}`),
+  ]);
+  return `Usage: gateway [command]
+
+Without a command it serves. Commands read the same environment variables and files as the server.
+
+${shown.join("\n")}
+
+  -h, --help
+      Shows this.
+  --version
+      Shows the version.
+
+Ends with 0 when it is done, 1 when something is refused, fails or is found broken, 2 when the command is not understood.`;
+}
+
+function findCommand(args: readonly string[]): Command {
+  const found = commands.find(({ name }) => name.split(" ").every((word, index) => args[index] === word));
+  if (found) return found;
+  throw new UsageError(`Cannot run "${args.slice(0, 2).join(" ")}": there is no such command`);
+}
+
+/** Options and positionals of a command. */
+function readArguments(command: Command, args: readonly string[]) {
+  const options = Object.fromEntries(command.options.map((name) => [name, { type: "string" as const }]));
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+    if (positionals.length !== command.positionals) throw new Error("the number of arguments is wrong");
+    return { values, positionals };
+  } catch (error) {
+    throw new UsageError(`Cannot run ${command.name}: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** What a command line answers: exit code, lines for standard output and for standard error. */
+export async function answerCommand(
+  args: readonly string[],
+): Promise<{ code: number; lines: string[]; problems: string[] }> {
+  if (args.includes("--help") || args.includes("-h")) return { code: 0, lines: [usage()], problems: [] };
+  if (args[0] === "--version") return { code: 0, lines: [version], problems: [] };
+  try {
+    const command = findCommand(args);
+    const { values, positionals } = readArguments(command, args.slice(command.name.split(" ").length));
+    const { lines, problems = [] } = await command.run(values, positionals);
+    return { code: problems.length > 0 ? 1 : 0, lines, problems };
+  } catch (error) {
+    const isMisuse = error instanceof UsageError;
+    const told = isMisuse ? `${error.message}\n\n${usage()}` : describeFailure(error);
+    return { code: isMisuse ? 2 : 1, lines: [], problems: [told] };
+  }
+}
+
+/** Writes lines and waits until they are out. */
+async function print(stream: NodeJS.WriteStream, lines: readonly string[]): Promise<void> {
+  if (lines.length === 0) return;
+  await new Promise<void>((resolve) => stream.write(`${lines.join("\n")}\n`, () => resolve()));
+}
+
+/** Runs a command of the operator; the result is the exit code. */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  const { code, lines, problems } = await answerCommand(args);
+  await print(process.stdout, lines);
+  await print(process.stderr, problems);
+  return code;
+}

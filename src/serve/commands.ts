@@ -1,0 +1,318 @@
+import * as v from "valibot";
+import { defaultKeyPrefix, mintApiKey } from "../auth/api-key.ts";
+import { createOrganisationRows, type Installation, openInstallation } from "../auth/first-start.ts";
+import { createMasterKeyText, readMasterKeys, toMasterKeysText } from "../auth/master-keys.ts";
+import { type BrokenLog, verifyChain, verifyLogs } from "../control/audit-verify.ts";
+import {
+  countRecords,
+  findDropProblem,
+  type MasterKeyList,
+  nextVersion,
+  rewrapAll,
+  wrapsAll,
+} from "../control/rotation.ts";
+import { type Database, isConflict, openDatabase } from "../db/client.ts";
+import { migrate } from "../db/migrate.ts";
+import type { AuditHead } from "../db/stores/audit.ts";
+import { createControlStores } from "../db/stores/control.ts";
+import { createInstallationStore } from "../db/stores/installation.ts";
+import { createRotationStore } from "../db/stores/rotation.ts";
+import { Email, Name, Slug } from "../schemas/control.ts";
+import type { Settings } from "../settings.ts";
+import { loadUsedSettings, nodeMac } from "./environment.ts";
+import { changeKeysFile } from "./keys-file.ts";
+
+/** A command line that cannot be understood. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** What a command answers; with problems it has failed. */
+export interface Outcome {
+  lines: string[];
+  problems?: string[];
+}
+
+/** A command of the operator. */
+export interface Command {
+  /** One or two words. */
+  name: string;
+  /** How options and positionals are written. */
+  parameters: string;
+  about: readonly string[];
+  /** Options, each with a value. */
+  options: readonly string[];
+  /** How many arguments it takes besides options. */
+  positionals: number;
+  /** @throws {UsageError} If a value cannot be used. */
+  run(values: Readonly<Record<string, string | undefined>>, positionals: readonly string[]): Promise<Outcome> | Outcome;
+}
+
+/** A database in use. */
+interface Opened {
+  settings: Settings;
+  database: Database;
+  keys: MasterKeyList;
+  /** Undefined when the keys come from the environment, which does not change. */
+  readKeys: (() => MasterKeyList) | undefined;
+  installation: Installation;
+}
+
+function toKeyList(text: string | undefined): MasterKeyList {
+  const [first, ...others] = text === undefined ? [] : readMasterKeys(text);
+  if (!first) throw new TypeError("Cannot work without master keys: set GATEWAY_MASTER_KEYS");
+  return [first, ...others];
+}
+
+/** Opens the database the environment names, and closes it. */
+async function withDatabase<Value>(run: (opened: Opened) => Promise<Value>): Promise<Value> {
+  const settings = loadUsedSettings();
+  const { masterKeys, readMasterKeys: reread, databaseAuthToken: authToken, keyPrefix } = settings.gateway;
+  const keys = toKeyList(masterKeys);
+  const readKeys = reread && (() => toKeyList(reread()));
+  const database = await openDatabase({ url: settings.database, ...(authToken !== undefined && { authToken }) });
+  try {
+    await migrate(database);
+    const store = createInstallationStore(database);
+    if ((await store.readRootSecret()) === undefined)
+      throw new Error("Cannot work on an empty database: start the gateway first");
+    const installation = await openInstallation({
+      ...{ store, masterKeys: keys, readMasterKeys: readKeys, createMac: nodeMac },
+      ...{ keyPrefix: keyPrefix ?? defaultKeyPrefix, now: Date.now(), bootstrap: {} },
+    });
+    return await run({ settings, database, keys, readKeys, installation });
+  } finally {
+    await database.close();
+  }
+}
+
+const plural = (records: number) => (records === 1 ? "1 record" : `${records} records`);
+
+/** Adds a version to the file, unless an earlier rotation to its first one is not finished. */
+function addVersion({ settings, database }: Opened): Promise<void> {
+  return changeKeysFile(settings.masterKeysFile, async (text) => {
+    const keys = toKeyList(text);
+    const counts = await countRecords(createRotationStore(database));
+    if (!wrapsAll(keys[0].version, counts)) return undefined;
+    const version = nextVersion([...counts.keys(), ...keys.map((key) => key.version)]);
+    return `${createMasterKeyText(version)},${toMasterKeysText(keys)}`;
+  });
+}
+
+function rotateKeys(): Promise<Outcome> {
+  return withDatabase(async (opened) => {
+    const { database, readKeys } = opened;
+    if (readKeys) await addVersion(opened);
+    const store = createRotationStore(database);
+    const keys = readKeys?.() ?? opened.keys;
+    const { version, records, failed } = await rewrapAll({ store, keys, readMasterKeys: readKeys });
+    const counts = await countRecords(store);
+    const free = keys.filter((key) => key.version !== version && !counts.get(key.version));
+    const problems = failed.map(
+      ({ organisationId, kind, recordId, field, kekVersion }) =>
+        `Cannot re-wrap ${field} of ${kind} ${recordId} in organisation ${organisationId}: its data key, wrapped by ${kekVersion}, does not open`,
+    );
+    const nothing = `Every record is wrapped by ${version} already: list a new version first in GATEWAY_MASTER_KEYS`;
+    const done = `${version} wraps ${plural(counts.get(version) ?? 0)}, ${records} of them re-wrapped now`;
+    return {
+      lines: [
+        records === 0 && problems.length === 0 && !readKeys ? nothing : done,
+        ...free.map((key) => `No record names ${key.version} any more: it can be dropped`),
+      ],
+      problems,
+    };
+  });
+}
+
+function dropKey(version: string): Promise<Outcome> {
+  if (!/^v[1-9][0-9]{0,5}$/.test(version)) throw new UsageError(`Cannot drop "${version}": versions are written v1`);
+  return withDatabase(async ({ settings, database, keys, readKeys }) => {
+    const store = createRotationStore(database);
+    let problem: string | undefined;
+    const check = async (listed: MasterKeyList) => {
+      problem = findDropProblem(version, listed, await countRecords(store));
+      return problem === undefined;
+    };
+    if (readKeys) {
+      await changeKeysFile(settings.masterKeysFile, async (text) => {
+        const listed = toKeyList(text);
+        const rest = listed.filter((key) => key.version !== version);
+        return (await check(listed)) ? toMasterKeysText(rest) : undefined;
+      });
+    } else {
+      await check(keys);
+    }
+    if (problem !== undefined) return { lines: [], problems: [problem] };
+    const done = `Dropped ${version} from ${settings.masterKeysFile}`;
+    return { lines: [readKeys ? done : `No record names ${version}: take it out of GATEWAY_MASTER_KEYS`] };
+  });
+}
+
+function listKeys(): Promise<Outcome> {
+  return withDatabase(async ({ database, keys }) => {
+    const counts = await countRecords(createRotationStore(database));
+    const listed = new Set(keys.map(({ version }) => version));
+    const missing = [...counts.keys()].filter((version) => !listed.has(version));
+    return {
+      lines: keys.map(({ version }, index) => {
+        const wraps = `${version} wraps ${plural(counts.get(version) ?? 0)}`;
+        return index === 0 ? `${wraps}, writes` : wraps;
+      }),
+      problems: missing.map(
+        (version) => `${version} wraps ${plural(counts.get(version) ?? 0)} and is not among the master keys`,
+      ),
+    };
+  });
+}
+
+function readHead(text: string | undefined): AuditHead | undefined {
+  if (text === undefined) return undefined;
+  const [, seq, mac] = /^([1-9][0-9]{0,14}):([A-Za-z0-9_-]{43})$/.exec(text) ?? [];
+  if (seq === undefined || mac === undefined)
+    throw new UsageError("Cannot use --head: write <number>:<mac> as the process log has them");
+  return { seq: Number(seq), mac };
+}
+
+/** A text that cannot steer a terminal. */
+function toPrintable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?");
+}
+
+function verifyAudit(organisation: string | undefined, headText: string | undefined): Promise<Outcome> {
+  const head = readHead(headText);
+  if (head && organisation === undefined) throw new UsageError("Cannot use --head without --organisation");
+  return withDatabase(async ({ database, installation }) => {
+    const { audit, organisations } = createControlStores(database);
+    const mac = nodeMac(installation.keys.audit);
+    if (organisation === undefined) return toAuditOutcome(await verifyLogs(audit, { mac }));
+    const isKnown = (await organisations.get(organisation)) ?? (await audit.organisations()).includes(organisation);
+    if (!isKnown) throw new Error(`Cannot find organisation ${toPrintable(organisation)}`);
+    const problem = await verifyChain(audit, organisation, { mac, head });
+    return toAuditOutcome(problem === undefined ? [] : [{ organisationId: organisation, problem }]);
+  });
+}
+
+function toAuditOutcome(broken: readonly BrokenLog[]): Outcome {
+  const problems = broken.map(
+    ({ organisationId = "unknown", problem }) => `Audit log of organisation ${toPrintable(organisationId)}: ${problem}`,
+  );
+  return { lines: [], problems };
+}
+
+/** The value of an option. */
+function readOption<Value>(
+  name: string,
+  text: string | undefined,
+  schema: v.GenericSchema<string, Value>,
+): Value | undefined {
+  if (text === undefined) return undefined;
+  const { success, output, issues } = v.safeParse(schema, text);
+  if (success) return output;
+  throw new UsageError(`Cannot use --${name}: it ${issues[0].message}`);
+}
+
+/** A slug of a name; empty when the name holds nothing a slug can have. */
+function toSlug(name: string): string {
+  const plain = name.normalize("NFKD").replace(/\p{Mark}/gu, "");
+  return plain
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "")
+    .slice(0, 64);
+}
+
+function createOrganisation(values: Readonly<Record<string, string | undefined>>): Promise<Outcome> {
+  const name = readOption("name", values.name, Name);
+  if (name === undefined) throw new UsageError("Cannot create an organisation: --name is missing");
+  const slug = readOption("slug", values.slug, Slug) ?? toSlug(name);
+  if (slug === "") throw new UsageError("Cannot make a slug of this name: give one with --slug");
+  const ownerEmail = readOption("owner-email", values["owner-email"], Email);
+  return withDatabase(async ({ settings, database, installation }) => {
+    const keyPrefix = settings.gateway.keyPrefix ?? defaultKeyPrefix;
+    const adminKey = mintApiKey(keyPrefix).key;
+    const workspaceKey = mintApiKey(keyPrefix).key;
+    const rows = await createOrganisationRows({
+      ...{ name, slug, adminKey, workspaceKey, keyPrefix },
+      ...{ digest: nodeMac(installation.keys.pepper), now: Date.now() },
+      ...(ownerEmail !== undefined && { ownerEmail }),
+    });
+    try {
+      await createInstallationStore(database).writeOrganisation(rows);
+    } catch (cause) {
+      if (!isConflict(cause)) throw cause;
+      throw new Error(`Cannot create the organisation: the slug "${slug}" is taken; give another with --slug`);
+    }
+    const ids = { organisation_id: rows.organisation.id, workspace_id: rows.workspace.id };
+    return { lines: [JSON.stringify({ ...ids, admin_key: adminKey, workspace_key: workspaceKey })] };
+  });
+}
+
+function listOrganisations(): Promise<Outcome> {
+  return withDatabase(async ({ database }) => {
+    const rows = await createControlStores(database).organisations.listAll();
+    const shown = rows.map(({ id, name, slug, createdAt }) => ({
+      ...{ id, name, slug, created_at: new Date(createdAt).toISOString() },
+    }));
+    return { lines: [JSON.stringify(shown, undefined, 2)] };
+  });
+}
+
+/** Every command, in the order they are shown. */
+export const commands: readonly Command[] = [
+  {
+    name: "keys list",
+    parameters: "",
+    about: ["Shows the versions of the master keys and how many records each wraps."],
+    options: [],
+    positionals: 0,
+    run: listKeys,
+  },
+  {
+    name: "keys rotate",
+    parameters: "",
+    about: [
+      "Makes the next version of the master keys and re-wraps every record with it.",
+      "Can be stopped and run again, also while gateways serve: those that read the file find the new version.",
+      "With GATEWAY_MASTER_KEYS it makes none and takes the first version listed there. Restart every process",
+      "with both versions first: a process does not see a change of its environment.",
+    ],
+    options: [],
+    positionals: 0,
+    run: rotateKeys,
+  },
+  {
+    name: "keys drop",
+    parameters: "vN",
+    about: ["Takes a version out of the file, if no record names it any more."],
+    options: [],
+    positionals: 1,
+    run: (_, [version = ""]) => dropKey(version),
+  },
+  {
+    name: "audit verify",
+    parameters: "[--organisation ID] [--head NUMBER:MAC]",
+    about: [
+      "Checks the chain of every audit log, or of one; says nothing when all is well.",
+      "--head takes a row that the process log told (audit head ID NUMBER MAC): it shows rows cut off at the end.",
+    ],
+    options: ["organisation", "head"],
+    positionals: 0,
+    run: ({ organisation, head }) => verifyAudit(organisation, head),
+  },
+  {
+    name: "organisations create",
+    parameters: "--name NAME [--slug SLUG] [--owner-email ADDRESS]",
+    about: ["Makes an organisation with a workspace, and shows their keys this once, as JSON."],
+    options: ["name", "slug", "owner-email"],
+    positionals: 0,
+    run: createOrganisation,
+  },
+  {
+    name: "organisations list",
+    parameters: "",
+    about: ["Shows the organisations as JSON."],
+    options: [],
+    positionals: 0,
+    run: listOrganisations,
+  },
+];

@@ -1,0 +1,135 @@
+import {
+  chownSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import process from "node:process";
+import { createMasterKeyText } from "../auth/master-keys.ts";
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+/** Whether there is a file or a folder. */
+export function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Makes the folder of a file, for its owner alone. */
+export function makeFolder(path: string): void {
+  const folder = dirname(path);
+  if (!exists(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+/**
+ * The text of a file of master keys; undefined when there is none.
+ *
+ * @throws {TypeError} If others can read it.
+ */
+export function readKeysFile(path: string): string | undefined {
+  try {
+    if ((statSync(path).mode & 0o077) !== 0 && process.platform !== "win32") {
+      throw new TypeError(`Cannot use ${path}: others can read it; run chmod 600 on it`);
+    }
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  }
+}
+
+/** Writes the file whole and only if it is not there: of processes that start together, one writes. */
+export function createKeysFile(path: string): string {
+  makeFolder(path);
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${createMasterKeyText()}\n`, { mode: 0o600, flag: "wx" });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+  } finally {
+    unlinkSync(draft);
+  }
+  return readKeysFile(path) ?? "";
+}
+
+/** After this time a lock counts as left behind: a change takes milliseconds. */
+const lockMs = 60_000;
+
+/** Runs `action` while no other process changes the file. */
+async function withLock<Value>(path: string, action: () => Promise<Value>): Promise<Value> {
+  const lock = `${path}.lock`;
+  const left = statSync(lock, { throwIfNoEntry: false });
+  if (left && Date.now() - left.mtimeMs > lockMs) rmSync(lock, { force: true });
+  try {
+    writeFileSync(lock, `${process.pid}\n`, { mode: 0o600, flag: "wx" });
+  } catch (cause) {
+    if (!hasCode(cause, "EEXIST")) throw cause;
+    throw new Error(`Cannot change ${path}: another command is changing it; if none is, remove ${lock}`, { cause });
+  }
+  try {
+    return await action();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** Puts a text in a file's place, on the disk before this returns; owner and mode of a file for one owner stay. */
+function replaceFile(path: string, text: string): void {
+  const draft = `${path}.${process.pid}`;
+  const { uid, gid } = statSync(path);
+  const file = openSync(draft, "wx", 0o600);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+    closeSync(file);
+    const made = statSync(draft);
+    if (made.uid !== uid || made.gid !== gid) chownSync(draft, uid, gid);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+  syncFolder(dirname(path));
+}
+
+/** Makes a rename last; not every system can open a folder. */
+function syncFolder(path: string): void {
+  if (process.platform === "win32") return;
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/**
+ * Changes a file of master keys, one process at a time; the old text or the new one is there, never a part.
+ *
+ * @param change Gets the text and returns the new one, or undefined to leave it.
+ */
+export async function changeKeysFile(
+  path: string,
+  change: (text: string) => Promise<string | undefined>,
+): Promise<void> {
+  // a link stays one: what it points to is replaced
+  const target = realpathSync(path);
+  await withLock(target, async () => {
+    const text = readKeysFile(target);
+    if (text === undefined) throw new Error(`Cannot read ${target}: it is not there`);
+    const changed = await change(text);
+    if (changed !== undefined) replaceFile(target, `${changed}\n`);
+  });
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { test } from "node:test";
+import { loadSettings, loadUsedSettings } from "../../src/serve/environment.ts";
+import { changeKeysFile, createKeysFile, readKeysFile } from "../../src/serve/keys-file.ts";
+import { masterKeys } from "../support/gateway.ts";
+import { createFolder } from "../support/process.ts";
+
+test("loadSettings() reads the file of master keys again each time it is asked to", async () => {
+  const folder = createFolder();
+  const file = join(folder, "master.keys");
+  const { gateway } = loadSettings({
+    ...{ DATABASE_URL: `file:${join(folder, "gateway.db")}`, GATEWAY_MASTER_KEYS_FILE: writeKeys(file) },
+  });
+  assert.equal(gateway.masterKeys, masterKeys);
+  assert.equal(gateway.readMasterKeys?.(), masterKeys);
+  await changeKeysFile(file, async (text) => `${text},changed`);
+  assert.equal(gateway.readMasterKeys?.(), `${masterKeys},changed`);
+});
+
+test("loadSettings() has nothing to read again where the variable gives the master keys", () => {
+  const environment = { DATABASE_URL: "libsql://database.example.com", GATEWAY_MASTER_KEYS: masterKeys };
+  assert.equal(loadSettings(environment).gateway.readMasterKeys, undefined);
+  assert.equal(loadSettings({ DATABASE_URL: ":memory:" }).gateway.readMasterKeys, undefined);
+});
+
+test("loadUsedSettings() makes neither a database nor master keys", () => {
+  const folder = createFolder();
+  assert.throws(
+    () => loadUsedSettings({ DATABASE_URL: `file:${join(folder, "data/gateway.db")}` }),
+    /Cannot find the database/,
+  );
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+function writeKeys(file: string): string {
+  writeFileSync(file, `${masterKeys}\n`, { mode: 0o600 });
+  return file;
+}
+
+test("changeKeysFile() replaces the file whole, for its owner alone, and leaves nothing else", async () => {
+  const folder = createFolder();
+  const file = writeKeys(join(folder, "master.keys"));
+  const { ino } = statSync(file);
+  await changeKeysFile(file, async (text) => {
+    assert.equal(text, masterKeys);
+    assert.equal(readFileSync(file, "utf8"), `${masterKeys}\n`);
+    return "new";
+  });
+  assert.equal(readFileSync(file, "utf8"), "new\n");
+  assert.deepEqual(readdirSync(folder), ["master.keys"]);
+  if (process.platform !== "win32") assert.equal((statSync(file).mode & 0o777).toString(8), "600");
+  assert.notEqual(statSync(file).ino, ino);
+});
+
+test("changeKeysFile() leaves the file alone when nothing changes or the change fails", async () => {
+  const folder = createFolder();
+  const file = writeKeys(join(folder, "master.keys"));
+  const { ino } = statSync(file);
+  await changeKeysFile(file, async () => undefined);
+  await assert.rejects(
+    changeKeysFile(file, async () => Promise.reject(new Error("not now"))),
+    /not now/,
+  );
+  assert.equal(statSync(file).ino, ino);
+  assert.deepEqual(readdirSync(folder), ["master.keys"]);
+});
+
+test("changeKeysFile() lets one in at a time; a lock that was left behind holds for a minute", async () => {
+  const folder = createFolder();
+  const file = writeKeys(join(folder, "master.keys"));
+  await changeKeysFile(file, async (text) => {
+    await assert.rejects(
+      changeKeysFile(file, async () => "other"),
+      /another command is changing it/,
+    );
+    return `${text},mine`;
+  });
+  assert.equal(readKeysFile(file), `${masterKeys},mine`);
+  writeFileSync(`${file}.lock`, "");
+  await assert.rejects(changeKeysFile(file, async () => "other"));
+  const before = Date.now() / 1000 - 61;
+  utimesSync(`${file}.lock`, before, before);
+  await changeKeysFile(file, async () => "later");
+  assert.equal(readKeysFile(file), "later");
+  assert.equal(existsSync(`${file}.lock`), false);
+});
+
+test("changeKeysFile() follows a link and refuses a file others can read", {
+  skip: process.platform === "win32",
+}, async () => {
+  const folder = createFolder();
+  const file = writeKeys(join(folder, "real.keys"));
+  const link = join(folder, "master.keys");
+  symlinkSync(file, link);
+  await changeKeysFile(link, async () => "new");
+  assert.equal(readFileSync(file, "utf8"), "new\n");
+  assert.deepEqual(readdirSync(folder).sort(), ["master.keys", "real.keys"]);
+  assert.equal(readFileSync(link, "utf8"), "new\n");
+  chmodSync(file, 0o640);
+  await assert.rejects(
+    changeKeysFile(link, async () => "other"),
+    /others can read it/,
+  );
+});
+
+test("createKeysFile() keeps a file that is there", () => {
+  const file = writeKeys(join(createFolder(), "master.keys"));
+  assert.equal(createKeysFile(file), masterKeys);
+});
