@@ -33,10 +33,15 @@ const ProviderId = v.pipe(
 
 /** Settings of a provider by name; which ones there are depends on the provider. */
 const Configurations = v.nullish(
-  v.record(
-    v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,255}$/, "names must be 1 to 255 letters, digits, _ or -")),
+  v.pipe(
     v.unknown(),
-    "must be an object",
+    // a list would count as a record
+    v.check((value) => !Array.isArray(value), "must be an object"),
+    v.record(
+      v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,255}$/, "names must be 1 to 255 letters, digits, _ or -")),
+      v.unknown(),
+      "must be an object",
+    ),
   ),
 );
 

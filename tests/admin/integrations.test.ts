@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { mintApiKey } from "../../src/auth/api-key.ts";
 import { call, createOrganisation, done, refusal } from "../support/control.ts";
 import { createTestGateway, insertKey, type TestGateway, workspaceKey } from "../support/gateway.ts";
 
@@ -157,7 +158,7 @@ for (const [provider, configurations, shown, withKey = false] of [
     },
     {
       oauth: { token_url: oauth.token_url, client_id: "c", masked_client_secret: "oa*****456" },
-      custom_headers: { "x-team": "blue", masked_authorization: "Be*****t-1", "masked_x-note": "Ba*****Nz" },
+      custom_headers: { "x-team": "blue", masked_authorization: "Be*****t-1", "masked_x-note": "Ba*****XNz" },
     },
   ],
   ["openai", { my_api_key: "kept-out-of-sight" }, { masked_my_api_key: "ke*****ght" }, true],
@@ -173,8 +174,6 @@ for (const [provider, configurations, shown, withKey = false] of [
     };
     const { slug } = await create(body);
     const { configurations: answered } = await read(slug);
-    if (JSON.stringify(shown).includes("x-note")) return assert.equal(Object.keys(answered).length, 2);
-    if (provider === "vertex-ai") return assert.match(String(answered.masked_vertex_service_account_json), /^\{"\*{5}/);
     assert.deepEqual(answered, shown);
   });
 }
@@ -488,8 +487,8 @@ test("the level of a record decides which scopes count", async () => {
   const database = await gateway.openFile();
   const admin = { kind: "organisation-service", workspaceId: null };
   const withScopes = async (name: string, scopes: string[], changes: object = {}) => {
-    const text = `scoped-${name}-key-0000000`;
-    await insertKey(database, text, { scopes: JSON.stringify(scopes), ...changes });
+    const { key: text } = mintApiKey("gk");
+    await insertKey(database, text, { name, scopes: JSON.stringify(scopes), ...changes });
     return text;
   };
   const lent = await createLent();
