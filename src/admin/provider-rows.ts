@@ -58,8 +58,9 @@ export function toProviderChanges(members: ProviderMembers, now: number) {
     expiresAt: expires_at,
     usageLimits: usage_limits ? toStoredUsageLimits(usage_limits, now) : usage_limits,
     rateLimits: rateLimits === undefined ? undefined : toJson(rateLimits),
-    // what was used up is counted from now on
-    ...(members.reset_usage ? { lastResetAt: now, status: "active" } : {}),
+    // with another budget, or from now on, nothing is used up until it is counted again
+    ...(members.reset_usage || usage_limits !== undefined ? { status: "active" } : {}),
+    ...(members.reset_usage ? { lastResetAt: now } : {}),
   };
 }
 

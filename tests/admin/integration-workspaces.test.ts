@@ -9,10 +9,8 @@ const clock = createTestClock();
 before(async () => {
   gateway = await createTestGateway({ inFile: true, clock });
   const database = await gateway.openFile();
+  const { rows } = await database.read("SELECT id FROM organisations");
   other = await createOrganisation(database, "other");
-  const { rows } = await database.read(
-    "SELECT organisation_id FROM workspaces WHERE organisation_id != (SELECT organisation_id FROM workspaces WHERE slug = 'default' AND created_at = 0 LIMIT 1) LIMIT 1",
-  );
   for (const [slug, status] of [
     ["second", "active"],
     ["third", "active"],
@@ -21,7 +19,7 @@ before(async () => {
     await database.write([
       {
         sql: "INSERT INTO workspaces (id, organisation_id, name, slug, status, created_at) VALUES (?,?,?,?,?,1)",
-        args: [crypto.randomUUID(), String(rows[0]?.organisation_id), slug, slug, status],
+        args: [crypto.randomUUID(), String(rows[0]?.id), slug, slug, status],
       },
     ]);
   }

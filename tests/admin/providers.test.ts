@@ -111,10 +111,14 @@ test("the status of a provider follows its expiry and its budget", async () => {
   assert.equal(await status(), "expired");
   await done(call(gateway, `PUT /providers/${slug}`, { key, body: { expires_at: null } }));
   const database = await gateway.openFile();
-  await database.write([{ sql: "UPDATE providers SET status = 'exhausted' WHERE id = ?", args: [id] }]);
-  assert.equal(await status(), "exhausted");
-  await done(call(gateway, `PUT /providers/${slug}`, { key, body: { reset_usage: true } }));
-  assert.equal(await status(), "active");
+  for (const body of [{ usage_limits }, { usage_limits: null }, { reset_usage: true }]) {
+    await database.write([{ sql: "UPDATE providers SET status = 'exhausted' WHERE id = ?", args: [id] }]);
+    assert.equal(await status(), "exhausted");
+    await done(call(gateway, `PUT /providers/${slug}`, { key, body: { note: "n" } }));
+    assert.equal(await status(), "exhausted");
+    await done(call(gateway, `PUT /providers/${slug}`, { key, body }));
+    assert.equal(await status(), "active");
+  }
   assert.equal((await read(slug)).last_reset_at, new Date(clock.now()).toISOString());
 });
 
