@@ -20,6 +20,12 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, "");
 }
 
+/** Whether a member's name says that its value is a secret. */
+export function isSecretName(name: string): boolean {
+  const plain = plainName(name);
+  return secretMembers.has(plain) || /(?:secret|password|passphrase|token|privatekey|apikey|accesskey)$/.test(plain);
+}
+
 /** What stands where a secret stood. */
 const hidden = "*****";
 
@@ -27,11 +33,10 @@ const hidden = "*****";
 export function hideSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(hideSecrets);
   if (!isObject(value)) return value;
-  const shown = Object.entries(value).map(([name, member]) => {
-    const isSecret =
-      secretMembers.has(plainName(name)) || /(?:secret|password|token|privatekey)$/.test(plainName(name));
-    return [name, isSecret && member !== null ? hidden : hideSecrets(member)];
-  });
+  const shown = Object.entries(value).map(([name, member]) => [
+    name,
+    isSecretName(name) && member !== null ? hidden : hideSecrets(member),
+  ]);
   return Object.fromEntries(shown);
 }
 

@@ -41,3 +41,8 @@ export function toShownUsage(stored: JsonValue | null, isExhausted: boolean) {
   const alerts = { is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false };
   return { ...own, ...alerts, ...stored, next_usage_reset_at: toNextReset(stored) };
 }
+
+/** A list of limits as it is stored: an empty one is none. Absent stays absent. */
+export function toLimitList<Limit>(limits: readonly Limit[] | null | undefined): readonly Limit[] | null | undefined {
+  return limits?.length === 0 ? null : limits;
+}

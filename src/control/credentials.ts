@@ -2,6 +2,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { StoredProvider } from "./directory.ts";
+import { configurationPrefix, fromPaths, toPaths } from "./integration-fields.ts";
 import { openAuthSecrets } from "./secret-managers/open.ts";
 import type { SecretResolver } from "./secret-managers/resolver.ts";
 import { CredentialUnavailableError, type Vault } from "./vault.ts";
@@ -14,6 +15,8 @@ export interface ManagedCredential {
   settings: ReadonlyMap<string, string>;
   customHost: string | undefined;
   customHeaders: Readonly<Record<string, string>>;
+  /** Secret headers of single models, by the beginning of their field. */
+  modelHeaders: ReadonlyMap<string, string>;
 }
 
 /** Opens the credentials of integrations. */
@@ -54,39 +57,43 @@ function readMappings(value: unknown): Mapping[] {
   }));
 }
 
-/** The name of a member within `configurations`; undefined for the key itself. */
-function memberOf(field: string): string | undefined {
-  return /^(?:configurations|model_config)\.(.+)$/.exec(field)?.[1];
-}
-
 function toHeaders(value: unknown): Record<string, string> {
   const headers = typeof value === "string" ? parseJson(value) : value;
   if (!isObject(headers)) return {};
   return Object.fromEntries(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), String(text)]));
 }
 
+/** A member of configurations as a text; undefined for what is no setting. */
+function toSetting(value: unknown): string | undefined {
+  if (["string", "number", "boolean"].includes(typeof value)) return String(value);
+  return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : undefined;
+}
+
 /** Puts secrets and plain members together. */
 function assemble(stored: StoredProvider, secrets: ReadonlyMap<string, unknown>): ManagedCredential {
-  const { configurations } = stored.integration;
-  const members: Record<string, unknown> = isObject(configurations) ? { ...configurations } : {};
-  let key: string | undefined;
+  const paths = toPaths(stored.integration.configurations);
+  const modelHeaders = new Map<string, string>();
   for (const [field, value] of secrets) {
-    const name = memberOf(field);
-    if (name === undefined) key = String(value);
-    else members[name] = value;
+    if (field.startsWith(configurationPrefix)) paths.set(field.slice(configurationPrefix.length), value);
+    else if (field !== keyField) modelHeaders.set(field, String(value));
   }
-  const { custom_host: host, custom_headers: headers, ...others } = members;
-  const texts = Object.entries(others).flatMap(([name, value]): [string, string][] => {
-    if (["string", "number", "boolean"].includes(typeof value)) return [[name, String(value)]];
-    return isObject(value) || Array.isArray(value) ? [[name, JSON.stringify(value)]] : [];
+  const { custom_host: host, custom_headers: headers, ...others } = fromPaths(paths);
+  const settings = Object.entries(others).flatMap(([name, value]): [string, string][] => {
+    const text = toSetting(value);
+    return text === undefined ? [] : [[name, text]];
   });
+  const key = secrets.get(keyField);
   return {
-    key,
-    settings: new Map(texts),
+    key: key === undefined ? undefined : String(key),
+    settings: new Map(settings),
     customHost: typeof host === "string" && host !== "" ? host : undefined,
     customHeaders: toHeaders(headers),
+    modelHeaders,
   };
 }
+
+/** Field of an integration's key. */
+const keyField = "key";
 
 /** Creates the opener. */
 export function createCredentials({ vault, clock, resolver }: CredentialsOptions): Credentials {

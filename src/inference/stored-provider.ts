@@ -1,6 +1,7 @@
 import type { CallerContext, Services } from "../context.ts";
 import type { ManagedCredential } from "../control/credentials.ts";
 import type { StoredProvider, WorkspaceView } from "../control/directory.ts";
+import { modelFieldPrefix } from "../control/integration-fields.ts";
 import { CredentialUnavailableError } from "../control/vault.ts";
 import { AuthenticationError, BudgetError, InvalidRequestError, PermissionError, UnavailableError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
@@ -102,16 +103,19 @@ export function requireModelOfBody(destination: Destination, sent: { model: stri
   });
 }
 
-/** What the entry of a model says besides whether it is allowed. */
-function modelSettings({ models }: StoredProvider, model: string | undefined) {
+/** What the entry of a model says besides whether it is allowed: its own host, and headers on top of the integration's. */
+function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCredential, model: string | undefined) {
   const { configurations } = (model === undefined ? undefined : models.get(model)) ?? {};
-  const { custom_host: host, custom_headers: headers } = isObject(configurations) ? configurations : {};
-  return {
-    host: typeof host === "string" && host !== "" ? host : undefined,
-    headers: isObject(headers)
-      ? Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)])
-      : [],
-  };
+  const { custom_host: host, custom_headers: plain } = isObject(configurations) ? configurations : {};
+  const prefix = model === undefined ? "" : `${modelFieldPrefix(model)}custom_headers.`;
+  const sealed = [...modelHeaders].filter(([field]) => prefix !== "" && field.startsWith(prefix));
+  const headers = [
+    ...Object.entries(isObject(plain) ? plain : {}).map(
+      ([name, value]) => [name.toLowerCase(), String(value)] as const,
+    ),
+    ...sealed.map(([field, value]) => [field.slice(prefix.length).toLowerCase(), value] as const),
+  ];
+  return { host: typeof host === "string" && host !== "" ? host : undefined, headers };
 }
 
 /** Settings of a stored provider; a caller's own count only where they cannot lead the credential elsewhere. */
@@ -134,7 +138,7 @@ function toDestination(
       code: "invalid_provider",
     });
   }
-  const ofModel = modelSettings(stored, model);
+  const ofModel = modelSettings(stored, credential, model);
   const customHost = ofModel.host ?? credential.customHost;
   if (customHost !== undefined) requireCustomHost(customHost, services, "custom_host");
   context.log.provider = slug;

@@ -62,3 +62,10 @@ export async function createOrganisation(
   await createInstallationStore(database).writeOrganisation(rows);
   return { organisationId: rows.organisation.id, workspaceId: rows.workspace.id, ...keys };
 }
+
+/** What answers add to every budget nobody has used yet; its id is whatever the answer has. */
+export function untouchedUsage(shown: unknown): Record<string, unknown> {
+  const id = typeof shown === "object" && shown !== null && "id" in shown ? shown.id : undefined;
+  const alerts = { is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false };
+  return { id, status: "active", current_usage: 0, ...alerts };
+}

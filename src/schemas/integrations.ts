@@ -1,0 +1,285 @@
+import * as v from "valibot";
+import {
+  Description,
+  Flag,
+  Name,
+  RateLimit,
+  RateLimitList,
+  Reference,
+  SecretMappings,
+  Slug,
+  Text,
+  Time,
+  UsageLimitList,
+  UsageLimits,
+} from "./control.ts";
+
+/** A provider's key. Empty counts as absent: some clients send it for providers without one. */
+const ProviderKey = v.nullish(
+  v.pipe(
+    v.string("must be a text"),
+    v.maxLength(16_384, "must have at most 16384 characters"),
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern looks for
+    v.regex(/^[^\u0000-\u0008\u000a-\u001f\u007f]*$/, "must not hold control characters"),
+    v.transform((key) => (key === "" ? undefined : key)),
+  ),
+);
+
+/** The id of a model provider, as requests name it. */
+const ProviderId = v.pipe(
+  v.string("must be a text"),
+  v.regex(/^[a-z0-9-]{1,64}$/, "must be 1 to 64 lower-case letters, digits or hyphens"),
+);
+
+/** Settings of a provider by name; which ones there are depends on the provider. */
+const Configurations = v.nullish(
+  v.pipe(
+    v.unknown(),
+    // a list would count as a record
+    v.check((value) => !Array.isArray(value), "must be an object"),
+    v.record(
+      v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,255}$/, "names must be 1 to 255 letters, digits, _ or -")),
+      v.unknown(),
+      "must be an object",
+    ),
+  ),
+);
+
+const factor = v.nullish(
+  v.pipe(v.number("must be a number"), v.finite("must be finite"), v.minValue(0, "must be at least 0")),
+);
+const pricedTokens = [
+  ...(["default", "request_token", "response_token", "cache_read_input_token", "cache_write_input_token"] as const),
+  ...(["cache_read_audio_input_token", "request_audio_token", "response_audio_token", "reasoning_token"] as const),
+  ...(["prediction_accepted_token", "prediction_rejected_token", "request_image_token"] as const),
+  ...(["response_image_token", "request_text_token", "response_text_token", "cache_read_image_input_token"] as const),
+  ...(["cache_read_text_input_token", "cache_write_text_input_token", "cache_write_image_input_token"] as const),
+];
+
+/** Factors on the list price; 1 changes nothing. */
+const PricingAdjustments = v.nullish(
+  v.strictObject(
+    {
+      multiplier: v.strictObject(
+        {
+          ...v.entriesFromList(pricedTokens, factor),
+          image: v.nullish(v.strictObject({ default: factor }, "has no such member")),
+          additional_units: v.nullish(v.record(Text(255), factor)),
+        },
+        "has no such member",
+      ),
+    },
+    "has no such member",
+  ),
+);
+
+/** Body of `POST /integrations`. */
+export const CreateIntegration = v.object({
+  name: Name,
+  ai_provider_id: ProviderId,
+  slug: v.optional(Slug),
+  key: ProviderKey,
+  description: Description,
+  workspace_id: v.nullish(Reference),
+  organisation_id: v.nullish(v.string()),
+  configurations: Configurations,
+  create_default_provider: v.nullish(Flag),
+  default_provider_slug: v.nullish(Slug),
+  secret_mappings: v.nullish(SecretMappings),
+  pricing_adjustments: PricingAdjustments,
+});
+export type CreateIntegration = v.InferOutput<typeof CreateIntegration>;
+
+/** Body of `PUT /integrations/{slug}`. */
+export const UpdateIntegration = v.object({
+  name: v.optional(Name),
+  key: ProviderKey,
+  description: Description,
+  configurations: Configurations,
+  secret_mappings: v.nullish(SecretMappings),
+  pricing_adjustments: PricingAdjustments,
+  workspace_id: v.nullish(Reference),
+});
+export type UpdateIntegration = v.InferOutput<typeof UpdateIntegration>;
+
+/** A switch that some clients write as text. */
+const TextFlag = v.union(
+  [
+    Flag,
+    v.pipe(
+      v.picklist(["true", "false"]),
+      v.transform((text) => text === "true"),
+    ),
+  ],
+  "must be true or false",
+);
+
+const Price = v.object({
+  price: v.pipe(
+    v.number("must be a number"),
+    v.finite("must be finite"),
+    v.minValue(0, "must be at least 0"),
+    v.maxValue(1_000_000, "must be at most 1000000"),
+  ),
+});
+type PriceTree = { readonly [name: string]: v.InferOutput<typeof Price> | PriceTree };
+
+/** Prices by what is counted, in US cents; images and further units are one and two levels deeper. */
+const Prices: v.GenericSchema<unknown, PriceTree> = v.record(
+  Text(255),
+  v.union(
+    [Price, v.record(Text(255), v.union([Price, v.record(Text(255), Price)]))],
+    "must be {price} with a number of at least 0",
+  ),
+  "must be an object",
+);
+
+/** What an integration's price of a model is. */
+const PricingConfig = v.nullish(
+  v.object({ type: v.optional(v.literal("static", "must be static"), "static"), pay_as_you_go: Prices }),
+);
+
+/** Slug of a model, as its provider writes it. */
+const ModelSlug = Text(255);
+
+/** Body of `PUT /integrations/{slug}/models`. */
+export const UpdateModels = v.object({
+  models: v.pipe(
+    v.array(
+      v.object({
+        slug: ModelSlug,
+        enabled: TextFlag,
+        is_custom: v.nullish(TextFlag),
+        is_finetune: v.nullish(TextFlag),
+        base_model_slug: v.nullish(ModelSlug),
+        configurations: Configurations,
+        pricing_config: PricingConfig,
+      }),
+      "must be a list",
+    ),
+    v.maxLength(1_000, "must have at most 1000 entries"),
+    v.check((models) => new Set(models.map(({ slug }) => slug)).size === models.length, "must name each slug once"),
+  ),
+  allow_all_models: v.optional(Flag),
+  workspace_id: v.nullish(Reference),
+});
+export type UpdateModels = v.InferOutput<typeof UpdateModels>;
+
+/** Body of `DELETE /integrations/{slug}/models`. */
+export const RemoveModels = v.object({
+  models: v.optional(
+    v.pipe(v.array(ModelSlug, "must be a list"), v.maxLength(1_000, "must have at most 1000 entries")),
+  ),
+});
+export type RemoveModels = v.InferOutput<typeof RemoveModels>;
+
+const workspaceAccess = {
+  enabled: Flag,
+  usage_limits: v.nullish(UsageLimitList),
+  rate_limits: v.nullish(RateLimitList),
+};
+const defaultProvider = {
+  create_default_provider: v.nullish(Flag),
+  default_provider_slug: v.nullish(Slug),
+};
+
+/** Body of `PUT /integrations/{slug}/workspaces`. */
+export const UpdateWorkspaceAccess = v.object({
+  workspaces: v.optional(
+    v.pipe(
+      v.array(
+        v.object({ id: Reference, ...workspaceAccess, ...defaultProvider, reset_usage: v.nullish(Flag) }),
+        "must be a list",
+      ),
+      v.maxLength(1_000, "must have at most 1000 entries"),
+    ),
+  ),
+  global_workspace_access: v.nullish(v.object(workspaceAccess)),
+  override_existing_workspace_access: v.nullish(Flag),
+  ...defaultProvider,
+});
+export type UpdateWorkspaceAccess = v.InferOutput<typeof UpdateWorkspaceAccess>;
+
+/** Members of a provider that can change. */
+const providerMembers = {
+  note: Description,
+  usage_limits: v.nullish(UsageLimits),
+  /** One object, or a list of at most one. */
+  rate_limits: v.nullish(
+    v.union(
+      [
+        RateLimitList,
+        v.pipe(
+          RateLimit,
+          v.transform((limit) => [limit]),
+        ),
+      ],
+      "must be one rate limit, or a list of at most one",
+    ),
+  ),
+  expires_at: v.nullish(Time),
+  workspace_id: v.nullish(Reference),
+};
+
+/** Body of `POST /providers`. */
+export const CreateProvider = v.object({
+  name: Name,
+  integration_id: Reference,
+  slug: v.nullish(Slug),
+  organisation_id: v.nullish(v.string()),
+  ...providerMembers,
+});
+export type CreateProvider = v.InferOutput<typeof CreateProvider>;
+
+/** Body of `PUT /providers/{slug}`. */
+export const UpdateProvider = v.object({ name: v.optional(Name), reset_usage: v.nullish(Flag), ...providerMembers });
+export type UpdateProvider = v.InferOutput<typeof UpdateProvider>;
+
+/** Settings of a provider under the names virtual keys have for them. Their bounds are those of `configurations`. */
+const virtualKeySettings = {
+  apiVersion: v.nullish(Text(30)),
+  resourceName: v.nullish(Text(255)),
+  deploymentName: v.nullish(Text(255)),
+  deploymentConfig: v.nullish(
+    v.pipe(
+      v.array(
+        v.object({
+          apiVersion: Text(30),
+          deploymentName: Text(255),
+          alias: v.nullish(Text(255)),
+          is_default: v.nullish(Flag),
+        }),
+        "must be a list",
+      ),
+      v.maxLength(100, "must have at most 100 entries"),
+    ),
+  ),
+  ...v.entriesFromList(
+    ["awsAccessKeyId", "awsSecretAccessKey", "awsRegion", "vertexProjectId", "vertexRegion", "workersAiAccountId"],
+    v.nullish(v.string("must be a text")),
+  ),
+};
+
+/** Body of `POST /virtual-keys`. */
+export const CreateVirtualKey = v.object({
+  name: Name,
+  provider: ProviderId,
+  key: ProviderKey,
+  slug: v.nullish(Slug),
+  secret_mappings: v.nullish(SecretMappings),
+  organisation_id: v.nullish(v.string()),
+  ...virtualKeySettings,
+  ...providerMembers,
+});
+export type CreateVirtualKey = v.InferOutput<typeof CreateVirtualKey>;
+
+/** Body of `PUT /virtual-keys/{slug}`. */
+export const UpdateVirtualKey = v.object({
+  name: v.optional(Name),
+  key: ProviderKey,
+  secret_mappings: v.nullish(SecretMappings),
+  reset_usage: v.nullish(Flag),
+  ...virtualKeySettings,
+  ...providerMembers,
+});
+export type UpdateVirtualKey = v.InferOutput<typeof UpdateVirtualKey>;
