@@ -7,14 +7,13 @@ import { fromBase64Url } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
 import { UpdateAuthSettings } from "../schemas/organisations.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
-import { toJson } from "./limits.ts";
 import { findOrganisation } from "./organisation.ts";
 import { refuseField } from "./request.ts";
+import { toJson } from "./stored-values.ts";
 import { mergeMembers } from "./workspace-settings.ts";
 
 /** What holds without a setting. */
 const defaults = {
-  jwt_enabled: false,
   jwks_url: null,
   jwks: null,
   algorithms: [],
@@ -25,8 +24,10 @@ const defaults = {
   clock_tolerance: null,
 };
 
-function toAuthSettings(row: OrganisationRow) {
-  return { success: true, data: { ...defaults, ...toRecord(row.authSettings) } };
+function toAuthSettings({ authSettings }: Pick<OrganisationRow, "authSettings">) {
+  const stored = toRecord(authSettings);
+  const hasKeys = stored.jwks_url !== undefined || stored.jwks !== undefined;
+  return { success: true, data: { jwt_enabled: hasKeys, ...defaults, ...stored } };
 }
 
 /** Most addresses of key sets, and most keys of a set. */
@@ -117,13 +118,9 @@ async function updateAuthSettings(call: AdminCall<UpdateAuthSettings>) {
     ...(body.default_scopes && { default_scopes: readScopes(body.default_scopes) }),
     ...(body.algorithms && { algorithms: [...new Set(body.algorithms)] }),
   };
-  const merged = mergeMembers(row.authSettings, changes);
-  if (merged.jwt_enabled === true && merged.jwks_url === undefined && merged.jwks === undefined) {
-    refuseField("jwt_enabled", "needs jwks_url or jwks");
-  }
-  const authSettings = toJson(merged);
+  const authSettings = toJson(mergeMembers(row.authSettings, changes));
   return {
-    answer: { success: true, data: { ...defaults, ...toRecord(authSettings) } },
+    answer: toAuthSettings({ authSettings }),
     recordId: row.id,
     statements: [stores.organisations.update(row.id, { authSettings, lastUpdatedAt: now })],
   };

@@ -12,7 +12,6 @@ import {
   inviteLifetimeMs,
   inviteStatus,
 } from "./invite-acceptance.ts";
-import { toJson } from "./limits.ts";
 import type { FirstKey } from "./memberships.ts";
 import { applyMetadataSchema } from "./metadata-schema.ts";
 import {
@@ -27,6 +26,7 @@ import {
   toIso,
   toList,
 } from "./request.ts";
+import { toJson } from "./stored-values.ts";
 import { requireOrganisation } from "./workspace-records.ts";
 
 const statuses = ["pending", "accepted", "cancelled", "expired"] as const;

@@ -5,10 +5,10 @@ import type { OrganisationRow } from "../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { OrganisationDefaults, UpdateOrganisation } from "../schemas/organisations.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
-import { toJson } from "./limits.ts";
 import { metadataSchemaMembers, requireMetadataSchema } from "./metadata-schema.ts";
 import { noGuardrails, requireGuardrails } from "./references.ts";
 import { refuseField, requireFound, toIso } from "./request.ts";
+import { toJson } from "./stored-values.ts";
 import { requireOrganisation } from "./workspace-records.ts";
 import { knownSwitches, mergeMembers, withoutClosed } from "./workspace-settings.ts";
 

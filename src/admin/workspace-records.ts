@@ -5,11 +5,11 @@ import type { OrganisationRow, UserRow, WorkspaceMemberRow, WorkspaceRow } from 
 import type { Tenant } from "../db/tenant-store.ts";
 import type { WorkspaceDefaults } from "../schemas/workspaces.ts";
 import type { AdminCall } from "./endpoint.ts";
-import { toJson } from "./limits.ts";
 import { applyMetadataSchema, type RecordMetadata } from "./metadata-schema.ts";
 import { noGuardrails, requireConfig, requireGuardrails } from "./references.ts";
 import { requireFound, toIso } from "./request.ts";
 import { securitySettingsOf } from "./serve.ts";
+import { showUsageList, toJson } from "./stored-values.ts";
 
 /** The caller's organisation. */
 export async function requireOrganisation({ stores, tenant }: AdminCall<unknown>): Promise<OrganisationRow> {
@@ -47,7 +47,7 @@ function toWorkspace(row: WorkspaceRow, organisation: OrganisationRow, configSlu
   return {
     ...{ id: row.id, slug: row.slug, name: row.name, icon: row.icon, description: row.description },
     ...{ defaults: shownDefaults, is_default: row.isDefault ? 1 : 0 },
-    ...{ usage_limits: row.usageLimits, rate_limits: row.rateLimits },
+    ...{ usage_limits: showUsageList(row.usageLimits), rate_limits: row.rateLimits },
     security_settings: securitySettingsOf(view),
     data_plane_security_settings: { block_inline_config: blocksInlineConfig(view) },
     settings: settingsOf(view),

@@ -3,9 +3,9 @@ import { groupOf, openGroups, settingsOf, toRecord } from "../control/settings.t
 import type { JsonValue } from "../db/tables/columns.ts";
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { AdminCall } from "./endpoint.ts";
-import { toJson } from "./limits.ts";
 import { forbid } from "./request.ts";
 import { securitySettingsOf } from "./serve.ts";
+import { toJson } from "./stored-values.ts";
 
 /** Members by name; null goes back to what holds without it. */
 type Changes = Readonly<Record<string, unknown>>;

@@ -6,9 +6,9 @@ import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError } from "../errors.ts";
 import { CreateWorkspace, DeleteWorkspace, UpdateWorkspace } from "../schemas/workspaces.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
-import { toJson, toStoredLimits } from "./limits.ts";
 import { joinChanges, joiningStatements, revokingStatements } from "./memberships.ts";
 import { createSlug, forbid, readChoice, readPage, readText, refuseField, toList } from "./request.ts";
+import { toJson, toStoredRateList, toStoredUsageList } from "./stored-values.ts";
 import {
   applyDefaults,
   findWorkspace,
@@ -92,8 +92,8 @@ function toNewRow(call: AdminCall<CreateWorkspace>, organisationId: string): Wor
     ...{ id: crypto.randomUUID(), organisationId, name: body.name, slug: createSlug(body.name, { prefix: "ws" }) },
     ...{ icon: body.icon ?? null, description: body.description ?? null, isDefault: false, status: "active" },
     ...{ defaults: null, settings: {}, securitySettings: {}, dataPlaneSecuritySettings: {} },
-    usageLimits: toStoredLimits(body.usage_limits) ?? null,
-    rateLimits: toStoredLimits(body.rate_limits) ?? null,
+    usageLimits: toStoredUsageList(body.usage_limits, now) ?? null,
+    rateLimits: toStoredRateList(body.rate_limits) ?? null,
     ...{ createdBy: actor, lastResetAt: null, createdAt: now, lastUpdatedAt: now },
   };
 }
@@ -133,8 +133,8 @@ async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
       : await applyDefaults(call, { organisation, tenant, stored: row.defaults }, body.defaults);
   const changes = {
     ...{ name: body.name, description: body.description, icon: body.icon, defaults },
-    usageLimits: toStoredLimits(body.usage_limits),
-    rateLimits: toStoredLimits(body.rate_limits),
+    usageLimits: toStoredUsageList(body.usage_limits, now),
+    rateLimits: toStoredRateList(body.rate_limits),
     ...applySettings(call, organisation, row),
     lastUpdatedAt: now,
   };

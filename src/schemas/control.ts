@@ -52,7 +52,7 @@ export const Flag = v.pipe(
 /** Metadata: texts of at most 128 characters. */
 export const MetadataDefaults = v.record(Text(128), Text(128, 0));
 
-/** A whole number between two bounds, both included. */
+/** A whole number in bounds. */
 export const wholeFrom = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
   v.pipe(
     v.number("must be a number"),

@@ -1,0 +1,20 @@
+/** Milliseconds of a day. */
+export const dayMs = 86_400_000;
+
+/** The midnight (UTC) a time's day begins with. */
+export function startOfDay(time: number): number {
+  return Math.floor(time / dayMs) * dayMs;
+}
+
+/** A period that repeats: weeks from Monday, calendar months, or a number of days. */
+export type Period = "weekly" | "monthly" | number;
+
+/** The midnight (UTC) the next period begins with: Monday, the first of the month, or so many days from today. */
+export function nextPeriodStart(time: number, period: Period): number {
+  const today = startOfDay(time);
+  const date = new Date(today);
+  if (period === "monthly") return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+  if (period !== "weekly") return today + period * dayMs;
+  const days = (8 - date.getUTCDay()) % 7;
+  return today + (days === 0 ? 7 : days) * dayMs;
+}
