@@ -13,9 +13,12 @@ async function listMembers(call: AdminCall<undefined>) {
   const role = readChoice(query, "role", ["admin", "manager", "member"]);
   const email = readText(query, "email")?.toLowerCase();
   const users = await stores.users.all(tenant, { where: { status: "active", ...(email !== undefined && { email }) } });
-  const where = { userId: users.map(({ id }) => id), ...(role && { role }) };
-  const { rows, total } = await stores.members.list(tenant, { where, page: readPage(query) });
-  return toList(await toMembers(call, rows, { organisation, workspace: row }), total);
+  const present = new Set(users.map(({ id }) => id));
+  const members = await stores.members.all(tenant, { where: { ...(role && { role }) } });
+  const matching = members.filter(({ userId }) => present.has(userId));
+  const { offset, limit } = readPage(query);
+  const page = matching.slice(offset, offset + limit);
+  return toList(await toMembers(call, page, { organisation, workspace: row }), matching.length);
 }
 
 /** The membership a path names. */

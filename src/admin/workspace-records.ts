@@ -99,6 +99,9 @@ export function toMember(
   };
 }
 
+/** Most people a statement names one by one. */
+const maxNamed = 1_000;
+
 /** Members as the API shows them; memberships of people who are away are left out. */
 export async function toMembers(
   { stores, tenant }: AdminCall<unknown>,
@@ -106,7 +109,9 @@ export async function toMembers(
   view: { organisation: OrganisationRow; workspace: WorkspaceRow },
 ) {
   const { organisationId } = tenant;
-  const where = { id: rows.map(({ userId }) => userId), status: "active" };
+  // a few by their ids, many by reading everybody: a statement binds only so many values
+  const ids = rows.length <= maxNamed ? { id: rows.map(({ userId }) => userId) } : {};
+  const where = { ...ids, status: "active" };
   const users = await stores.users.all({ organisationId, workspaceId: null }, { where });
   const userOf = new Map(users.map((user) => [user.id, user]));
   return rows.flatMap((row) => {
@@ -115,12 +120,16 @@ export async function toMembers(
   });
 }
 
+/** Whose defaults change. */
+interface DefaultsPlace {
+  organisation: OrganisationRow;
+  tenant: Tenant & { workspaceId: string };
+  /** Undefined for a new workspace. */
+  stored: unknown;
+}
+
 /** The defaults of a workspace after a body was applied: absent members stay, null clears. */
-export async function applyDefaults(
-  call: AdminCall<unknown>,
-  place: { organisation: OrganisationRow; tenant: Tenant & { workspaceId: string }; stored: unknown },
-  body: WorkspaceDefaults | null,
-) {
+export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsPlace, body: WorkspaceDefaults | null) {
   const { organisation, tenant } = place;
   const stored = body === null ? {} : toRecord(place.stored);
   const given = body ?? {};
@@ -132,8 +141,9 @@ export async function applyDefaults(
   const config = given.user_api_key_config;
   const param = "defaults.user_api_key_config";
   const configId = config ? (await requireConfig(call, tenant, { name: config, param })).id : config;
-  const isChecked = body === null || given.metadata !== undefined || stored.metadata === undefined;
-  const kept = isChecked ? given.metadata : (stored.metadata as RecordMetadata); // stored by this function
+  // what is there already is not checked again when other members change
+  const isChecked = body === null || given.metadata !== undefined || place.stored === undefined;
+  const kept = isChecked ? given.metadata : (stored.metadata as RecordMetadata | undefined); // stored by this function
   const metadata = isChecked ? applyMetadataSchema(organisation, "workspace", kept) : kept;
   const defaults = {
     ...stored,

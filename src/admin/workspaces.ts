@@ -103,7 +103,7 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>) {
   const organisation = await requireOrganisation(call);
   const fresh = toNewRow(call, organisation.id);
   const tenant = { organisationId: organisation.id, workspaceId: fresh.id };
-  const defaults = await applyDefaults(call, { organisation, tenant, stored: null }, body.defaults ?? null);
+  const defaults = await applyDefaults(call, { organisation, tenant, stored: undefined }, body.defaults ?? null);
   const row: WorkspaceRow = { ...fresh, defaults, ...applySettings(call, organisation, fresh) };
   const members = await readFirstMembers(call);
   const joinings = await Promise.all(

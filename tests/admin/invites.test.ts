@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { mintApiKey } from "../../src/auth/api-key.ts";
 import { call, createOrganisation, done, refusal } from "../support/control.ts";
-import { createTestClock, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import { createTestClock, createTestGateway, insertKey, type TestGateway, workspaceKey } from "../support/gateway.ts";
 import { type Accepted, addPerson, type InviteReceipt, type List, problem, tokenOf } from "../support/people.ts";
 
 const clock = createTestClock();
@@ -92,6 +93,18 @@ for (const [name, body, wanted] of [
     assert.equal(await problem(gateway, `POST ${path}`, { body: sent }), wanted);
   });
 }
+
+test("a key invites with scopes it holds, or that only keys of a workspace can hold", async () => {
+  const { key } = mintApiKey("gk");
+  const scopes = JSON.stringify(["organisation_users.create", "configs.read"]);
+  await insertKey(await gateway.openFile(), key, { kind: "organisation-service", workspaceId: null, scopes });
+  const invite = (...given: string[]) => {
+    const body = { email: newEmail(), role: "member", workspaces: [], workspace_api_key_details: { scopes: given } };
+    return problem(gateway, `POST ${path}`, { key, body });
+  };
+  assert.equal(await invite("configs.read", "completions.write"), "200 undefined undefined");
+  assert.equal(await invite("configs.read", "configs:delete"), "403 AB03 workspace_api_key_details.scopes.1");
+});
 
 test("an accepted invite makes a person, memberships and a key", async () => {
   const email = newEmail();

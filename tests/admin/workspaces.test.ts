@@ -219,6 +219,9 @@ test("metadata follows the organisation's schema", async () => {
   const { id, defaults } = await create(body({ team: "a" }));
   assert.deepEqual(defaults, { metadata: { team: "a", tier: "low" } });
   assert.equal(await refusal(update(id, { defaults: { metadata: { tier: "x" } } })), "400 AB01");
+  assert.equal(await refusal(update(id, { defaults: null })), "400 AB01");
+  // a workspace from before the schema keeps what it has until somebody changes it
+  await done(update("default", { defaults: { user_api_key_config: null } }));
   await setOrganisation({ workspace_metadata_schema: null });
   await done(update(id, { defaults: { metadata: { tier: "x" } } }));
 });
