@@ -31,6 +31,8 @@ export interface QueryParameter {
 /** A route without credential. */
 export interface PublicEndpoint extends EndpointBase {
   readonly access: "public";
+  /** Schema of the JSON body, for the OpenAPI document: the handler reads and checks it. */
+  readonly body?: v.GenericSchema;
   handle(context: RequestContext, services: Services): Reply | Promise<Reply>;
 }
 

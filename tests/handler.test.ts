@@ -374,7 +374,7 @@ for (const [method, path, status] of [
   ["GET", "/nowhere", 404],
   ["POST", "/nowhere", 404],
   ["GET", "/v2/chat/completions", 404],
-  ["GET", "/v1/admin/users", 404],
+  ["GET", "/v1/admin/nothing", 404],
   ["POST", "/health", 405],
   ["DELETE", "/openapi.json", 405],
   ["PATCH", "/v1/chat/completions", 405],

@@ -1,15 +1,23 @@
 import type { Endpoint } from "../endpoint.ts";
 import { apiKeyEndpoints } from "./api-keys.ts";
 import { auditLogEndpoints } from "./audit-logs.ts";
+import { authSettingsEndpoints } from "./auth-settings.ts";
 import { configEndpoints } from "./configs.ts";
 import { deploymentEndpoints } from "./deployments.ts";
+import { exclusionEndpoints } from "./exclusions.ts";
 import { integrationEndpoints } from "./integrations.ts";
+import { acceptEndpoints } from "./invite-acceptance.ts";
+import { inviteEndpoints } from "./invites.ts";
 import { logEndpoints } from "./logs.ts";
+import { memberEndpoints } from "./members.ts";
+import { organisationEndpoints } from "./organisation.ts";
 import { pricingEndpoints } from "./pricing.ts";
 import { providerEndpoints } from "./providers.ts";
 import { secretReferenceEndpoints } from "./secret-references.ts";
 import { systemEndpoints } from "./system.ts";
+import { userEndpoints } from "./users.ts";
 import { virtualKeyEndpoints } from "./virtual-keys.ts";
+import { workspaceEndpoints } from "./workspaces.ts";
 
 /** Rows of the control plane and of the process itself. */
 export const adminEndpoints: readonly Endpoint[] = [
@@ -24,4 +32,12 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...integrationEndpoints,
   ...providerEndpoints,
   ...virtualKeyEndpoints,
+  ...inviteEndpoints,
+  ...acceptEndpoints,
+  ...userEndpoints,
+  ...workspaceEndpoints,
+  ...memberEndpoints,
+  ...organisationEndpoints,
+  ...authSettingsEndpoints,
+  ...exclusionEndpoints,
 ];

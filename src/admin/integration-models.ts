@@ -11,9 +11,9 @@ import {
   type StoredCredentials,
   sealSecrets,
   showConfigurations,
-  toJson,
 } from "./integration-secrets.ts";
 import { readText, refuseField, requireFound, toIso } from "./request.ts";
+import { toJson } from "./stored-values.ts";
 
 type GivenModel = UpdateModels["models"][number];
 

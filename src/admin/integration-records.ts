@@ -14,10 +14,10 @@ import {
   familyOf,
   requireComplete,
   sealSecrets,
-  toJson,
 } from "./integration-secrets.ts";
 import { readTenant, readText, refuseField, requireFound, requireReferenced } from "./request.ts";
 import { requireScopes } from "./serve.ts";
+import { toJson } from "./stored-values.ts";
 
 /** Who an integration belongs to: a workspace, or the organisation, which lends it. */
 export type Level = "workspace" | "organisation";

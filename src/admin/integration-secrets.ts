@@ -25,6 +25,7 @@ import {
 import { isSecretName } from "./audited.ts";
 import type { AdminCall } from "./endpoint.ts";
 import { refuseField } from "./request.ts";
+import { toJson } from "./stored-values.ts";
 
 /** Settings and credentials that belong together, as they are stored: what is secret is there as a mask only. */
 export interface StoredCredentials {
@@ -70,11 +71,6 @@ const maxSecretLength = 16_384;
 /** The members a provider takes. */
 export function familyOf(aiProviderId: string): ProviderFamily {
   return providerFamilies.get(aiProviderId) ?? otherFamily;
-}
-
-/** A checked value for a column of JSON. */
-export function toJson(value: unknown): JsonValue {
-  return value as JsonValue; // it was parsed from JSON, and its members that are undefined are left out
 }
 
 /** Texts by name, as a column of JSON holds them. */

@@ -6,22 +6,18 @@ import { isObject } from "../lib/json.ts";
 import { UpdateWorkspaceAccess } from "../schemas/integrations.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
 import { findIntegration, scopeOf, tenantOf } from "./integration-records.ts";
-import { toJson } from "./integration-secrets.ts";
-import { toLimitList, toShownUsage, toStoredUsage } from "./limits.ts";
+import { toLimitList, toShownUsageList, toStoredUsageList } from "./limits.ts";
 import { createDefaultProvider } from "./provider-rows.ts";
 import { forbid, refuseField, toIso } from "./request.ts";
+import { toJson } from "./stored-values.ts";
 
 type GivenAccess = NonNullable<UpdateWorkspaceAccess["workspaces"]>[number];
 type GlobalAccess = NonNullable<UpdateWorkspaceAccess["global_workspace_access"]>;
 
-function showLimits(stored: unknown): unknown[] | null {
-  return Array.isArray(stored) ? stored.map((limits) => toShownUsage(limits, false)) : null;
-}
-
 /** What workspaces made later get, as it is shown. */
 export function showGlobalAccess(stored: unknown) {
   const { enabled = false, usage_limits = null, rate_limits = null } = isObject(stored) ? stored : {};
-  return { enabled, usage_limits: showLimits(usage_limits), rate_limits };
+  return { enabled, usage_limits: toShownUsageList(usage_limits), rate_limits };
 }
 
 function organisationOf({ organisationId }: IntegrationRow) {
@@ -34,7 +30,7 @@ function showAccess(workspace: WorkspaceRow, access: Partial<IntegrationWorkspac
     name: workspace.name,
     slug: workspace.slug,
     enabled: access.enabled,
-    usage_limits: showLimits(access.usageLimits),
+    usage_limits: toShownUsageList(access.usageLimits),
     rate_limits: access.rateLimits ?? null,
     last_reset_at: toIso(access.lastResetAt),
   };
@@ -56,11 +52,10 @@ async function listWorkspaces(call: AdminCall<undefined>) {
 
 /** Members of access as they are stored; absent ones stay. */
 function toAccess(given: GlobalAccess, now: number) {
-  const usage = toLimitList(given.usage_limits);
   const rates = toLimitList(given.rate_limits);
   return {
     enabled: given.enabled,
-    usageLimits: usage ? toJson(usage.map((limits) => toStoredUsage(limits, now))) : usage,
+    usageLimits: toStoredUsageList(given.usage_limits, now),
     rateLimits: rates ? toJson(rates) : rates,
   };
 }

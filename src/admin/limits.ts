@@ -46,3 +46,18 @@ export function toShownUsage(stored: JsonValue | null, isExhausted: boolean) {
 export function toLimitList<Limit>(limits: readonly Limit[] | null | undefined): readonly Limit[] | null | undefined {
   return limits?.length === 0 ? null : limits;
 }
+
+/** A list of budgets as it is stored: absent stays, null and an empty list are none. */
+export function toStoredUsageList(
+  limits: readonly UsageLimits[] | null | undefined,
+  now: number,
+): JsonValue | undefined {
+  const given = toLimitList(limits);
+  return given ? given.map((limit) => toStoredUsage(limit, now)) : given;
+}
+
+/** A stored list of budgets as it is shown. */
+export function toShownUsageList(stored: unknown) {
+  // it was written by `toStoredUsageList`
+  return Array.isArray(stored) ? stored.map((limits: JsonValue) => toShownUsage(limits, false)) : null;
+}

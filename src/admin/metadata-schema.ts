@@ -12,6 +12,24 @@ export const metadataSchemaMembers = {
   workspace: "workspace_metadata_schema",
 } as const;
 
+/** Keywords a schema may have. None of them runs a pattern that somebody else wrote, or leads to another schema. */
+const schemaKeywords = new Set([
+  ...["$schema", "$id", "$comment", "title", "description"],
+  ...["type", "properties", "required", "additionalProperties"],
+]);
+
+/** Keywords one of its properties may have. */
+const propertyKeywords = new Set([
+  ...["type", "enum", "const", "default", "minLength", "maxLength"],
+  ...["$comment", "title", "description", "examples"],
+]);
+
+function requireKeywords(schema: Record<string, unknown>, known: ReadonlySet<string>, param: string): void {
+  for (const name of Object.keys(schema)) {
+    if (!known.has(name)) refuseField(`${param}.${name}`, `cannot be used here: use ${[...known].join(", ")}`);
+  }
+}
+
 /**
  * Checks that a value can be a schema for metadata: JSON Schema draft 7, an object whose members are texts and that takes others.
  *
@@ -19,14 +37,16 @@ export const metadataSchemaMembers = {
  */
 export function requireMetadataSchema(value: unknown, param: string): void {
   if (!isObject(value)) throw refuseField(param, "must be a JSON schema");
+  requireKeywords(value, schemaKeywords, param);
   if (value.type !== "object") refuseField(`${param}.type`, "must be object");
   if (value.additionalProperties !== true) refuseField(`${param}.additionalProperties`, "must be true");
   const { properties = {}, required = [] } = value;
   if (!isObject(properties)) throw refuseField(`${param}.properties`, "must be an object");
   for (const [name, property] of Object.entries(properties)) {
     if (!isObject(property) || property.type !== "string") {
-      refuseField(`${param}.properties.${name}.type`, "must be string");
+      throw refuseField(`${param}.properties.${name}.type`, "must be string");
     }
+    requireKeywords(property, propertyKeywords, `${param}.properties.${name}`);
   }
   if (!Array.isArray(required) || required.some((name) => typeof name !== "string")) {
     refuseField(`${param}.required`, "must be a list of names");

@@ -3,9 +3,10 @@ import type { IntegrationRow, ProviderRow } from "../db/tables/integrations.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import type { UpdateProvider } from "../schemas/integrations.ts";
 import type { AdminCall } from "./endpoint.ts";
-import { showConfigurations, showKey, toJson } from "./integration-secrets.ts";
+import { showConfigurations, showKey } from "./integration-secrets.ts";
 import { toLimitList, toShownUsage, toStoredUsage } from "./limits.ts";
 import { createSlug, refuseField, toIso } from "./request.ts";
+import { toJson } from "./stored-values.ts";
 
 /** A provider belongs to one workspace. */
 export type WorkspaceTenant = Tenant & { workspaceId: string };

@@ -5,14 +5,20 @@ import type { CallerContext, Services } from "../context.ts";
 import type { WorkspaceView } from "../control/directory.ts";
 import { isUnreachable } from "../db/client.ts";
 import { type AdminEndpoint, readJsonBody } from "../endpoint.ts";
-import { InvalidRequestError, PermissionError, toGatewayError, UnavailableError } from "../errors.ts";
+import {
+  type GatewayError,
+  InvalidRequestError,
+  PermissionError,
+  toGatewayError,
+  UnavailableError,
+} from "../errors.ts";
 import { isObject } from "../lib/json.ts";
 import { hasEncodedSlash } from "../lib/path.ts";
 import type { Reply } from "../lib/reply.ts";
 import { auditRefusal } from "./audited.ts";
 
 /** Largest body of a route of the control plane. */
-const maxBodyBytes = 1024 * 1024;
+export const maxAdminBodyBytes = 1024 * 1024;
 
 /** Switches that hold in a workspace: its own where the organisation opened them, else the organisation's. */
 export function securitySettingsOf({
@@ -88,8 +94,17 @@ async function readBody(endpoint: AdminEndpoint, context: CallerContext, service
   const isEmpty =
     length === "0" ||
     (length === undefined && !context.headers.has("transfer-encoding") && context.request.body === null);
-  const value = bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxBodyBytes, services.timers)).value;
+  const value = bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, services.timers)).value;
   requireOwnOrganisation(context, value);
+  return checkBody(schema, value);
+}
+
+/**
+ * A body as its schema makes it.
+ *
+ * @throws {InvalidRequestError} AB01, naming the member that is wrong.
+ */
+export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
   const checked = v.safeParse(schema, value, { abortEarly: true });
   if (checked.success) return checked.output;
   const [issue] = checked.issues;
@@ -111,16 +126,20 @@ async function serveChecked(endpoint: AdminEndpoint, context: CallerContext, ser
   return endpoint.handleAdmin(body, context, services);
 }
 
+/** What a caller of the control plane is told of a failure. */
+export function toAdminError(thrown: unknown): GatewayError {
+  if (!isUnreachable(thrown)) return toGatewayError(thrown);
+  return new UnavailableError("Cannot do this now: the database does not answer", {
+    ...{ cause: thrown, code: "database_unavailable", retryAfterSeconds: 1 },
+  });
+}
+
 /** Answers one row of the control plane; what it refuses is audited like what it does. */
 export async function serveAdmin(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
   try {
     return await serveChecked(endpoint, context, services);
   } catch (thrown) {
-    const error = isUnreachable(thrown)
-      ? new UnavailableError("Cannot do this now: the database does not answer", {
-          ...{ cause: thrown, code: "database_unavailable", retryAfterSeconds: 1 },
-        })
-      : toGatewayError(thrown);
+    const error = toAdminError(thrown);
     if (endpoint.audit && error.status !== 503) await auditRefusal(endpoint.audit, context, services, error.status);
     throw error;
   }

@@ -1,0 +1,96 @@
+import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
+import { isObject } from "../lib/json.ts";
+
+/** Settings that govern a workspace: its own where the organisation opened them, else the organisation's, else these. */
+export const defaultSettings = {
+  /** 1: requests are logged in full; 0: only their figures. */
+  debug_log: 1,
+  /** Most user keys of one person in a workspace; -1 is any number. */
+  user_api_key_count: -1,
+  /** Lifetime of a user key that sets none, in days; 0 is for ever. */
+  user_api_key_ttl: 0,
+  /** Longest lifetime of a user key, in days; 0 is any. */
+  user_api_key_max_ttl: 0,
+  /** Days after which a user key gets a new secret; null is never. */
+  user_api_key_rotation_period: null as number | null,
+  /** A person who joins a workspace gets a key. */
+  user_api_key_auto_create: false,
+  /** 1: requests by user keys carry `_user`. */
+  user_key_metadata: 1,
+  /** 1: a request may set `_user` itself. */
+  user_key_metadata_override: 1,
+};
+export type WorkspaceSettings = typeof defaultSettings;
+
+const bothRoles = (view: string, ...more: string[]) =>
+  ["managers", "members"].flatMap((role) => [view, ...more].map((name) => `${role}${name}`));
+
+/** What an organisation can open to its workspaces: groups by name, with the settings and switches in them. */
+export const overrideGroups: Readonly<Record<string, readonly string[]>> = {
+  debug_log: ["debug_log"],
+  user_api_keys: Object.keys(defaultSettings).filter((name) => name !== "debug_log"),
+  logs: [
+    "organisationAdminsViewLogs",
+    "organisationAdminsViewLogMetadata",
+    ...bothRoles("ViewLogs", "ViewLogMetadata"),
+  ],
+  analytics: bothRoles("ViewAllData", "ViewAnalytics"),
+  api_keys: bothRoles("ViewApiKeys", "WriteApiKeys"),
+  configs: bothRoles("ViewConfigs", "WriteConfigs"),
+  prompts: bothRoles("ViewPrompts", "WritePrompts"),
+  guardrails: bothRoles("ViewGuardrails", "WriteGuardrails"),
+  providers: bothRoles("ViewVirtualKeys", "WriteVirtualKeys"),
+  workspaces: [
+    ...["managersUpdateWs", "managersWriteWsUsers", "managersWriteWsIntegrations"],
+    ...["managersWriteWsMcpIntegrations", "managersWriteMcpServers"],
+  ],
+  data_plane_security_settings: ["block_inline_config"],
+};
+
+/** A JSON column as an object. */
+export function toRecord(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
+}
+
+/** Names of the groups an organisation opened to its workspaces. */
+export function openGroups(organisation: Pick<OrganisationRow, "settings">): Set<string> {
+  const { workspace_override: opened } = toRecord(organisation.settings);
+  return new Set(Array.isArray(opened) ? opened.map(String) : []);
+}
+
+/** The group a setting or a switch belongs to. */
+export function groupOf(member: string): string | undefined {
+  return Object.entries(overrideGroups).find(([, members]) => members.includes(member))?.[0];
+}
+
+/** The settings that hold in a workspace. */
+export function settingsOf({
+  organisation,
+  workspace,
+}: {
+  organisation: Pick<OrganisationRow, "settings">;
+  workspace: Pick<WorkspaceRow, "settings" | "isDefault">;
+}): WorkspaceSettings {
+  const ofOrganisation = toRecord(organisation.settings);
+  const merged: Record<string, unknown> = { ...defaultSettings, ...ofOrganisation, ...toRecord(workspace.settings) };
+  const shown = Object.fromEntries(Object.keys(defaultSettings).map((name) => [name, merged[name]]));
+  if (workspace.isDefault && ofOrganisation.default_workspace_user_api_key_auto_create === true) {
+    shown.user_api_key_auto_create = true;
+  }
+  // the columns are only ever written with values the schemas of these settings made
+  return shown as WorkspaceSettings;
+}
+
+/** Whether requests to a workspace may name only what is saved. */
+export function blocksInlineConfig({
+  organisation,
+  workspace,
+}: {
+  organisation: Pick<OrganisationRow, "settings">;
+  workspace: Pick<WorkspaceRow, "dataPlaneSecuritySettings">;
+}): boolean {
+  const ofOrganisation = toRecord(toRecord(organisation.settings).data_plane_security_settings);
+  return [ofOrganisation, toRecord(workspace.dataPlaneSecuritySettings)].some(
+    ({ block_inline_config: blocks }) => blocks === true,
+  );
+}

@@ -1,0 +1,125 @@
+import * as v from "valibot";
+import { Flag, Name, Reference, Text, wholeFrom } from "./control.ts";
+import { DataPlaneSecuritySettings, SecuritySettings, sharedSettings } from "./settings.ts";
+import { GuardrailNames } from "./workspaces.ts";
+
+/** Body of `PUT /admin/organisation/defaults`. */
+export const OrganisationDefaults = v.object({ input_guardrails: GuardrailNames, output_guardrails: GuardrailNames });
+export type OrganisationDefaults = v.InferOutput<typeof OrganisationDefaults>;
+
+/** Body of `PUT /workspace-exclusions/{direction}-guardrails`. */
+export const UpdateExclusions = v.object({
+  organisation_id: v.nullish(v.string()),
+  workspaces: v.pipe(
+    v.array(v.object({ workspace_id: Reference, excluded: v.optional(Flag, true) })),
+    v.maxLength(1_000, "must have at most 1000 entries"),
+  ),
+  override_existing: v.optional(Flag, false),
+});
+export type UpdateExclusions = v.InferOutput<typeof UpdateExclusions>;
+
+/** A host name as mail addresses have it, in lower case. */
+const Domain = v.pipe(
+  v.string(),
+  v.maxLength(253, "must have at most 253 characters"),
+  v.transform((domain) => domain.toLowerCase()),
+  v.regex(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/, "must be a domain name"),
+);
+
+/** An address that is shown to people, never called. */
+const ShownUrl = v.pipe(
+  v.string(),
+  v.maxLength(2_048, "must have at most 2048 characters"),
+  v.regex(/^https?:\/\/[^\s/<>"\\]+[^\s<>"\\]*$/, "must be an http or https address"),
+);
+
+/** A JSON schema of metadata; the handler checks what it says. */
+const MetadataSchema = v.nullish(v.record(v.string(), v.unknown()));
+
+const settings = {
+  ...sharedSettings,
+  enforce_debug_log_setting: v.nullish(Flag),
+  default_workspace_user_api_key_auto_create: v.nullish(Flag),
+  security_settings: v.nullish(SecuritySettings),
+  data_plane_security_settings: v.nullish(DataPlaneSecuritySettings),
+  workspace_override: v.nullish(v.pipe(v.array(Text(64)), v.maxLength(50, "must have at most 50 entries"))),
+  api_key_metadata_schema: MetadataSchema,
+  workspace_metadata_schema: MetadataSchema,
+  session_settings: v.nullish(v.object({ max_session_ttl: v.nullish(wholeFrom(900)) })),
+  allowed_domains: v.nullish(v.pipe(v.array(Domain), v.maxLength(100, "must have at most 100 entries"))),
+  allow_subdomains: v.nullish(Flag),
+  disable_auto_provision_user: v.nullish(Flag),
+  gateway_url: v.nullish(ShownUrl),
+  mcp_gateway_url: v.nullish(ShownUrl),
+  default_cache_ttl: v.nullish(wholeFrom(1)),
+  export_settings: v.nullish(
+    v.object({
+      deniedFields: v.nullish(v.pipe(v.array(Text(255)), v.maxLength(200, "must have at most 200 entries"))),
+    }),
+  ),
+};
+
+/** Settings of an organisation; null goes back to the default. */
+const OrganisationSettings = v.object(settings);
+export type OrganisationSettings = v.InferOutput<typeof OrganisationSettings>;
+
+/** Body of `PUT /organisations/{id}`: settings at the top or under `settings`; the ones at the top win. */
+export const UpdateOrganisation = v.object({
+  ...settings,
+  name: v.optional(Name),
+  settings: v.nullish(OrganisationSettings),
+});
+export type UpdateOrganisation = v.InferOutput<typeof UpdateOrganisation>;
+
+/** Signature algorithms a token may have: asymmetric ones (RFC 7518, section 3.1; RFC 8037). */
+const algorithms = [
+  ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
+  ...(["ES256", "ES384", "ES512", "EdDSA"] as const),
+];
+
+const secondsOf = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** Seconds, or a text such as `12h`; seconds once checked. */
+const Duration = (maximum: number, minimum = 0) =>
+  v.pipe(
+    v.union(
+      [
+        v.number(),
+        v.pipe(
+          v.string(),
+          v.regex(/^\d{1,9}[smhd]?$/),
+          v.transform((text) => {
+            const unit = /[smhd]$/.exec(text)?.[0] ?? "s";
+            return Number.parseInt(text, 10) * secondsOf[unit as keyof typeof secondsOf]; // the pattern allows these four
+          }),
+        ),
+      ],
+      "must be a number of seconds, or a text such as 90s, 30m, 12h or 1d",
+    ),
+    wholeFrom(minimum, maximum),
+  );
+
+/** One text, or several of which a token must have one. */
+const OneOrMore = v.union(
+  [Text(2_048), v.pipe(v.array(Text(2_048)), v.minLength(1), v.maxLength(50))],
+  "must be a text, or a list of 1 to 50 texts",
+);
+
+/** Body of `PUT /organisations/{id}/auth-settings`; null clears a member. */
+export const UpdateAuthSettings = v.object({
+  jwt_enabled: v.nullish(Flag),
+  jwks_url: v.nullish(Text(8_192)),
+  jwks: v.nullish(v.record(v.string(), v.unknown())),
+  algorithms: v.nullish(
+    v.pipe(
+      v.array(v.picklist(algorithms, `must be one of ${algorithms.join(", ")}`)),
+      v.maxLength(algorithms.length, `must have at most ${algorithms.length} entries`),
+    ),
+  ),
+  issuer: v.nullish(OneOrMore),
+  audience: v.nullish(OneOrMore),
+  default_scopes: v.nullish(v.pipe(v.array(Text(255)), v.maxLength(200, "must have at most 200 entries"))),
+  max_token_age: v.nullish(Duration(31_536_000, 1)),
+  clock_tolerance: v.nullish(Duration(60)),
+});
+export type UpdateAuthSettings = v.InferOutput<typeof UpdateAuthSettings>;

@@ -1,0 +1,43 @@
+import * as v from "valibot";
+import { Flag, wholeFrom } from "./control.ts";
+
+/** A switch that is kept as 0 or 1. */
+const Bit = v.nullish(
+  v.pipe(
+    Flag,
+    v.transform((on) => (on ? 1 : 0)),
+  ),
+);
+
+/** Longest lifetime of a key, in days. */
+const maxDays = 36_500;
+
+/** Cadence at which user keys get new secrets, in days. */
+const RotationPeriod = v.union(
+  [
+    wholeFrom(1, 365),
+    v.pipe(
+      v.picklist(["weekly", "monthly"]),
+      v.transform((period) => (period === "weekly" ? 7 : 30)),
+    ),
+  ],
+  "must be a whole number of days from 1 to 365, weekly or monthly",
+);
+
+/** Settings an organisation and, where it is opened to them, its workspaces have; null goes back to the default. */
+export const sharedSettings = {
+  debug_log: Bit,
+  user_api_key_count: v.nullish(wholeFrom(-1, 1_000_000)),
+  user_api_key_ttl: v.nullish(wholeFrom(0, maxDays)),
+  user_api_key_max_ttl: v.nullish(wholeFrom(0, maxDays)),
+  user_api_key_rotation_period: v.nullish(RotationPeriod),
+  user_api_key_auto_create: v.nullish(Flag),
+  user_key_metadata: Bit,
+  user_key_metadata_override: Bit,
+};
+
+/** Switches of `data_plane_security_settings`. */
+export const DataPlaneSecuritySettings = v.object({ block_inline_config: v.nullish(Flag) });
+
+/** Switches by name; which names there are, the handler knows. */
+export const SecuritySettings = v.record(v.string(), v.nullish(Flag));

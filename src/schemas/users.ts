@@ -1,0 +1,12 @@
+import * as v from "valibot";
+
+/** Role in an organisation that can be given; an owner is made with the organisation. */
+export const OrganisationRole = v.picklist(["admin", "member"], "must be admin or member");
+
+/** Role in a workspace. */
+export const WorkspaceRole = v.picklist(["admin", "manager", "member"], "must be admin, manager or member");
+export type WorkspaceRole = v.InferOutput<typeof WorkspaceRole>;
+
+/** Body of `PUT /admin/users/{userId}`. */
+export const UpdateUser = v.object({ role: OrganisationRole });
+export type UpdateUser = v.InferOutput<typeof UpdateUser>;

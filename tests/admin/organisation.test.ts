@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { call, createOrganisation, done, refusal } from "../support/control.ts";
+import { createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import { problem } from "../support/people.ts";
+
+let gateway: TestGateway;
+let other: Awaited<ReturnType<typeof createOrganisation>>;
+let path: string;
+before(async () => {
+  gateway = await createTestGateway({ inFile: true });
+  other = await createOrganisation(await gateway.openFile(), "other");
+  path = `/organisations/${(await self()).id}`;
+});
+after(() => gateway.close());
+
+interface Shown {
+  success: boolean;
+  data: Record<string, unknown>;
+}
+
+const self = async () => (await done(call<Shown>(gateway, "GET /organisations/self"))).data;
+const read = async () => (await done(call<Shown>(gateway, `GET ${path}`))).data;
+const put = (body: object) => done(call<Shown>(gateway, `PUT ${path}`, { body }));
+
+test("GET /organisations/self and by id show the same record with every default", async () => {
+  const record = await read();
+  assert.deepEqual(await self(), record);
+  const { id, name, slug, object, debug_log, workspace_override, api_key_metadata_schema } = record;
+  assert.deepEqual([name, slug, object], ["default", "default", "organisation"]);
+  assert.equal(path, `/organisations/${id}`);
+  assert.deepEqual([debug_log, workspace_override, api_key_metadata_schema], [1, [], null]);
+  assert.deepEqual(record.data_plane_security_settings, { block_inline_config: false });
+});
+
+const schema = { type: "object", additionalProperties: true, properties: { a: { type: "string" } } };
+for (const [member, value, wanted, cleared] of [
+  ["debug_log", false, 0, 1],
+  ["enforce_debug_log_setting", true, true, false],
+  ["user_api_key_count", 3, 3, -1],
+  ["user_api_key_ttl", 5, 5, 0],
+  ["user_api_key_max_ttl", 9, 9, 0],
+  ["user_api_key_rotation_period", "weekly", 7, null],
+  ["user_api_key_rotation_period", 365, 365, null],
+  ["user_api_key_auto_create", true, true, false],
+  ["default_workspace_user_api_key_auto_create", 1, true, false],
+  ["user_key_metadata", 0, 0, 1],
+  ["user_key_metadata_override", false, 0, 1],
+  [
+    "data_plane_security_settings",
+    { block_inline_config: true },
+    { block_inline_config: true },
+    { block_inline_config: false },
+  ],
+  ["workspace_override", ["debug_log", "logs"], ["debug_log", "logs"], []],
+  ["api_key_metadata_schema", schema, schema, null],
+  ["workspace_metadata_schema", schema, schema, null],
+  ["session_settings", { max_session_ttl: 900 }, { max_session_ttl: 900 }, null],
+  ["allowed_domains", ["Example.com"], ["example.com"], []],
+  ["allow_subdomains", true, true, false],
+  ["disable_auto_provision_user", true, true, false],
+  ["gateway_url", "https://gateway.example/v1", "https://gateway.example/v1", null],
+  ["mcp_gateway_url", "https://mcp.example", "https://mcp.example", null],
+  ["default_cache_ttl", 60, 60, null],
+  ["export_settings", { deniedFields: ["request"] }, { deniedFields: ["request"] }, { deniedFields: [] }],
+] as const) {
+  test(`PUT /organisations sets and clears ${member}: ${JSON.stringify(value)}`, async () => {
+    await put({ [member]: value });
+    const set = await read();
+    assert.deepEqual(set[member], wanted);
+    await put({ name: "default" });
+    assert.deepEqual(await read(), { ...set, last_updated_at: (await read()).last_updated_at });
+    await put({ settings: { [member]: null } });
+    assert.deepEqual((await read())[member], cleared);
+    await put({ settings: { [member]: value } });
+    assert.deepEqual((await read())[member], wanted);
+    await put({ [member]: null });
+  });
+}
+
+test("switches of security_settings are set and cleared one by one", async () => {
+  const switches = async () => {
+    const { membersViewLogs, managersViewLogs, nonsense } = Object(await read()).security_settings;
+    return [membersViewLogs, managersViewLogs, nonsense];
+  };
+  await put({ security_settings: { membersViewLogs: false, nonsense: true } });
+  await put({ security_settings: { managersViewLogs: 0 } });
+  assert.deepEqual(await switches(), [false, false, undefined]);
+  await put({ security_settings: { membersViewLogs: null } });
+  assert.deepEqual(await switches(), [true, false, undefined]);
+  await put({ security_settings: null });
+  assert.deepEqual(await switches(), [true, true, undefined]);
+});
+
+const withProperty = (property: object) => ({ ...schema, properties: { a: property } });
+for (const [body, wanted] of [
+  [{ name: "" }, "name"],
+  [{ name: null }, "name"],
+  [{ debug_log: 2 }, "debug_log"],
+  [{ user_api_key_count: -2 }, "user_api_key_count"],
+  [{ user_api_key_count: 1.5 }, "user_api_key_count"],
+  [{ user_api_key_ttl: -1 }, "user_api_key_ttl"],
+  [{ user_api_key_ttl: 36_501 }, "user_api_key_ttl"],
+  [{ user_api_key_ttl: 5, user_api_key_max_ttl: 4 }, "user_api_key_ttl"],
+  [{ user_api_key_rotation_period: 0 }, "user_api_key_rotation_period"],
+  [{ user_api_key_rotation_period: 366 }, "user_api_key_rotation_period"],
+  [{ user_api_key_rotation_period: "daily" }, "user_api_key_rotation_period"],
+  [{ security_settings: { membersViewLogs: "no" } }, "security_settings.membersViewLogs"],
+  [
+    { data_plane_security_settings: { block_inline_config: "yes" } },
+    "data_plane_security_settings.block_inline_config",
+  ],
+  [{ workspace_override: ["everything"] }, "workspace_override"],
+  [{ session_settings: { max_session_ttl: 899 } }, "session_settings.max_session_ttl"],
+  [{ allowed_domains: ["no domain"] }, "allowed_domains.0"],
+  [{ allowed_domains: Array(101).fill("example.com") }, "allowed_domains"],
+  [{ gateway_url: "javascript:alert(1)" }, "gateway_url"],
+  [{ mcp_gateway_url: "ftp://example.com" }, "mcp_gateway_url"],
+  [{ default_cache_ttl: 0 }, "default_cache_ttl"],
+  [{ export_settings: { deniedFields: [1] } }, "export_settings.deniedFields.0"],
+  [{ settings: { debug_log: 2 } }, "settings.debug_log"],
+  [{ api_key_metadata_schema: { ...schema, type: "array" } }, "api_key_metadata_schema.type"],
+  [
+    { api_key_metadata_schema: { ...schema, additionalProperties: false } },
+    "api_key_metadata_schema.additionalProperties",
+  ],
+  [{ api_key_metadata_schema: withProperty({ type: "number" }) }, "api_key_metadata_schema.properties.a.type"],
+  [
+    { workspace_metadata_schema: withProperty({ type: "string", pattern: "(a+)+$" }) },
+    "workspace_metadata_schema.properties.a.pattern",
+  ],
+  [{ workspace_metadata_schema: { ...schema, $ref: "#" } }, "workspace_metadata_schema.$ref"],
+  [{ workspace_metadata_schema: { ...schema, required: "a" } }, "workspace_metadata_schema.required"],
+] as const) {
+  test(`PUT /organisations refuses ${JSON.stringify(body).slice(0, 80)}`, async () => {
+    assert.equal(await problem(gateway, `PUT ${path}`, { body }), `400 AB01 ${wanted}`);
+  });
+}
+
+test("organisations that are not the caller's are as unknown as none; workspace keys reach none", async () => {
+  for (const id of [other.organisationId, crypto.randomUUID(), "nowhere"]) {
+    assert.equal(await refusal(call(gateway, `GET /organisations/${id}`)), "404 AB08");
+    assert.equal(await refusal(call(gateway, `PUT /organisations/${id}`, { body: { name: "Mine" } })), "404 AB08");
+  }
+  assert.equal(
+    (await done(call<Shown>(gateway, "GET /organisations/self", { key: other.adminKey }))).data.name,
+    "other",
+  );
+  for (const route of ["GET /organisations/self", `GET ${path}`, "GET /admin/organisation/defaults"]) {
+    assert.equal(await refusal(call(gateway, route, { key: workspaceKey })), "403 AB03");
+  }
+});
+
+test("default guardrails are cleared with null and an empty list, and must exist", async () => {
+  const route = "/admin/organisation/defaults";
+  const empty = { input_guardrails: [], output_guardrails: [] };
+  assert.deepEqual(await done(call(gateway, `GET ${route}`)), empty);
+  for (const body of [{}, empty, { input_guardrails: null, output_guardrails: null }]) {
+    assert.deepEqual(await done(call(gateway, `PUT ${route}`, { body })), {});
+  }
+  assert.deepEqual(await done(call(gateway, `GET ${route}`)), empty);
+  for (const member of ["input_guardrails", "output_guardrails"]) {
+    const body = { [member]: ["pg-missing"] };
+    assert.equal(await problem(gateway, `PUT ${route}`, { body }), `404 AB02 ${member}.0`);
+    assert.equal(await problem(gateway, `PUT ${route}`, { body: { [member]: "pg" } }), `400 AB01 ${member}`);
+  }
+});
