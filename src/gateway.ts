@@ -7,6 +7,7 @@ import { createMasterKeyText, readMasterKeys } from "./auth/master-keys.ts";
 import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.ts";
 import { followEveryMs } from "./control/follower.ts";
 import { createControlPlane } from "./control/plane.ts";
+import { createTokens, type TokenSettings } from "./control/tokens.ts";
 import { createVault } from "./control/vault.ts";
 import { type Database, type DatabaseLocation, isRefusedStatement, openDatabase } from "./db/client.ts";
 import type { LogWriter } from "./db/log-writer.ts";
@@ -61,6 +62,8 @@ export interface GatewayOptions {
   sensitiveHeaders?: readonly string[];
   logRetentionDays?: number;
   authFailuresPerMinute?: number;
+  /** Tokens of identity providers. */
+  tokens?: TokenSettings;
   serverTiming?: boolean;
   /** Told what an operator should know; by default written to the console. */
   warn?: (message: string, error?: unknown) => void;
@@ -207,7 +210,7 @@ function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | u
   if (!changes) authenticator.forget({});
   for (const { organisationId, resource, recordId } of changes ?? []) {
     if (resource === "api_keys") authenticator.forget({ organisationId, keyId: recordId });
-    else if (keyResources.has(resource)) authenticator.forget({ organisationId });
+    else authenticator.forget({ organisationId, tokensOnly: !keyResources.has(resource) });
   }
 }
 
@@ -240,10 +243,7 @@ async function createServices(
   /** Rows whose digests are still being made. */
   const pending = new Set<Promise<void>>();
   const keyMac = createMac(installation.keys.pepper);
-  const authenticator = createAuthenticator({
-    ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper, mac: keyMac },
-    failuresPerMinute: options.authFailuresPerMinute ?? 300,
-  });
+  const outbound = createOutbound({ transport: options.transport ?? webTransport, guard });
   const control = await createControlPlane({
     database,
     vault: createVault(parts.masterKeys),
@@ -251,12 +251,17 @@ async function createServices(
     now: clock.now,
     changed: (changes) => forgetKeys(authenticator, changes),
   });
+  const tokens = createTokens({ control, outbound, guard, clock, settings: options.tokens ?? {} });
+  const authenticator = createAuthenticator({
+    ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper, mac: keyMac },
+    failuresPerMinute: options.authFailuresPerMinute ?? 300,
+    ...(tokens && { tokens }),
+  });
   const services: Services = {
-    ...{ control, redactor, keyPrefix, keyMac, authenticator },
+    ...{ control, redactor, keyPrefix, keyMac, authenticator, outbound },
     ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
     limits: { ...defaultLimits, ...options.limits },
     providers: createProviderRegistry(options.providers),
-    outbound: createOutbound({ transport: options.transport ?? webTransport, guard }),
     record(record) {
       const entry = toLogEntry(record, redactor);
       if (!(entry instanceof Promise)) return queue.add(entry);
