@@ -25,6 +25,10 @@ import type { Principal } from "./principal.ts";
 const knownForMs = 60_000;
 /** Most workspaces one token is remembered for. */
 const maxWorkspaces = 8;
+/** Longest name of a workspace that is looked at: a longer one names none. */
+const maxWorkspaceName = 256;
+/** Most seconds clocks may differ, whatever is set. */
+const maxSkewSeconds = 60;
 /** Failures of one organisation that are audited in a minute: a flood must not fill its log. */
 const auditedPerMinute = 60;
 
@@ -249,7 +253,8 @@ function toTokenError(error: unknown): GatewayError {
 }
 
 /** Creates what verifies the tokens of identity providers. */
-export function createTokenAuthenticator(options: TokenAuthenticatorOptions): TokenAuthenticator {
+export function createTokenAuthenticator(given: TokenAuthenticatorOptions): TokenAuthenticator {
+  const options = { ...given, clockSkewSeconds: Math.min(given.clockSkewSeconds, maxSkewSeconds) };
   const { clock } = options;
   // keyed by a digest of the whole token, which no two tenants share
   const verified = new BoundedMap<string, VerifiedToken>(10_000);
@@ -273,10 +278,10 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
       ...{ verifiedAt: clock.monotonic(), expiresAt: Number(claims.exp) * 1_000 },
     };
   };
-  const toPrincipal = async (token: VerifiedToken, request: TokenRequest): Promise<Principal> => {
+  const toPrincipal = async (token: VerifiedToken, wanted: string): Promise<Principal> => {
     const { organisationId, claims, scopes } = token;
     const email = readEmail(claims);
-    const { workspaceId, userId } = await resolve({ organisationId, claims, email, wanted: request.workspace || null });
+    const { workspaceId, userId } = await resolve({ organisationId, claims, email, wanted: wanted || null });
     const limits = readLimits(claims);
     return {
       keyId: await keyIdOf(token, email),
@@ -289,7 +294,7 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
   const authenticate = async (text: string, digest: string, request: TokenRequest): Promise<Principal> => {
     const startedIn = generation;
     let entry = verified.get(digest);
-    const wanted = request.workspace ?? "";
+    const wanted = (request.workspace ?? "").slice(0, maxWorkspaceName);
     const known = entry && isFresh(entry) ? entry.principals.get(wanted) : undefined;
     if (known) return known;
     let organisation: TokenOrganisation | undefined;
@@ -300,7 +305,7 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
         entry = await check({ text, digest }, organisation);
         if (startedIn === generation) verified.set(digest, entry);
       }
-      const principal = await toPrincipal(entry, request);
+      const principal = await toPrincipal(entry, wanted);
       if (startedIn === generation) entry.principals.set(wanted, principal);
       return principal;
     } catch (thrown) {

@@ -67,6 +67,9 @@ function switchOf(scope: string, role: "managers" | "members"): string | undefin
 /** Scopes only managers and admins of a workspace hold, whatever a member's key says. */
 const managersOnly = new Set(Object.keys(single));
 
+/** Family of scopes no member uses: a service's key is bound by no role, so whoever made one would have escaped theirs. */
+const serviceKeys = "workspace_service_api_keys.";
+
 /**
  * Whether a person's role lets them use a scope. Services are not bound by roles.
  *
@@ -74,7 +77,7 @@ const managersOnly = new Set(Object.keys(single));
  */
 export function roleAllows(role: Role, scope: string, settings: SecuritySettings): boolean {
   if (role === "owner" || role === "admin") return true;
-  if (role === "member" && managersOnly.has(scope)) return false;
+  if (role === "member" && (managersOnly.has(scope) || scope.startsWith(serviceKeys))) return false;
   const name = switchOf(scope, role === "manager" ? "managers" : "members");
   return name === undefined || (settings[name] ?? defaultSecuritySettings[name] ?? true);
 }

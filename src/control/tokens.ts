@@ -75,7 +75,7 @@ function remember<Value>(
       try {
         value = await query(organisationId, name);
       } catch (error) {
-        if (held) return held.value;
+        if (held || missed) return held?.value;
         throw error;
       }
       if (readIn !== generation) return value;

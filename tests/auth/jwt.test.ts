@@ -4,10 +4,13 @@ import { exportSPKI, importJWK } from "jose";
 import { requireAccess } from "../../src/auth/access.ts";
 import { createTokenAuthenticator, type TokenAuthenticatorOptions, type TokenFailure } from "../../src/auth/jwt.ts";
 import type { TokenPerson } from "../../src/auth/jwt-workspace.ts";
+import { defaultSecuritySettings, roleAllows } from "../../src/auth/roles.ts";
 import { GatewayError } from "../../src/errors.ts";
+import { toBase64Url } from "../../src/lib/hash.ts";
 import { createTestClock } from "../support/gateway.ts";
 import {
   createTokenKey,
+  signEncoded,
   signSymmetric,
   signTexts,
   signToken,
@@ -210,6 +213,46 @@ test("a changed payload, a changed signature and odd spellings of it are refused
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const last = letters[letters.indexOf(signature.slice(-1)) + 1];
   assert.match(await outcome(`${header}.${payload}.${signature.slice(0, -1)}${last}`), /^401 .*malformed/);
+});
+
+test("a payload written oddly is refused, even with a right signature", async () => {
+  const { outcome, clock } = setUp();
+  const payload = `{"exp":${Math.floor(clock.now() / 1000) + 60},"scope":"completions.write"}`;
+  const spelt = (text: string) => toBase64Url(new TextEncoder().encode(text));
+  // of two letters in the last group, four bits of the second are not used
+  const plain = [payload, `${payload} `, `${payload}  `].find((text) => spelt(text).length % 4 === 2) ?? "";
+  const good = spelt(plain);
+  const odd = good.slice(0, -1) + String.fromCharCode(good.charCodeAt(good.length - 1) + 1);
+  assert.equal(await outcome(await signEncoded(rsa, spelt('{"alg":"RS256","kid":"rsa"}'), good)), "200");
+  assert.match(await outcome(await signEncoded(rsa, spelt('{"alg":"RS256","kid":"rsa"}'), odd)), /^401 .*malformed/);
+});
+
+test("a list of algorithms does not widen what a key says it is for", async () => {
+  const { outcome, sign } = setUp({ algorithms: ["RS256", "PS256"] });
+  const jwk = await crypto.subtle.exportKey("jwk", rsa.privateKey);
+  const { alg: _, key_ops: __, ...plain } = jwk;
+  const usage = { name: "RSA-PSS", hash: "SHA-256" };
+  const privateKey = await crypto.subtle.importKey("jwk", plain, usage, false, ["sign"]);
+  const pss: TokenKey = { ...rsa, alg: "PS256", privateKey };
+  assert.equal(await outcome(await sign()), "200");
+  assert.match(await outcome(await sign({}, pss)), /^401 .*algorithm/);
+});
+
+test("what was found out before a change is used once and not kept", async () => {
+  const environment = setUp(
+    {},
+    {
+      organisation: async (id) => {
+        environment.state.lookUps++;
+        environment.authenticator.forget(id);
+        return { id, authSettings: environment.state.settings };
+      },
+    },
+  );
+  const token = await environment.sign({ claims: { gateway_oid: organisationId } });
+  await environment.authenticate(token);
+  await environment.authenticate(token);
+  assert.equal(environment.state.lookUps, 2);
 });
 
 test("takes() tells tokens from keys", async () => {
@@ -416,4 +459,27 @@ test("routes of admin keys refuse the callers of tokens", async () => {
   const scopes = ["workspaces.read"];
   requireAccess(principal, { keys: "any", scopes });
   assert.throws(() => requireAccess(principal, { keys: "admin", scopes }), { status: 403 });
+});
+
+test("a member's token does not reach keys of services, which no role binds", () => {
+  for (const verb of ["create", "rotate", "update", "read", "list"]) {
+    const scope = `workspace_service_api_keys.${verb}`;
+    assert.equal(roleAllows("member", scope, defaultSecuritySettings), false);
+    assert.equal(roleAllows("manager", scope, defaultSecuritySettings), true);
+  }
+  assert.equal(roleAllows("member", "workspace_user_api_keys.create", defaultSecuritySettings), true);
+});
+
+test("a clock skew above 60 s is 60 s", async () => {
+  const { outcome, sign } = setUp({}, { clockSkewSeconds: 3_600 });
+  assert.equal(await outcome(await sign({ claims: { exp: seconds - 59 } })), "200");
+  assert.match(await outcome(await sign({ claims: { exp: seconds - 60 } })), /^401/);
+});
+
+test("a workspace name longer than any is not found, and not remembered", async () => {
+  const { outcome, sign, people } = setUp();
+  people.set("ann@example.com", { userId: "u-ann", isActive: true, workspaces: ["main"] });
+  const token = await sign({ claims: { email: "ann@example.com" } });
+  assert.match(await outcome(token, "x".repeat(60_000)), /^403/);
+  assert.equal(await outcome(token, ""), "200");
 });
