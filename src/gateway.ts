@@ -1,4 +1,5 @@
 import { adminEndpoints } from "./admin/endpoints.ts";
+import { acceptByEmail } from "./admin/invite-acceptance.ts";
 import { defaultKeyPrefix } from "./auth/api-key.ts";
 import { type Authenticator, createAuthenticator } from "./auth/authenticate.ts";
 import { type FirstKeys, type Installation, openInstallation } from "./auth/first-start.ts";
@@ -8,6 +9,7 @@ import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.
 import { startHeadTeller } from "./control/audit-heads.ts";
 import { followEveryMs } from "./control/follower.ts";
 import { createControlPlane } from "./control/plane.ts";
+import { createTokens, type TokenSettings } from "./control/tokens.ts";
 import { createVault } from "./control/vault.ts";
 import { type Database, type DatabaseLocation, isRefusedStatement, openDatabase } from "./db/client.ts";
 import type { LogWriter } from "./db/log-writer.ts";
@@ -64,7 +66,11 @@ export interface GatewayOptions {
   sensitiveHeaders?: readonly string[];
   logRetentionDays?: number;
   authFailuresPerMinute?: number;
+  /** Tokens of identity providers. */
+  tokens?: TokenSettings;
   serverTiming?: boolean;
+  /** Credential of the deployment this gateway is, as its creation answered it. */
+  clientAuth?: string;
   /** Told what an operator should know; by default written to the console. */
   warn?: (message: string, error?: unknown) => void;
   /** Told lines of the process log that are worth keeping; by default written to the console. */
@@ -225,7 +231,7 @@ function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | u
   if (!changes) authenticator.forget({});
   for (const { organisationId, resource, recordId } of changes ?? []) {
     if (resource === "api_keys") authenticator.forget({ organisationId, keyId: recordId });
-    else if (keyResources.has(resource)) authenticator.forget({ organisationId });
+    else authenticator.forget({ organisationId, tokensOnly: !keyResources.has(resource) });
   }
 }
 
@@ -258,10 +264,6 @@ async function createServices(
   /** Rows whose digests are still being made. */
   const pending = new Set<Promise<void>>();
   const keyMac = createMac(installation.keys.pepper);
-  const authenticator = createAuthenticator({
-    ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper, mac: keyMac },
-    failuresPerMinute: options.authFailuresPerMinute ?? 300,
-  });
   const outbound = createOutbound({ transport: options.transport ?? webTransport, guard });
   const control = await createControlPlane({
     database,
@@ -271,12 +273,21 @@ async function createServices(
     ...{ outbound, guard },
     changed: (changes) => forgetKeys(authenticator, changes),
   });
+  const tokens = createTokens({
+    ...{ control, outbound, guard, clock, settings: options.tokens ?? {} },
+    ...(options.clientAuth !== undefined && { clientAuthDigest: keyMac(options.clientAuth) }),
+    acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services),
+  });
+  const authenticator = createAuthenticator({
+    ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper, mac: keyMac },
+    failuresPerMinute: options.authFailuresPerMinute ?? 300,
+    ...(tokens && { tokens }),
+  });
   const services: Services = {
-    ...{ control, redactor, keyPrefix, keyMac, authenticator },
+    ...{ control, redactor, keyPrefix, keyMac, authenticator, outbound },
     ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
     limits: { ...defaultLimits, ...options.limits },
     providers: createProviderRegistry(options.providers),
-    outbound,
     record(record) {
       const entry = toLogEntry(record, redactor);
       if (!(entry instanceof Promise)) return queue.add(entry);

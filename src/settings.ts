@@ -1,4 +1,5 @@
 import { requireBootstrapKey } from "./auth/api-key.ts";
+import { mayHoldScope, normaliseScope } from "./auth/scopes.ts";
 import type { GatewayOptions } from "./gateway.ts";
 
 /** What a process is told by its environment. */
@@ -87,6 +88,29 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
   };
 }
 
+/** A switch that is on unless it is switched off. */
+function flagOn(environment: Environment, name: string): boolean {
+  return text(environment, name) === undefined || flag(environment, name);
+}
+
+function tokens(environment: Environment): NonNullable<GatewayOptions["tokens"]> {
+  const skew = integer(environment, "JWT_CLOCK_SKEW_SECONDS", { min: 0, max: 60 });
+  const organisations = list(environment, "ORGANISATIONS_TO_SYNC").map((id) => id.toLowerCase());
+  if (!organisations.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))) {
+    throw new TypeError("Cannot use ORGANISATIONS_TO_SYNC: write ids of organisations, separated by commas");
+  }
+  const defaultScopes = list(environment, "JWT_LOCAL_AUTH_DEFAULT_SCOPES").map(normaliseScope);
+  const unknown = defaultScopes.find((scope) => !mayHoldScope("token", scope));
+  if (unknown !== undefined) {
+    throw new TypeError(`Cannot use JWT_LOCAL_AUTH_DEFAULT_SCOPES: no token may have the scope ${unknown}`);
+  }
+  return {
+    enabled: flagOn(environment, "JWT_ENABLED"),
+    ...(skew !== undefined && { clockSkewSeconds: skew }),
+    ...{ organisations, defaultScopes },
+  };
+}
+
 function keyPrefix(environment: Environment): string | undefined {
   const prefix = text(environment, "API_KEY_PREFIX");
   if (prefix === undefined || /^[A-Za-z0-9-]{1,16}$/.test(prefix)) return prefix;
@@ -103,6 +127,7 @@ export function readSettings(environment: Environment): Settings {
   const file = text(environment, "GATEWAY_MASTER_KEYS_FILE");
   const masterKeys = text(environment, "GATEWAY_MASTER_KEYS");
   const authToken = text(environment, "DATABASE_AUTH_TOKEN");
+  const clientAuth = text(environment, "GATEWAY_CLIENT_AUTH");
   const prefix = keyPrefix(environment);
   const retention = integer(environment, "LOG_RETENTION_DAYS", { min: 1, max: 36_500 });
   const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
@@ -117,10 +142,12 @@ export function readSettings(environment: Environment): Settings {
       database,
       ...(authToken !== undefined && { databaseAuthToken: authToken }),
       ...(masterKeys !== undefined && { masterKeys }),
+      ...(clientAuth !== undefined && { clientAuth }),
       ...(prefix !== undefined && { keyPrefix: prefix }),
       ...(retention !== undefined && { logRetentionDays: retention }),
       ...(failures !== undefined && { authFailuresPerMinute: failures }),
       bootstrap: bootstrap(environment),
+      tokens: tokens(environment),
       trustedHosts: list(environment, "TRUSTED_CUSTOM_HOSTS"),
       headerAliases: aliases(environment),
       sensitiveHeaders: list(environment, "ORGANISATION_HEADERS_TO_MASK").map((name) => name.toLowerCase()),

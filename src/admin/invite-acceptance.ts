@@ -1,5 +1,6 @@
 import { noDefaults, type Principal } from "../auth/principal.ts";
 import { type CallerContext, noMetadata, type RequestContext, type Services } from "../context.ts";
+import type { AuditDraft } from "../control/audit-chain.ts";
 import { toRecord } from "../control/settings.ts";
 import type { Statement } from "../db/client.ts";
 import type { ControlStores } from "../db/stores/control.ts";
@@ -191,6 +192,35 @@ async function accept(context: RequestContext, services: Services) {
     if (status !== 503) await auditRefusal(audit, caller, services, status);
     throw error;
   }
+}
+
+/**
+ * Accepts the pending invite of an address that an identity provider vouches for. No key is made for it: nobody would see
+ * its text.
+ *
+ * @returns Whether there was one.
+ */
+export async function acceptByEmail(organisationId: string, email: string, services: Services): Promise<boolean> {
+  const { control, clock } = services;
+  const tenant = { organisationId, workspaceId: null };
+  const now = clock.now();
+  if (!(await findPendingInvite(control.stores, tenant, email, now))) return false;
+  let isAccepted = false;
+  await control.committer.run(organisationId, async () => {
+    const invite = await findPendingInvite(control.stores, tenant, email, now);
+    const parts = { stores: control.stores, services, now };
+    const acceptance = invite && (await acceptanceStatements({ ...invite, keyDetails: null }, {}, parts));
+    isAccepted = acceptance !== undefined;
+    const audited: AuditDraft = {
+      ...{ time: now, requestId: "", method: "", uri: "", queryParams: "{}", requestBody: "", requestHeaders: "{}" },
+      ...{ userId: acceptance?.userId ?? "", userType: "user", workspaceId: null, responseStatusCode: 200 },
+      ...{ resourceType: audit.resource, resourceId: invite?.id ?? null, action: audit.action },
+      ...{ clientIp: "", country: null },
+    };
+    const changes = (acceptance?.changed ?? []).map((change) => ({ organisationId, ...change }));
+    return { statements: acceptance?.statements ?? [], changes, audit: audited };
+  });
+  return isAccepted;
 }
 
 /** The row by which an invited person becomes a user: the link's token is all they have. */

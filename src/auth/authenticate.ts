@@ -6,6 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type Mac, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
 import { isSingleCredential, readLookupId } from "./api-key.ts";
+import type { TokenAuthenticator } from "./jwt.ts";
 import { type KeyDefaults, noDefaults, type Principal } from "./principal.ts";
 import type { KeyKind } from "./scopes.ts";
 
@@ -30,14 +31,7 @@ export interface AuthenticatorOptions {
   /** Failures of one address in a minute before further ones are answered 429. */
   failuresPerMinute: number;
   /** Tells who a token of an identity provider belongs to; absent: tokens are wrong keys. */
-  authenticateToken?: (token: string, request: TokenRequest) => Promise<Principal>;
-}
-
-/** What of a request has a say in whose token it carries. */
-export interface TokenRequest {
-  /** Workspace the request names, used only when the token names none. */
-  workspace: string | null;
-  address: string;
+  tokens?: TokenAuthenticator;
 }
 
 /** Tells who a key belongs to. */
@@ -45,14 +39,16 @@ export interface Authenticator {
   /**
    * The caller behind a key. Answers at once for keys used lately where the host digests synchronously.
    *
-   * @param address Called only when the key is wrong.
+   * @param address Called only for tokens and when the key is wrong.
+   * @param workspace The workspace the request names: read for tokens alone.
    * @throws {AuthenticationError} If the key is malformed, unknown, revoked or expired.
+   * @throws {PermissionError} If a token verifies and gives no right to anything here.
    * @throws {RateLimitError} If the key is wrong and the address failed too often.
    * @throws {UnavailableError} If the key is not known here and the database does not answer.
    */
   authenticate(key: string, address: () => string, workspace?: () => string | null): Principal | Promise<Principal>;
-  /** Forgets keys that changed: one by its id, all of an organisation, or all. */
-  forget(changed: { organisationId?: string; keyId?: string }): void;
+  /** Forgets what changed: one key by its id, all keys and tokens of an organisation or its tokens alone, or all. */
+  forget(changed: { organisationId?: string; keyId?: string; tokensOnly?: boolean }): void;
 }
 
 /** A verified key in memory. */
@@ -90,10 +86,6 @@ function toDefaults(stored: unknown): KeyDefaults {
   };
 }
 
-/** Three base64url parts, as a signed token is written (RFC 7515, section 7.1). */
-const tokenForm = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
-const maxTokenLength = 16_384;
-
 /** Whether a digest is that of a key's secret, or of its former one while that still works. */
 function hasDigest(row: ApiKeyRow, digest: string, now: number): boolean {
   if (row.digest === digest) return true;
@@ -116,7 +108,7 @@ function createFailureCounter(clock: Clock, limit: number) {
 
 /** Creates the authenticator of a gateway. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { store, clock, mac, pepper, keyPrefix } = options;
+  const { store, clock, mac, pepper, keyPrefix, tokens } = options;
   const known = new BoundedMap<string, KnownKey>(10_000);
   const unknown = new BoundedMap<string, number>(10_000);
   const failsTooOften = createFailureCounter(clock, options.failuresPerMinute);
@@ -215,8 +207,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   return {
     authenticate(key, address, workspace = () => null) {
-      if (options.authenticateToken && key.length <= maxTokenLength && tokenForm.test(key)) {
-        return options.authenticateToken(key, { workspace: workspace(), address: address() }).catch((error) => {
+      if (tokens?.takes(key)) {
+        return tokens.authenticate(key, { workspace: workspace(), address: address() }).catch((error) => {
           if (error instanceof AuthenticationError && failsTooOften(address())) return refuse(address);
           throw error;
         });
@@ -227,7 +219,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         ? decide(key, digest, address)
         : digest.then((late) => decide(key, late, address));
     },
-    forget({ organisationId, keyId }) {
+    forget({ organisationId, keyId, tokensOnly }) {
+      if (keyId === undefined) tokens?.forget(organisationId);
+      if (tokensOnly) return;
       generation++;
       anyForm = undefined;
       for (const [digest, { row }] of known.entries()) {

@@ -1,3 +1,5 @@
+import type * as v from "valibot";
+import type { RateLimits, UsageLimits } from "../schemas/control.ts";
 import type { KeyKind } from "./scopes.ts";
 
 /** What a key gives to requests that bring none of their own. */
@@ -7,6 +9,12 @@ export interface KeyDefaults {
   configId: string | null;
   /** False: a request that names a config is refused. */
   allowConfigOverride: boolean;
+}
+
+/** Limits a credential carries itself, beside those of its workspace and the policies. */
+export interface CredentialLimits {
+  usageLimits: readonly UsageLimits[];
+  rateLimits: v.InferOutput<typeof RateLimits>;
 }
 
 /** Who is calling. Everything here comes from the credential, nothing from the request. */
@@ -21,6 +29,8 @@ export interface Principal {
   /** Scopes of the key, written with a dot. */
   scopes: ReadonlySet<string>;
   defaults: KeyDefaults;
+  /** Limits written in a token; keys have theirs in their record. */
+  limits?: CredentialLimits;
 }
 
 /** Defaults of a key that sets none. */

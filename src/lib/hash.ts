@@ -31,6 +31,12 @@ export function randomBytes(length: number): Uint8Array<ArrayBuffer> {
   return crypto.getRandomValues(new Uint8Array(length));
 }
 
+/** SHA-256 of a text in lower-case hex. */
+export async function sha256Hex(text: string): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 /** Bytes as base64url without padding (RFC 4648, section 5). */
 export function toBase64Url(bytes: Uint8Array): string {
   let text = "";

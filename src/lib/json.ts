@@ -102,3 +102,29 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** Texts and the signs that tell names from values. */
+const jsonSigns = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
+
+/**
+ * Whether an object of a JSON text, at any depth, names a member twice. Parsers keep the last one, others the first:
+ * two readers of such a text may see different things.
+ *
+ * @param text A text that parses.
+ */
+export function hasRepeatedName(text: string): boolean {
+  const open: Set<unknown>[] = [];
+  let last = "";
+  for (const [sign] of text.matchAll(jsonSigns)) {
+    if (sign === "{" || sign === "[") open.push(new Set());
+    else if (sign === "}" || sign === "]") open.pop();
+    else if (sign === ":") {
+      const name = parseJson(last); // escapes undone
+      const names = open.at(-1);
+      if (names?.has(name)) return true;
+      names?.add(name);
+    }
+    last = sign;
+  }
+  return false;
+}

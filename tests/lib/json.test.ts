@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bodyLimits, decodeUtf8, findJsonExcess, isObject, type JsonLimits, parseJson } from "../../src/lib/json.ts";
+import {
+  bodyLimits,
+  decodeUtf8,
+  findJsonExcess,
+  hasRepeatedName,
+  isObject,
+  type JsonLimits,
+  parseJson,
+} from "../../src/lib/json.ts";
 import { createRandom } from "../support/gateway.ts";
 
 const encoder = new TextEncoder();
@@ -139,3 +147,22 @@ test("parseJson() gives undefined for what is no JSON", () => {
     [undefined, undefined, null, [1]],
   );
 });
+
+for (const [text, wanted] of [
+  ['{"a":1,"b":2}', false],
+  ['{"a":1,"a":2}', true],
+  ['{"a":{"a":1},"b":{"a":1}}', false],
+  ['{"a":[{"b":1},{"b":2}]}', false],
+  ['{"a":[{"b":1,"b":2}]}', true],
+  ['{"a":1,"\\u0061":2}', true],
+  ['{"a":"\\"a\\":1","b":"{\\"b\\":1,\\"b\\":2}"}', false],
+  ['{"a\\"":1,"a\\"":2}', true],
+  ['{"__proto__":1,"__proto__":2}', true],
+  ['{"a" : 1 ,\n "a" : 2}', true],
+  ['["a","a"]', false],
+  ["1", false],
+] as const) {
+  test(`hasRepeatedName() is ${wanted} for ${text}`, () => {
+    assert.equal(hasRepeatedName(text), wanted);
+  });
+}

@@ -27,6 +27,11 @@ function createOrganisationStore(database: Database) {
       const [row] = await orm.select().from(organisations).where(eq(organisations.id, id)).limit(1);
       return row;
     },
+    /** The organisation of an installation that has exactly one. */
+    async only(): Promise<OrganisationRow | undefined> {
+      const [row, other] = await orm.select().from(organisations).limit(2);
+      return other ? undefined : row;
+    },
     /** For commands of the operator: every organisation, oldest first. */
     listAll: (): Promise<OrganisationRow[]> => orm.select().from(organisations).orderBy(organisations.createdAt),
     insert: (row: typeof organisations.$inferInsert): Statement => toStatement(orm.insert(organisations).values(row)),

@@ -1,0 +1,227 @@
+import { importJWK, type JWK } from "jose";
+import { AuthenticationError, UnavailableError } from "../errors.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
+import type { Clock } from "../lib/clock.ts";
+import { isObject } from "../lib/json.ts";
+import type { TokenAlgorithm } from "../schemas/auth-settings.ts";
+
+/** A key set is read again after this long. */
+const freshMs = 10 * 60_000;
+/** A reading in the background starts after this long, so that no caller waits for it. */
+const refreshAfterMs = 8 * 60_000;
+/** Keys go on working this long while their source is away. */
+const keptMs = 24 * 3_600_000;
+/** Least time between two fetches of one address. */
+const retryMs = 30_000;
+/** Bounds of one fetch. */
+const fetchBounds = { maxBytes: 256 * 1024, timeoutMs: 5_000 };
+const maxKeys = 100;
+const minRsaBits = 2_048;
+const maxRsaBits = 8_192;
+/** Most addresses whose keys are kept. */
+const maxSources = 1_000;
+
+/** Reads a JSON document whose address an organisation named. */
+export type FetchJson = (url: string, bounds: { maxBytes: number; timeoutMs: number }) => Promise<unknown>;
+
+/** Where an organisation's keys are. */
+export interface KeySource {
+  organisationId: string;
+  urls: readonly string[];
+  /** A key set in the settings themselves. */
+  inline: unknown;
+}
+
+/** A public key that may verify signatures. */
+export interface VerificationKey {
+  /** Key type with its curve: `RSA`, `P-256`, `P-384`, `P-521` or `Ed25519`. */
+  readonly form: string;
+  /** The one algorithm the key says it is for. */
+  readonly alg: string | undefined;
+  /** The key for use with an algorithm that fits its form. */
+  import(algorithm: TokenAlgorithm): Promise<CryptoKey>;
+}
+
+/** Key sets of organisations. */
+export interface KeySets {
+  /**
+   * The key a token names.
+   *
+   * @throws {AuthenticationError} If there is no such key, or it may not be used.
+   * @throws {UnavailableError} If the key is not among those known and a source cannot be read.
+   */
+  find(source: KeySource, kid: string): Promise<VerificationKey>;
+}
+
+/** A key of a set, or why one of that id may not be used. */
+type Entry = { key: VerificationKey; identity: string } | { problem: string };
+/** Keys of one set by id; a text where the set is refused as a whole. */
+type KeySet = ReadonlyMap<string, Entry> | string;
+
+/** Members of private and symmetric keys (RFC 7518, section 6). */
+const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+function refuse(reason: string): never {
+  throw new AuthenticationError(`JWT verification failed: ${reason}`, { code: "invalid_token" });
+}
+
+/** Bits of a base64url number. */
+function bitsOf(text: unknown): number {
+  if (typeof text !== "string") return 0;
+  return Math.floor((text.replace(/^A+/, "").length * 6) / 8) * 8;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Why a key may not verify; undefined when it may. */
+function findProblem(jwk: Record<string, unknown>): string | undefined {
+  const { kty, crv, use, key_ops: operations } = jwk;
+  if (use !== undefined && use !== "sig") return "its key is not for signatures";
+  if (Array.isArray(operations) && !operations.includes("verify")) return "its key is not for verifying";
+  const bits = bitsOf(jwk.n);
+  if (kty === "RSA" && (bits < minRsaBits || bits > maxRsaBits)) return "its RSA key is too short or too long";
+  if (kty === "EC" && !["P-256", "P-384", "P-521"].includes(String(crv))) return "its key has an unsupported curve";
+  if (kty === "OKP" && crv !== "Ed25519") return "its key has an unsupported curve";
+  return kty === "RSA" || kty === "EC" || kty === "OKP" ? undefined : "its key has an unsupported type";
+}
+
+function toEntry(jwk: Record<string, unknown>): Entry {
+  const problem = findProblem(jwk);
+  if (problem !== undefined) return { problem };
+  const alg = textOf(jwk.alg);
+  const { kty, crv, n, e, x, y } = jwk;
+  const imported = new Map<string, Promise<CryptoKey>>();
+  const importOnce = (algorithm: TokenAlgorithm): Promise<CryptoKey> => {
+    const known = imported.get(algorithm);
+    if (known) return known;
+    // only what makes the key: its other members decide nothing here
+    const plain = Object.fromEntries(
+      Object.entries({ kty, crv, n, e, x, y }).filter(([, value]) => value !== undefined),
+    );
+    const key = importJWK(plain as JWK, algorithm) as Promise<CryptoKey>; // bytes come only of symmetric keys, which are refused
+    imported.set(algorithm, key);
+    return key;
+  };
+  return {
+    key: { form: kty === "RSA" ? "RSA" : String(crv), alg, import: importOnce },
+    identity: JSON.stringify([kty, crv, n, e, x, y, alg]),
+  };
+}
+
+/** Two keys of one id: the same key twice is one, different ones make the id useless. */
+function merge(known: Entry | undefined, entry: Entry): Entry {
+  if (!known || "problem" in entry) return entry;
+  if ("problem" in known) return known;
+  return known.identity === entry.identity ? known : { problem: "its key id names different keys" };
+}
+
+/**
+ * Reads a key set (RFC 7517, section 5).
+ *
+ * @returns Its keys; undefined when the document is no key set.
+ */
+export function readKeySet(document: unknown): KeySet | undefined {
+  const keys = isObject(document) ? document.keys : undefined;
+  if (!Array.isArray(keys) || keys.length > maxKeys || !keys.every(isObject)) return undefined;
+  if (keys.some((jwk) => jwk.kty === "oct" || secretMembers.some((name) => jwk[name] !== undefined))) {
+    return "the key set holds private or symmetric keys";
+  }
+  const entries = new Map<string, Entry>();
+  for (const jwk of keys) {
+    const { kid } = jwk;
+    if (typeof kid === "string" && kid !== "") entries.set(kid, merge(entries.get(kid), toEntry(jwk)));
+  }
+  return entries;
+}
+
+/** The key set at one address. */
+interface Source {
+  set: KeySet | undefined;
+  /** Milliseconds of the monotonic clock. */
+  readAt: number;
+  triedAt: number;
+  running: Promise<void> | undefined;
+}
+
+/** Creates the key sets of a gateway. */
+export function createKeySets({ clock, fetchJson }: { clock: Clock; fetchJson: FetchJson }): KeySets {
+  const sources = new BoundedMap<string, Source>(maxSources);
+  const inlineSets = new WeakMap<object, KeySet | undefined>();
+
+  const sourceOf = (organisationId: string, url: string): Source => {
+    const name = JSON.stringify([organisationId, url]);
+    const known = sources.get(name);
+    if (known) return known;
+    const source = { set: undefined, readAt: 0, triedAt: Number.NEGATIVE_INFINITY, running: undefined };
+    sources.set(name, source);
+    return source;
+  };
+  const fetchSet = async (source: Source, url: string): Promise<void> => {
+    source.triedAt = clock.monotonic();
+    try {
+      const set = readKeySet(await fetchJson(url, fetchBounds));
+      if (set === undefined) return;
+      source.set = set;
+      source.readAt = clock.monotonic();
+    } catch {
+      // the keys at hand go on until they are too old
+    } finally {
+      source.running = undefined;
+    }
+  };
+  /** Reads an address unless that was just tried; callers share one reading. */
+  const refresh = (source: Source, url: string): Promise<void> => {
+    if (source.running) return source.running;
+    if (clock.monotonic() - source.triedAt < retryMs) return Promise.resolve();
+    source.running = fetchSet(source, url);
+    return source.running;
+  };
+  const read = async (source: Source, url: string): Promise<KeySet | undefined> => {
+    const ageOf = () => (source.set === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - source.readAt);
+    // a source that is away keeps only the first caller waiting
+    const isAway = source.triedAt > source.readAt && source.set !== undefined && ageOf() < keptMs;
+    if (ageOf() >= freshMs && !isAway) await refresh(source, url);
+    else if (ageOf() >= refreshAfterMs) void refresh(source, url);
+    return ageOf() < keptMs ? source.set : undefined;
+  };
+  const inlineSet = (inline: unknown): KeySet | undefined => {
+    if (!isObject(inline)) return new Map();
+    if (!inlineSets.has(inline)) inlineSets.set(inline, readKeySet(inline));
+    return inlineSets.get(inline);
+  };
+  const pick = (sets: readonly (KeySet | undefined)[], kid: string): Entry | undefined => {
+    let found: Entry | undefined;
+    for (const set of sets) {
+      const entry = set instanceof Map ? set.get(kid) : undefined;
+      if (entry) found = merge(found, entry);
+    }
+    return found;
+  };
+
+  return {
+    async find({ organisationId, urls, inline }, kid) {
+      const own = urls.map((url) => ({ url, source: sourceOf(organisationId, url) }));
+      const readAll = async () => [
+        inlineSet(inline),
+        ...(await Promise.all(own.map(({ source, url }) => read(source, url)))),
+      ];
+      let sets = await readAll();
+      let entry = pick(sets, kid);
+      if (!entry) {
+        await Promise.all(own.map(({ source, url }) => refresh(source, url)));
+        sets = await readAll();
+        entry = pick(sets, kid);
+      }
+      if (entry && "key" in entry) return entry.key;
+      if (entry) return refuse(entry.problem);
+      if (sets.includes(undefined)) {
+        throw new UnavailableError("Cannot check this token: the keys of its identity provider cannot be read", {
+          ...{ code: "jwks_unavailable", retryAfterSeconds: 30 },
+        });
+      }
+      return refuse(sets.find((set) => typeof set === "string") ?? "its key is not known");
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import * as v from "valibot";
+import { AuthenticationError } from "../errors.ts";
+import { fromBase64Url, toBase64Url } from "../lib/hash.ts";
+import { decodeUtf8, findJsonExcess, hasRepeatedName, isObject, parseJson } from "../lib/json.ts";
+import { readMetadata } from "../lib/metadata.ts";
+import { type TokenAlgorithm, tokenAlgorithms } from "../schemas/auth-settings.ts";
+import { RateLimit, RateLimits, UsageLimits } from "../schemas/control.ts";
+import { type CredentialLimits, type KeyDefaults, noDefaults } from "./principal.ts";
+import { mayHoldScope, normaliseScope } from "./scopes.ts";
+
+/** Members of a token's payload. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** What of a token's header has a say. */
+export interface TokenHeader {
+  alg: TokenAlgorithm;
+  kid: string;
+}
+
+/** Three base64url parts, as a token is written (RFC 7515, section 7.1); unsigned ones are recognised and refused. */
+const tokenForm = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
+const maxTokenLength = 16_384;
+/** Bounds of a token's JSON texts. */
+const jsonLimits = { depth: 16, values: 5_000, keys: 500 };
+const maxKidLength = 512;
+/** Headers that would have the token name its own key, or that change what a signature means. */
+const refusedHeaders = ["jku", "x5u", "jwk", "x5c", "crit"];
+/** Types of token (RFC 7519, section 5.1, and RFC 9068, section 2.1). */
+const types = new Set(["jwt", "application/jwt", "at+jwt", "application/at+jwt"]);
+
+/**
+ * Refuses a token, saying why in general words.
+ *
+ * @throws {AuthenticationError}
+ */
+export function refuseToken(reason: string, code = "invalid_token"): never {
+  throw new AuthenticationError(`JWT verification failed: ${reason}`, { code });
+}
+
+/** Text of a part; undefined when it is no UTF-8, or not the one way to write it. */
+function decodePart(part: string): string | undefined {
+  try {
+    const bytes = fromBase64Url(part);
+    if (toBase64Url(bytes) !== part || findJsonExcess(bytes, jsonLimits) !== undefined) return undefined;
+    return decodeUtf8(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a credential is written as a token: three parts, the first a JSON object. */
+export function hasTokenForm(credential: string): boolean {
+  if (credential.length > maxTokenLength || !tokenForm.test(credential)) return false;
+  return isObject(parseJson(decodePart(credential.slice(0, credential.indexOf("."))) ?? ""));
+}
+
+function readObject(part: string, name: string): Claims {
+  const text = decodePart(part);
+  const value = text === undefined ? undefined : parseJson(text);
+  if (text === undefined || !isObject(value)) return refuseToken(`its ${name} is malformed`);
+  if (hasRepeatedName(text)) return refuseToken(`its ${name} names a member twice`);
+  return value;
+}
+
+function isAlgorithm(alg: unknown): alg is TokenAlgorithm {
+  return tokenAlgorithms.some((known) => known === alg);
+}
+
+/**
+ * Claims of a token, none of them proven.
+ *
+ * @throws {AuthenticationError} If they are malformed.
+ */
+export function readClaims(token: string): Claims {
+  return readObject(token.split(".")[1] ?? "", "payload");
+}
+
+/**
+ * The header of a token, nothing of it proven.
+ *
+ * @throws {AuthenticationError} If it or the signature is malformed, or it asks for what is never done.
+ */
+export function readHeader(token: string): TokenHeader {
+  const [first = "", , signature = ""] = token.split(".");
+  const header = readObject(first, "header");
+  const refused = refusedHeaders.find((name) => Object.hasOwn(header, name));
+  if (refused !== undefined) return refuseToken(`the header ${refused} is not taken`);
+  const { alg, kid, typ } = header;
+  if (typ !== undefined && !(typeof typ === "string" && types.has(typ.toLowerCase()))) {
+    return refuseToken("its header says that it is something else than a token");
+  }
+  if (!isAlgorithm(alg)) return refuseToken("its algorithm is not taken");
+  if (typeof kid !== "string" || kid === "" || kid.length > maxKidLength) {
+    return refuseToken("its header names no key id");
+  }
+  if (!isCanonical(signature)) return refuseToken("its signature is malformed");
+  return { alg, kid };
+}
+
+/** Whether a base64url text is the one way to write its bytes: else one token could be written as several. */
+function isCanonical(part: string): boolean {
+  try {
+    return part !== "" && toBase64Url(fromBase64Url(part)) === part;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The text of the first of some claims that is there; null when none is.
+ *
+ * @throws {AuthenticationError} If it is no text, or longer than any id.
+ */
+export function readText(claims: Claims, ...names: readonly string[]): string | null {
+  for (const name of names) {
+    const value = claims[name];
+    if (value === undefined || value === null || value === "") continue;
+    if (typeof value !== "string" || value.length > 1_024 || value.includes("\0")) {
+      return refuseToken(`the claim ${name} is malformed`);
+    }
+    return value;
+  }
+  return null;
+}
+
+const emailForm = /^[^\s@,;<>"\0]{1,255}@[^\s@,;<>"\0]{1,255}$/;
+/** Claims that may hold an e-mail address, in the order they count. */
+const emailClaims = ["email_id", "email", "preferred_username", "upn", "unique_name"];
+
+/** The person's e-mail address in lower case; null when none is there or the issuer says it is not verified. */
+export function readEmail(claims: Claims): string | null {
+  const { email_verified: verified } = claims;
+  if (verified !== undefined && verified !== null && verified !== true && verified !== "true") return null;
+  for (const name of emailClaims) {
+    const value = claims[name];
+    if (typeof value === "string" && emailForm.test(value)) return value.toLowerCase();
+  }
+  return null;
+}
+
+/** Scopes of a token together with the ones it need not name; those no token may hold are left out. */
+export function readScopes({ scope, scopes }: Claims, defaults: readonly string[]): ReadonlySet<string> {
+  const given = scope ?? scopes;
+  const own = typeof given === "string" ? given.split(/\s+/) : Array.isArray(given) ? given : [];
+  const texts = own.filter((item) => typeof item === "string");
+  return new Set([...texts, ...defaults].map(normaliseScope).filter((item) => mayHoldScope("token", item)));
+}
+
+/** What a token gives to requests that bring none of their own; what cannot be read gives nothing. */
+export function readDefaults({ defaults }: Claims): KeyDefaults {
+  if (!isObject(defaults)) return noDefaults;
+  const { config_id: configId, metadata } = defaults;
+  return {
+    ...noDefaults,
+    configId: typeof configId === "string" && /^[A-Za-z0-9_.-]{1,255}$/.test(configId) ? configId : null,
+    metadata: isObject(metadata) ? (readMetadata(JSON.stringify(metadata)) ?? null) : null,
+  };
+}
+
+function toList(value: unknown): unknown[] {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+const UsageLimitClaim = v.pipe(v.array(UsageLimits), v.maxLength(10));
+const RateLimitClaim = v.pipe(v.array(RateLimit), RateLimits);
+
+/**
+ * Limits a token carries; undefined when it carries none.
+ *
+ * @throws {AuthenticationError} If they cannot be read: a limit that is not understood is not no limit.
+ */
+export function readLimits(claims: Claims): CredentialLimits | undefined {
+  const usage = v.safeParse(UsageLimitClaim, toList(claims.usage_limits));
+  const rate = v.safeParse(RateLimitClaim, toList(claims.rate_limits));
+  if (!usage.success) return refuseToken("the claim usage_limits is malformed");
+  if (!rate.success) return refuseToken("the claim rate_limits is malformed");
+  const isEmpty = usage.output.length === 0 && rate.output.length === 0;
+  return isEmpty ? undefined : { usageLimits: usage.output, rateLimits: rate.output };
+}

@@ -1,0 +1,333 @@
+import { jwtVerify } from "jose";
+import * as v from "valibot";
+import { AuthenticationError, GatewayError, PermissionError, UnavailableError } from "../errors.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
+import type { Clock } from "../lib/clock.ts";
+import { sha256Hex } from "../lib/hash.ts";
+import { AuthSettings, isSharedKeySource, type TokenAlgorithm } from "../schemas/auth-settings.ts";
+import { createKeySets, type FetchJson, type KeySets, type VerificationKey } from "./jwks.ts";
+import {
+  type Claims,
+  hasTokenForm,
+  readClaims,
+  readDefaults,
+  readEmail,
+  readHeader,
+  readLimits,
+  readScopes,
+  readText,
+  refuseToken,
+} from "./jwt-claims.ts";
+import { createWorkspaceResolver, type WorkspaceResolverOptions } from "./jwt-workspace.ts";
+import type { Principal } from "./principal.ts";
+
+/** A verified token is verified again after this long. */
+const knownForMs = 60_000;
+/** Most workspaces one token is remembered for. */
+const maxWorkspaces = 8;
+/** Longest name of a workspace that is looked at: a longer one names none. */
+const maxWorkspaceName = 256;
+/** Most seconds clocks may differ, whatever is set. */
+const maxSkewSeconds = 60;
+/** Failures of one organisation that are audited in a minute: a flood must not fill its log. */
+const auditedPerMinute = 60;
+
+/** What of a request has a say in whose token it carries. */
+export interface TokenRequest {
+  /** Workspace the request names, used only when the token names none. */
+  workspace: string | null;
+  address: string;
+}
+
+/** An organisation that may have an identity provider. */
+export interface TokenOrganisation {
+  id: string;
+  /** Stored value of `auth_settings`. */
+  authSettings: unknown;
+}
+
+/** A token that was refused, for the audit log. */
+export interface TokenFailure {
+  /** First 8 letters of the SHA-256 of the token, in hex. */
+  token: string;
+  reason: string;
+  status: number;
+  address: string;
+}
+
+/** What verifying tokens needs. */
+export interface TokenAuthenticatorOptions extends WorkspaceResolverOptions {
+  clock: Clock;
+  organisation(id: string): Promise<TokenOrganisation | undefined>;
+  /** The organisation of an installation that has exactly one. */
+  onlyOrganisation(): Promise<TokenOrganisation | undefined>;
+  fetchJson: FetchJson;
+  /** Seconds clocks may differ. */
+  clockSkewSeconds: number;
+  /** Scopes every token has besides its own. */
+  defaultScopes: readonly string[];
+  /** Ids of the only organisations whose tokens are taken; empty: all. */
+  organisationsToSync: readonly string[];
+  /** Leaves a row in an organisation's audit log. */
+  auditFailure(organisationId: string, failure: TokenFailure): Promise<void>;
+}
+
+/** Tells who a token of an identity provider belongs to. */
+export interface TokenAuthenticator {
+  /** Whether a credential is written as a token. */
+  takes(credential: string): boolean;
+  /**
+   * The caller behind a token.
+   *
+   * @throws {AuthenticationError} If the token does not verify.
+   * @throws {PermissionError} If it verifies and gives no right to anything here.
+   * @throws {UnavailableError} If the keys or the database cannot be read.
+   */
+  authenticate(token: string, request: TokenRequest): Promise<Principal>;
+  /** Forgets verified tokens of an organisation, or all. */
+  forget(organisationId: string | undefined): void;
+}
+
+/** A token as it was sent; nothing in it is proven. */
+interface SentToken {
+  text: string;
+  /** SHA-256 of the text in hex. */
+  digest: string;
+}
+
+/** A verified token. */
+interface VerifiedToken {
+  organisationId: string;
+  claims: Claims;
+  scopes: ReadonlySet<string>;
+  /** Milliseconds of the monotonic clock, and Unix milliseconds of `exp`. */
+  verifiedAt: number;
+  expiresAt: number;
+  digest: string;
+  /** Callers by the workspace their request named. */
+  principals: BoundedMap<string, Principal>;
+}
+
+function forbid(message: string, code: string): never {
+  throw new PermissionError(`Forbidden! ${message}`, { code });
+}
+
+const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The organisation a token says it is for: until it is verified, that only chooses the keys. */
+async function chooseOrganisation(claims: Claims, options: TokenAuthenticatorOptions): Promise<TokenOrganisation> {
+  const { organisationsToSync } = options;
+  const [single, ...others] = organisationsToSync;
+  const named = readText(claims, "gateway_oid", "organisation_id") ?? (others.length === 0 ? single : undefined);
+  if (named === undefined) {
+    const only = organisationsToSync.length === 0 ? await options.onlyOrganisation() : undefined;
+    return only ?? refuseToken("no organisation in the token and no single configured organisation");
+  }
+  const id = named.toLowerCase();
+  if (organisationsToSync.length > 0 && !organisationsToSync.includes(id)) {
+    forbid("This gateway does not serve the organisation of the token", "organisation_not_served");
+  }
+  const found = uuidForm.test(id) ? await options.organisation(id) : undefined;
+  return found ?? refuseToken("its organisation is not known");
+}
+
+/** Settings of an organisation whose tokens are taken. */
+function requireSettings({ authSettings }: TokenOrganisation): AuthSettings {
+  const { success, output } = v.safeParse(AuthSettings, authSettings ?? {});
+  if (!success) return forbid("The organisation's settings for tokens cannot be used", "jwt_misconfigured");
+  const urls = output.jwks_url ?? [];
+  if (output.jwt_enabled === false || (urls.length === 0 && !output.jwks)) {
+    return forbid("The organisation takes no tokens: it has no key set", "jwt_not_configured");
+  }
+  const isChecked = (output.issuer ?? []).length > 0 && (output.audience ?? []).length > 0;
+  if (!isChecked && urls.some(isSharedKeySource)) {
+    return forbid(
+      "The organisation's key set serves other customers too: issuer and audience must be set",
+      "jwt_misconfigured",
+    );
+  }
+  return output;
+}
+
+/** Form of key each algorithm needs. */
+const formOf: Readonly<Record<TokenAlgorithm, string>> = {
+  ...{ RS256: "RSA", RS384: "RSA", RS512: "RSA", PS256: "RSA", PS384: "RSA", PS512: "RSA" },
+  ...{ ES256: "P-256", ES384: "P-384", ES512: "P-521", EdDSA: "Ed25519" },
+};
+
+/** Refuses an algorithm that neither the settings nor the key allow. The token's word alone never counts. */
+function requireAlgorithm(alg: TokenAlgorithm, key: VerificationKey, configured: AuthSettings["algorithms"]): void {
+  const isListed = configured && configured.length > 0;
+  const allowed = isListed ? configured.includes(alg) : alg === (key.alg ?? "RS256");
+  if (!allowed || (key.alg !== undefined && key.alg !== alg) || formOf[alg] !== key.form) {
+    refuseToken("its algorithm is not the one of its key or not allowed");
+  }
+}
+
+/** Reasons for what the library finds, by the claim that is wrong. */
+const claimReasons: Readonly<Record<string, string>> = {
+  iss: "wrong issuer",
+  aud: "wrong audience",
+  nbf: "the token is not yet valid",
+  iat: "the time it was issued is missing or in the future",
+  exp: "its expiry is missing or malformed",
+};
+
+/** The reason behind an error of the library. */
+function refuseFor(error: unknown): never {
+  if (error instanceof GatewayError) throw error;
+  const { code, claim } = error as { code?: unknown; claim?: unknown }; // what the library's errors carry
+  const name = typeof claim === "string" ? claim : "";
+  if (code === "ERR_JWT_EXPIRED") {
+    return refuseToken(
+      name === "iat" ? "the token is older than allowed" : "the token has expired",
+      name === "iat" ? "invalid_token" : "token_expired",
+    );
+  }
+  if (code === "ERR_JWS_SIGNATURE_VERIFICATION_FAILED") return refuseToken("wrong signature");
+  return refuseToken(claimReasons[name] ?? "the token is malformed");
+}
+
+/** Verifies a token with the keys of one organisation and no others. */
+async function verify(
+  { text }: SentToken,
+  { organisationId, settings }: { organisationId: string; settings: AuthSettings },
+  { keySets, options }: { keySets: KeySets; options: TokenAuthenticatorOptions },
+): Promise<Claims> {
+  const { alg, kid } = readHeader(text);
+  const source = { organisationId, urls: settings.jwks_url ?? [], inline: settings.jwks };
+  const key = await keySets.find(source, kid);
+  requireAlgorithm(alg, key, settings.algorithms);
+  const cryptoKey = await key.import(alg).catch(() => refuseToken("its key cannot be used"));
+  const now = options.clock.now();
+  const { issuer, audience, max_token_age: maxTokenAge } = settings;
+  try {
+    const { payload } = await jwtVerify(text, cryptoKey, {
+      algorithms: [alg],
+      requiredClaims: ["exp"],
+      clockTolerance: options.clockSkewSeconds,
+      currentDate: new Date(now),
+      ...(issuer && issuer.length > 0 && { issuer }),
+      ...(audience && audience.length > 0 && { audience }),
+      ...(maxTokenAge != null && { maxTokenAge }),
+    });
+    const { iat, exp } = payload;
+    if (!Number.isFinite(exp)) return refuseToken("its expiry is missing or malformed");
+    if (iat !== undefined && iat > now / 1_000 + options.clockSkewSeconds) {
+      return refuseToken("the time it was issued is missing or in the future");
+    }
+    return payload;
+  } catch (error) {
+    return refuseFor(error);
+  }
+}
+
+/** An id that stands for whoever a token is about: the same for each of its tokens. */
+async function keyIdOf({ organisationId, claims, digest }: VerifiedToken, email: string | null): Promise<string> {
+  const subject = readText(claims, "sub", "uid") ?? email;
+  const about = subject === null ? digest : await sha256Hex(JSON.stringify([organisationId, claims.iss, subject]));
+  return `jwt_${about.slice(0, 16)}`;
+}
+
+/** Audits failures, at most so many of an organisation in a minute. */
+function createFailureAudit({ clock, auditFailure }: TokenAuthenticatorOptions) {
+  const counts = new BoundedMap<string, { since: number; count: number }>(1_000);
+  return async (organisationId: string, failure: TokenFailure): Promise<void> => {
+    const now = clock.monotonic();
+    let counted = counts.get(organisationId);
+    if (!counted || now - counted.since >= 60_000) {
+      counted = { since: now, count: 0 };
+      counts.set(organisationId, counted);
+    }
+    if (++counted.count > auditedPerMinute) return;
+    await auditFailure(organisationId, failure).catch(() => {}); // the refusal stands, whether it could be written or not
+  };
+}
+
+/** An error as callers may see it: what the database throws is no verdict on a token. */
+function toTokenError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new UnavailableError("Cannot check this token: the database does not answer", {
+    ...{ cause: error, code: "database_unavailable", retryAfterSeconds: 1 },
+  });
+}
+
+/** Creates what verifies the tokens of identity providers. */
+export function createTokenAuthenticator(given: TokenAuthenticatorOptions): TokenAuthenticator {
+  const options = { ...given, clockSkewSeconds: Math.min(given.clockSkewSeconds, maxSkewSeconds) };
+  const { clock } = options;
+  // keyed by a digest of the whole token, which no two tenants share
+  const verified = new BoundedMap<string, VerifiedToken>(10_000);
+  const keySets = createKeySets(options);
+  const resolve = createWorkspaceResolver(options);
+  const audit = createFailureAudit(options);
+  /** Grows when something is forgotten: what was found out before is used once and not kept. */
+  let generation = 0;
+
+  const isFresh = ({ verifiedAt, expiresAt }: VerifiedToken): boolean =>
+    clock.monotonic() - verifiedAt < knownForMs && clock.now() < expiresAt;
+
+  const check = async (token: SentToken, organisation: TokenOrganisation): Promise<VerifiedToken> => {
+    const settings = requireSettings(organisation);
+    const { id: organisationId } = organisation;
+    const claims = await verify(token, { organisationId, settings }, { keySets, options });
+    const scopes = readScopes(claims, [...options.defaultScopes, ...(settings.default_scopes ?? [])]);
+    if (scopes.size === 0) forbid("The token has no scope that counts here", "no_scope");
+    return {
+      ...{ organisationId, claims, scopes, digest: token.digest, principals: new BoundedMap(maxWorkspaces) },
+      ...{ verifiedAt: clock.monotonic(), expiresAt: Number(claims.exp) * 1_000 },
+    };
+  };
+  const toPrincipal = async (token: VerifiedToken, wanted: string): Promise<Principal> => {
+    const { organisationId, claims, scopes } = token;
+    const email = readEmail(claims);
+    const { workspaceId, userId } = await resolve({ organisationId, claims, email, wanted: wanted || null });
+    const limits = readLimits(claims);
+    return {
+      keyId: await keyIdOf(token, email),
+      kind: userId === null ? "workspace-service" : "workspace-user",
+      ...{ organisationId, workspaceId, userId, scopes },
+      defaults: readDefaults(claims),
+      ...(limits && { limits }),
+    };
+  };
+  const authenticate = async (text: string, digest: string, request: TokenRequest): Promise<Principal> => {
+    const startedIn = generation;
+    let entry = verified.get(digest);
+    const wanted = (request.workspace ?? "").slice(0, maxWorkspaceName);
+    const known = entry && isFresh(entry) ? entry.principals.get(wanted) : undefined;
+    if (known) return known;
+    let organisation: TokenOrganisation | undefined;
+    try {
+      if (!entry || !isFresh(entry)) {
+        entry = undefined;
+        organisation = await chooseOrganisation(readClaims(text), options);
+        entry = await check({ text, digest }, organisation);
+        if (startedIn === generation) verified.set(digest, entry);
+      }
+      const principal = await toPrincipal(entry, wanted);
+      if (startedIn === generation) entry.principals.set(wanted, principal);
+      return principal;
+    } catch (thrown) {
+      const error = toTokenError(thrown);
+      const organisationId = entry?.organisationId ?? organisation?.id;
+      const isVerdict = error instanceof AuthenticationError || error instanceof PermissionError;
+      if (isVerdict && organisationId !== undefined && error.code !== "jwt_not_configured") {
+        const { message: reason, status } = error;
+        await audit(organisationId, { token: digest.slice(0, 8), reason, status, address: request.address });
+      }
+      throw error;
+    }
+  };
+
+  return {
+    takes: hasTokenForm,
+    authenticate: async (token, request) => authenticate(token, await sha256Hex(token), request),
+    forget(organisationId) {
+      generation++;
+      for (const [digest, entry] of verified.entries()) {
+        if (organisationId === undefined || entry.organisationId === organisationId) verified.delete(digest);
+      }
+    },
+  };
+}

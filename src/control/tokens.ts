@@ -1,0 +1,281 @@
+import type { FetchJson } from "../auth/jwks.ts";
+import {
+  createTokenAuthenticator,
+  type TokenAuthenticator,
+  type TokenAuthenticatorOptions,
+  type TokenFailure,
+} from "../auth/jwt.ts";
+import type { CheckDeployment, TokenDirectory, TokenPerson, TokenWorkspace } from "../auth/jwt-workspace.ts";
+import type { OrganisationRow, UserRow, WorkspaceRow } from "../db/tables/tenants.ts";
+import type { AddressGuard } from "../lib/address.ts";
+import { readBytes } from "../lib/body.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
+import type { Clock } from "../lib/clock.ts";
+import { decodeUtf8, findJsonExcess } from "../lib/json.ts";
+import type { Outbound } from "../lib/outbound.ts";
+import {
+  checkDeployment,
+  type DeploymentAuth,
+  type DeploymentRefusal,
+  findDeploymentWorkspace,
+  readDeploymentAuth,
+} from "./deployments.ts";
+import type { ControlPlane } from "./plane.ts";
+
+/** What is not there is looked for again after this long. */
+const missingForMs = 5_000;
+/** Most results kept of one look-up. */
+const maxResults = 10_000;
+/** Bounds of a key set's structure. */
+const jsonLimits = { depth: 16, values: 20_000, keys: 1_000 };
+
+/** What an operator says about tokens. */
+export interface TokenSettings {
+  /** False: tokens are wrong keys. Default true. */
+  enabled?: boolean;
+  /** Seconds clocks may differ. Default 5. */
+  clockSkewSeconds?: number;
+  /** Ids of the only organisations whose tokens are taken; by default all. */
+  organisations?: readonly string[];
+  /** Scopes every token has besides its own. */
+  defaultScopes?: readonly string[];
+}
+
+/** What tokens are verified with. */
+export interface TokenParts {
+  control: ControlPlane;
+  outbound: Outbound;
+  guard: AddressGuard;
+  clock: Clock;
+  settings: TokenSettings;
+  /** Digest of the credential by which this gateway is one of an organisation's deployments. */
+  clientAuthDigest?: string | Promise<string>;
+  /** Makes a person of a pending invitation to a verified address; true when it did. */
+  acceptInvite?: (organisationId: string, email: string) => Promise<boolean>;
+}
+
+/** A look-up whose results stay in memory until their organisation changes. */
+interface Memory<Value> {
+  /** @param name Says within the organisation what is looked up. */
+  get(organisationId: string, name?: string): Promise<Value | undefined>;
+  forget(organisationId: string | undefined): void;
+}
+
+/** Remembers what a query finds. While the database is away, what was found last goes on. */
+function remember<Value>(
+  clock: Clock,
+  query: (organisationId: string, name: string) => Promise<Value | undefined>,
+): Memory<Value> {
+  const found = new BoundedMap<string, { organisationId: string; value: Value; stale: boolean }>(maxResults);
+  const missing = new BoundedMap<string, { organisationId: string; since: number }>(maxResults);
+  /** Grows with every change: what was read before is not kept. */
+  let generation = 0;
+  return {
+    async get(organisationId, name = "") {
+      const key = JSON.stringify([organisationId, name]);
+      const held = found.get(key);
+      if (held && !held.stale) return held.value;
+      const missed = missing.get(key);
+      if (missed && clock.monotonic() - missed.since < missingForMs) return undefined;
+      const readIn = generation;
+      let value: Value | undefined;
+      try {
+        value = await query(organisationId, name);
+      } catch (error) {
+        if (held || missed) return held?.value;
+        throw error;
+      }
+      if (readIn !== generation) return value;
+      if (value === undefined) {
+        found.delete(key);
+        missing.set(key, { organisationId, since: clock.monotonic() });
+      } else found.set(key, { organisationId, value, stale: false });
+      return value;
+    },
+    forget(organisationId) {
+      generation++;
+      for (const [, held] of found.entries()) {
+        if (organisationId === undefined || held.organisationId === organisationId) held.stale = true;
+      }
+      for (const [key, missed] of missing.entries()) {
+        if (organisationId === undefined || missed.organisationId === organisationId) missing.delete(key);
+      }
+    },
+  };
+}
+
+/** Reads JSON documents at addresses tenants name: through the address checks, bounded, over TLS unless trusted. */
+function createFetchJson({ outbound, guard }: Pick<TokenParts, "outbound" | "guard">): FetchJson {
+  return async (url, { maxBytes, timeoutMs }) => {
+    const { protocol, hostname } = guard.checkUrl(url);
+    if (protocol !== "https:" && !guard.isTrusted(hostname)) {
+      throw new TypeError("Cannot read keys over plain HTTP: anyone on the way could put in their own");
+    }
+    const response = await outbound(url, {
+      ...{ origin: "influenced", method: "GET", signal: AbortSignal.timeout(timeoutMs) },
+      headers: { accept: "application/json, application/jwk-set+json" },
+    });
+    if (response.status !== 200) {
+      response.body?.cancel().catch(() => {});
+      throw new TypeError(`Cannot read keys: the answer has status ${response.status}`);
+    }
+    const bytes = await readBytes(response, { bytes: maxBytes, totalMs: timeoutMs, silenceMs: timeoutMs });
+    const excess = findJsonExcess(bytes, jsonLimits);
+    if (excess !== undefined) throw new TypeError(`Cannot read keys: the document has ${excess}`);
+    return JSON.parse(decodeUtf8(bytes));
+  };
+}
+
+function toWorkspace(row: WorkspaceRow | undefined): TokenWorkspace | undefined {
+  return row?.status === "active" ? { id: row.id, slug: row.slug } : undefined;
+}
+
+function toPerson(row: UserRow | undefined): TokenPerson | undefined {
+  return row && { userId: row.id, isActive: row.status === "active" };
+}
+
+/** Rows of the whole organisation. */
+function ofOrganisation(organisationId: string) {
+  return { organisationId, workspaceId: null };
+}
+
+/** Look-ups over the stores, and what forgets their results. */
+function createLookUps({ control, clock }: Pick<TokenParts, "control" | "clock">) {
+  const { stores, directory } = control;
+  const organisations = remember<OrganisationRow>(clock, (id) => stores.organisations.get(id));
+  const workspaces = remember(clock, async (organisationId, name) =>
+    toWorkspace(await stores.workspaces.get(ofOrganisation(organisationId), name)),
+  );
+  const defaults = remember(clock, async (organisationId) =>
+    toWorkspace(await stores.workspaces.find(ofOrganisation(organisationId), { isDefault: true, status: "active" })),
+  );
+  const firsts = remember(clock, async (organisationId, userId) => {
+    const tenant = ofOrganisation(organisationId);
+    const memberships = await stores.members.all(tenant, { where: { userId } });
+    const active = await stores.workspaces.all(tenant, {
+      where: { status: "active", id: memberships.map(({ workspaceId }) => workspaceId) },
+    });
+    const activeById = new Map(active.map((row) => [row.id, row]));
+    // newest first: the one they have been in longest is the last
+    return toWorkspace(memberships.flatMap(({ workspaceId }) => activeById.get(workspaceId) ?? []).at(-1));
+  });
+  const byEmail = remember(clock, async (organisationId, email) =>
+    toPerson(await stores.users.find(ofOrganisation(organisationId), { email })),
+  );
+  const byId = remember(clock, async (organisationId, id) => {
+    const tenant = ofOrganisation(organisationId);
+    return toPerson((await stores.users.find(tenant, { id })) ?? (await stores.users.find(tenant, { externalId: id })));
+  });
+  const deployments = remember(clock, async (organisationId, digest) => {
+    const tenant = ofOrganisation(organisationId);
+    const own = digest === "" ? undefined : await stores.deployments.find(tenant, { clientAuthDigest: digest });
+    const row = own ?? (await stores.deployments.find(tenant, { isDefault: true, status: "active" }));
+    return row?.status === "active" ? readDeploymentAuth(row.authSettings) : undefined;
+  });
+  const people: TokenDirectory = {
+    workspace: workspaces.get,
+    defaultWorkspace: defaults.get,
+    firstWorkspaceOf: firsts.get,
+    personByEmail: byEmail.get,
+    personById: byId.get,
+    async isMember(organisationId, workspaceId, userId) {
+      const view = await directory.workspace({ organisationId, workspaceId });
+      return view?.members.has(userId) ?? false;
+    },
+  };
+  return {
+    people,
+    organisation: organisations.get,
+    deployment: deployments.get,
+    forget(organisationId: string | undefined) {
+      const memories = [organisations, workspaces, defaults, firsts, byEmail, byId, deployments];
+      for (const memory of memories) memory.forget(organisationId);
+    },
+  };
+}
+
+/** Why a deployment refuses a token, for people. */
+const refusals: Readonly<Record<DeploymentRefusal, string>> = {
+  no_workspace_configured: "This deployment is restricted to workspaces, and none is configured",
+  workspace_not_allowed: "This deployment does not serve the workspace",
+  subject_not_allowed: "This deployment does not serve the subject of the token",
+};
+
+/** What the deployment this gateway is says about tokens: the one of its credential, else the organisation's default. */
+function createDeploymentCheck(
+  read: (organisationId: string, digest: string) => Promise<DeploymentAuth | undefined>,
+  clientAuthDigest: TokenParts["clientAuthDigest"],
+): CheckDeployment {
+  return async ({ organisationId, subject, workspace }) => {
+    const auth = await read(organisationId, (await clientAuthDigest) ?? "");
+    if (!auth) return undefined;
+    const sub = subject ?? undefined;
+    if (!workspace) return findDeploymentWorkspace(auth, sub);
+    const refusal = checkDeployment(auth, { workspace, sub });
+    return refusal && { refusal: refusals[refusal] };
+  };
+}
+
+/** Remembers which organisation is the only one; a second one that is made elsewhere is seen within seconds. */
+function createOnlyOrganisation(clock: Clock, read: () => Promise<OrganisationRow | undefined>) {
+  let held: { id: string | undefined; readAt: number } | undefined;
+  return {
+    async get(): Promise<string | undefined> {
+      if (held && clock.monotonic() - held.readAt < missingForMs) return held.id;
+      try {
+        held = { id: (await read())?.id, readAt: clock.monotonic() };
+      } catch (error) {
+        if (!held) throw error;
+      }
+      return held?.id;
+    },
+    forget() {
+      if (held) held.readAt = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
+
+/** Leaves the audit row of a token that was refused. Nothing of the token itself is in it. */
+function auditFailure({ control, clock }: Pick<TokenParts, "control" | "clock">) {
+  return async (organisationId: string, { token, reason, status, address }: TokenFailure): Promise<void> => {
+    const audit = {
+      ...{ time: clock.now(), requestId: "", method: "", uri: "", queryParams: "{}", requestHeaders: "{}" },
+      requestBody: JSON.stringify({ token_sha256: token, reason }),
+      ...{ userId: `jwt_${token}`, userType: "api_key", workspaceId: null },
+      ...{ resourceType: "jwt", resourceId: token, action: "authenticate", responseStatusCode: status },
+      ...{ clientIp: address, country: null },
+    };
+    await control.committer.run(organisationId, async () => ({ statements: [], changes: [], audit }));
+  };
+}
+
+/** Creates what verifies the tokens of the organisations' identity providers; undefined where they are not taken. */
+export function createTokens(parts: TokenParts): TokenAuthenticator | undefined {
+  const { clock, control, settings, acceptInvite } = parts;
+  if (settings.enabled === false) return undefined;
+  const lookUps = createLookUps(parts);
+  const only = createOnlyOrganisation(clock, control.stores.organisations.only);
+  const options: TokenAuthenticatorOptions = {
+    ...{ clock, organisation: lookUps.organisation, directory: lookUps.people },
+    async onlyOrganisation() {
+      const id = await only.get();
+      return id === undefined ? undefined : lookUps.organisation(id);
+    },
+    fetchJson: createFetchJson(parts),
+    clockSkewSeconds: settings.clockSkewSeconds ?? 5,
+    defaultScopes: settings.defaultScopes ?? [],
+    organisationsToSync: (settings.organisations ?? []).map((id) => id.toLowerCase()),
+    auditFailure: auditFailure(parts),
+    checkDeployment: createDeploymentCheck(lookUps.deployment, parts.clientAuthDigest),
+    ...(acceptInvite && { acceptInvite }),
+  };
+  const tokens = createTokenAuthenticator(options);
+  return {
+    ...tokens,
+    forget(organisationId) {
+      only.forget();
+      lookUps.forget(organisationId);
+      tokens.forget(organisationId);
+    },
+  };
+}

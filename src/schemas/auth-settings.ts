@@ -1,0 +1,75 @@
+import * as v from "valibot";
+import { Flag } from "./control.ts";
+
+/** Signature algorithms a token may have (RFC 7518, section 3.1, and RFC 8037): never a symmetric one, never none. */
+export const tokenAlgorithms = [
+  ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
+  ...(["ES256", "ES384", "ES512", "EdDSA"] as const),
+] as const;
+export type TokenAlgorithm = (typeof tokenAlgorithms)[number];
+
+/** Most addresses of key sets one organisation may name. */
+const maxUrls = 10;
+
+function splitList(text: string): string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+/** A text or a list of texts; a list once checked. */
+const Texts = v.pipe(
+  v.union([v.string(), v.array(v.string())], "must be a text or a list of texts"),
+  v.transform((texts) => (typeof texts === "string" ? [texts] : texts).filter((text) => text !== "")),
+  v.maxLength(50, "must have at most 50 entries"),
+  v.everyItem((text) => text.length <= 2048, "must hold texts of at most 2048 characters"),
+);
+
+/** How an organisation's tokens are verified: what `organisations.auth_settings` holds. */
+export const AuthSettings = v.object({
+  /** Addresses of key sets, separated by commas; a list once checked. */
+  jwks_url: v.nullish(
+    v.pipe(
+      v.string(),
+      v.transform(splitList),
+      v.maxLength(maxUrls, `must name at most ${maxUrls} addresses`),
+      v.everyItem((url) => /^https?:\/\/[^/]/.test(url) && url.length <= 2048, "must hold http or https addresses"),
+    ),
+  ),
+  /** A key set of its own (RFC 7517, section 5). */
+  jwks: v.nullish(v.looseObject({ keys: v.array(v.looseObject({})) })),
+  algorithms: v.nullish(
+    v.array(v.picklist(tokenAlgorithms, `must be any of ${tokenAlgorithms.join(", ")}`), "must be a list"),
+  ),
+  issuer: v.nullish(Texts),
+  audience: v.nullish(Texts),
+  /** Scopes every token has besides its own; a text separates them by commas or blanks. */
+  default_scopes: v.nullish(
+    v.union([
+      v.pipe(
+        v.string(),
+        v.transform((text) => text.split(/[\s,]+/).filter((scope) => scope !== "")),
+      ),
+      v.array(v.string()),
+    ]),
+  ),
+  /** Seconds since a token was issued. */
+  max_token_age: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(31_536_000))),
+  /** False: tokens are not taken. */
+  jwt_enabled: v.nullish(Flag),
+});
+export type AuthSettings = v.InferOutput<typeof AuthSettings>;
+
+/** Hosts whose keys sign tokens of many customers: any of them could sign in unless issuer and audience are checked. */
+const sharedHosts = new Set([
+  ...["www.googleapis.com", "accounts.google.com", "appleid.apple.com", "token.actions.githubusercontent.com"],
+  ...["login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn", "login.windows.net"],
+  ...["sts.windows.net", "gitlab.com", "bitbucket.org", "api.bitbucket.org", "oidc.circleci.com", "app.terraform.io"],
+  ...["login.salesforce.com", "www.facebook.com", "limited.facebook.com", "id.twitch.tv", "slack.com", "api.line.me"],
+]);
+
+/** Whether the keys at an address are known to serve several customers of one identity provider. */
+export function isSharedKeySource(url: string): boolean {
+  return URL.canParse(url) && sharedHosts.has(new URL(url).hostname);
+}
