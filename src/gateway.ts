@@ -4,6 +4,7 @@ import { type Authenticator, createAuthenticator } from "./auth/authenticate.ts"
 import { type FirstKeys, type Installation, openInstallation } from "./auth/first-start.ts";
 import type { MasterKey } from "./auth/master-keys.ts";
 import { createMasterKeyText, readMasterKeys } from "./auth/master-keys.ts";
+import { createScimAuthenticator } from "./auth/scim-token.ts";
 import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.ts";
 import { followEveryMs } from "./control/follower.ts";
 import { createControlPlane } from "./control/plane.ts";
@@ -15,6 +16,7 @@ import { createApiKeyStore } from "./db/stores/api-keys.ts";
 import type { Change } from "./db/stores/audit.ts";
 import { createInstallationStore } from "./db/stores/installation.ts";
 import { createLogStore, type LogStore, toBatches } from "./db/stores/logs.ts";
+import { createScimTokenStore } from "./db/stores/scim-tokens.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
 import { createHandle, type Handle, withFixedHeaders } from "./handler.ts";
@@ -244,6 +246,9 @@ async function createServices(
     ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper, mac: keyMac },
     failuresPerMinute: options.authFailuresPerMinute ?? 300,
   });
+  const scimAuthenticator = createScimAuthenticator({
+    ...{ clock, store: createScimTokenStore(database), pepper: installation.keys.pepper, refuse: authenticator.refuse },
+  });
   const control = await createControlPlane({
     database,
     vault: createVault(parts.masterKeys),
@@ -252,7 +257,7 @@ async function createServices(
     changed: (changes) => forgetKeys(authenticator, changes),
   });
   const services: Services = {
-    ...{ control, redactor, keyPrefix, keyMac, authenticator },
+    ...{ control, redactor, keyPrefix, keyMac, authenticator, scimAuthenticator },
     ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
     limits: { ...defaultLimits, ...options.limits },
     providers: createProviderRegistry(options.providers),

@@ -20,6 +20,18 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, "");
 }
 
+/** Whether a name of a member, or a path to one, leads to a secret. */
+function isSecretName(name: string): boolean {
+  return secretMembers.has(plainName(name)) || /(?:secret|password|token|privatekey)$/.test(plainName(name));
+}
+
+/** Whether an object says `{path, value}` of a secret, as operations of identity providers do. */
+function setsSecret(value: Record<string, unknown>): boolean {
+  return Object.entries(value).some(
+    ([name, path]) => plainName(name) === "path" && typeof path === "string" && /secret|password|token/i.test(path),
+  );
+}
+
 /** What stands where a secret stood. */
 const hidden = "*****";
 
@@ -27,9 +39,9 @@ const hidden = "*****";
 export function hideSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(hideSecrets);
   if (!isObject(value)) return value;
+  const holdsSecret = setsSecret(value);
   const shown = Object.entries(value).map(([name, member]) => {
-    const isSecret =
-      secretMembers.has(plainName(name)) || /(?:secret|password|token|privatekey)$/.test(plainName(name));
+    const isSecret = isSecretName(name) || (holdsSecret && plainName(name) === "value");
     return [name, isSecret && member !== null ? hidden : hideSecrets(member)];
   });
   return Object.fromEntries(shown);
@@ -73,6 +85,8 @@ export async function draftAudit(
 
 /** What `commitAudited` writes. */
 interface Wanted {
+  /** Status of the answer. Default 200. */
+  status?: number;
   statements: readonly Statement[];
   recordId?: string;
   changed?: readonly { resource: string; recordId: string }[];
@@ -88,10 +102,10 @@ export function commitAudited<Result extends Wanted>(
   const { organisationId } = context.principal;
   const run = async () => {
     const result = await work();
-    const { recordId, changed = [], statements } = result;
+    const { recordId, changed = [], statements, status = 200 } = result;
     const own = recordId === undefined ? [] : [{ resource: audited.resource, recordId }];
     const changes = [...own, ...changed].map((change) => ({ organisationId, ...change }));
-    const audit = await draftAudit(audited, context, services, { status: 200, recordId });
+    const audit = await draftAudit(audited, context, services, { status, recordId });
     return { ...result, statements, changes, audit };
   };
   return services.control.committer.run(organisationId, run);

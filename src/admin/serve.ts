@@ -70,15 +70,25 @@ function requireOwnOrganisation(context: CallerContext, body: unknown): void {
   }
 }
 
-async function readBody(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<unknown> {
-  const { body: schema, bodyOptional } = endpoint;
-  if (!schema) return undefined;
+/** The body of a request to the control plane, not checked yet. */
+export async function readAdminBody(
+  context: CallerContext,
+  services: Services,
+  bodyOptional: boolean | undefined,
+): Promise<unknown> {
   const length = context.headers.get("content-length");
   const isEmpty =
     length === "0" ||
     (length === undefined && !context.headers.has("transfer-encoding") && context.request.body === null);
-  const value = bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxBodyBytes, services.timers)).value;
-  requireOwnOrganisation(context, value);
+  return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxBodyBytes, services.timers)).value;
+}
+
+/**
+ * The value a schema makes of a body.
+ *
+ * @throws {InvalidRequestError} AB01, naming what is wrong.
+ */
+export function checkAdminBody(schema: v.GenericSchema, value: unknown): unknown {
   const checked = v.safeParse(schema, value, { abortEarly: true });
   if (checked.success) return checked.output;
   const [issue] = checked.issues;
@@ -89,10 +99,22 @@ async function readBody(endpoint: AdminEndpoint, context: CallerContext, service
   });
 }
 
-async function serveChecked(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
-  if (hasEncodedSlash(context.url.pathname)) {
+async function readBody(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<unknown> {
+  if (!endpoint.body) return undefined;
+  const value = await readAdminBody(context, services, endpoint.bodyOptional);
+  requireOwnOrganisation(context, value);
+  return checkAdminBody(endpoint.body, value);
+}
+
+/** @throws {InvalidRequestError} If a segment of the path holds a slash. */
+export function requirePlainPath({ url }: CallerContext): void {
+  if (hasEncodedSlash(url.pathname)) {
     throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "AB01" });
   }
+}
+
+async function serveChecked(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+  requirePlainPath(context);
   requireAccess(context.principal, endpoint.access);
   await requireRole(context, endpoint.access.scopes, services);
   requireOwnOrganisation(context, undefined);
@@ -101,16 +123,26 @@ async function serveChecked(endpoint: AdminEndpoint, context: CallerContext, ser
 }
 
 /** Answers one row of the control plane; what it refuses is audited like what it does. */
-export async function serveAdmin(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+export function serveAdmin(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+  return auditRefusals(endpoint, context, services, () => serveChecked(endpoint, context, services));
+}
+
+/** Runs the work of a row; what it refuses leaves an audit row where the row is audited at all. */
+export async function auditRefusals(
+  { audit }: Pick<AdminEndpoint, "audit">,
+  context: CallerContext,
+  services: Services,
+  work: () => Promise<Reply>,
+): Promise<Reply> {
   try {
-    return await serveChecked(endpoint, context, services);
+    return await work();
   } catch (thrown) {
     const error = isUnreachable(thrown)
       ? new UnavailableError("Cannot do this now: the database does not answer", {
           ...{ cause: thrown, code: "database_unavailable", retryAfterSeconds: 1 },
         })
       : toGatewayError(thrown);
-    if (endpoint.audit && error.status !== 503) await auditRefusal(endpoint.audit, context, services, error.status);
+    if (audit && error.status !== 503) await auditRefusal(audit, context, services, error.status);
     throw error;
   }
 }
