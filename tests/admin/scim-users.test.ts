@@ -8,13 +8,18 @@ import { createScimClient, type Resource, type ResourceList, type ScimClient } f
 let gateway: TestGateway;
 let database: Database;
 let scim: ScimClient;
+let other: Awaited<ReturnType<typeof createOrganisation>>;
 let organisationId: string;
 let workspaceId: string;
 before(async () => {
   gateway = await createTestGateway({ inFile: true });
   database = await gateway.openFile();
+  other = await createOrganisation(database, "other-users");
   scim = await createScimClient(gateway);
-  const { rows } = await database.read("SELECT id, organisation_id FROM workspaces");
+  const { rows } = await database.read({
+    sql: "SELECT id, organisation_id FROM workspaces WHERE organisation_id <> ?",
+    args: [other.organisationId],
+  });
   organisationId = String(rows[0]?.organisation_id);
   workspaceId = String(rows[0]?.id);
 });
@@ -392,7 +397,6 @@ test("what is not there answers 404", async () => {
 });
 
 test("people of another organisation are not there", async () => {
-  const other = await createOrganisation(database, "other-users");
   const foreign = await createScimClient(gateway, other.adminKey);
   const own = await create({ externalId: "shared" });
   for (const [route, body] of [
