@@ -86,10 +86,10 @@ function applyOperation(draft: GroupDraft, { op, path: text, value }: ScimOperat
   return path ? setAttribute(draft, op, path, value) : draft;
 }
 
-/** How many entries an operation brings, wherever they stand. */
-function countEntries({ value }: ScimOperation): number {
-  if (Array.isArray(value)) return value.length;
-  return isObject(value) && Array.isArray(value.members) ? value.members.length : 1;
+/** How many members an operation lists; one that names a single member counts as none. */
+function countMembers({ value }: ScimOperation): number {
+  const members = isObject(value) ? value.members : value;
+  return Array.isArray(members) ? members.length : 0;
 }
 
 /**
@@ -98,10 +98,7 @@ function countEntries({ value }: ScimOperation): number {
  * @throws {InvalidRequestError} If they name more members in all than one request may.
  */
 export function applyGroupOperations(draft: GroupDraft, operations: readonly ScimOperation[]): GroupDraft {
-  const entries = operations.reduce((sum, operation) => sum + countEntries(operation), 0);
-  // operations without a list count as one each, and there are at most 64
-  if (entries > maxScimMembers + operations.length) {
-    refuseField("Operations", `must name at most ${maxScimMembers} members in all`);
-  }
+  const listed = operations.reduce((sum, operation) => sum + countMembers(operation), 0);
+  if (listed > maxScimMembers) refuseField("Operations", `must list at most ${maxScimMembers} members in all`);
   return operations.reduce(applyOperation, draft);
 }
