@@ -246,9 +246,7 @@ async function createServices(
     ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper, mac: keyMac },
     failuresPerMinute: options.authFailuresPerMinute ?? 300,
   });
-  const scimAuthenticator = createScimAuthenticator({
-    ...{ clock, store: createScimTokenStore(database), pepper: installation.keys.pepper, refuse: authenticator.refuse },
-  });
+  const scimOptions = { clock, pepper: installation.keys.pepper, refuse: authenticator.refuse };
   const control = await createControlPlane({
     database,
     vault: createVault(parts.masterKeys),
@@ -257,8 +255,9 @@ async function createServices(
     changed: (changes) => forgetKeys(authenticator, changes),
   });
   const services: Services = {
-    ...{ control, redactor, keyPrefix, keyMac, authenticator, scimAuthenticator },
+    ...{ control, redactor, keyPrefix, keyMac, authenticator },
     ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
+    scimAuthenticator: createScimAuthenticator({ ...scimOptions, store: createScimTokenStore(database) }),
     limits: { ...defaultLimits, ...options.limits },
     providers: createProviderRegistry(options.providers),
     outbound: createOutbound({ transport: options.transport ?? webTransport, guard }),
