@@ -1,5 +1,6 @@
 import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
+import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { ControlPlane } from "./control/plane.ts";
 import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
@@ -58,6 +59,7 @@ export interface Services {
   readonly outbound: Outbound;
   readonly addressGuard: AddressGuard;
   readonly authenticator: Authenticator;
+  readonly scimAuthenticator: ScimAuthenticator;
   readonly logStore: LogStore;
   readonly control: ControlPlane;
   readonly redactor: Redactor;

@@ -7,8 +7,8 @@ import { decodeUtf8, findJsonExcess } from "./lib/json.ts";
 import type { Reply } from "./lib/reply.ts";
 import type { Timers } from "./lib/timers.ts";
 
-/** Methods that reach handlers. */
-export type Method = "GET" | "POST" | "PUT" | "DELETE";
+/** Methods that reach handlers; PATCH only on the routes of identity providers, whose protocol needs it. */
+export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
 
 interface EndpointBase {
   readonly method: Method;
@@ -70,12 +70,25 @@ export interface AdminEndpoint extends EndpointBase {
   readonly body?: v.GenericSchema;
   /** A missing body counts as an empty object. */
   readonly bodyOptional?: boolean;
+  /** Tokens of identity providers are taken too. */
+  readonly acceptsScim?: boolean;
   /** Called with a body the schema made. */
   handleAdmin(body: unknown, context: CallerContext, services: Services): Promise<Reply>;
 }
 
+/** A route of the protocol of identity providers (RFC 7644). Their tokens are its only credential. */
+export interface ScimEndpoint extends EndpointBase {
+  readonly access: "scim";
+  /** Status of an answer that is no failure. */
+  readonly success: 200 | 201 | 204;
+  readonly audit?: NonNullable<AdminEndpoint["audit"]>;
+  readonly body?: v.GenericSchema;
+  /** Called with a body the schema made. */
+  handleScim(body: unknown, context: CallerContext, services: Services): Promise<Reply>;
+}
+
 /** One row of the API. */
-export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint | AdminEndpoint;
+export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint | AdminEndpoint | ScimEndpoint;
 
 /** Whether a row belongs to the control plane. */
 export function isAdminEndpoint(endpoint: Endpoint): endpoint is AdminEndpoint {

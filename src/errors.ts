@@ -162,8 +162,11 @@ export function errorTypeOf(status: number): string {
   return known[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
 }
 
+/** Content type of what identity providers are answered (RFC 7644, section 3.1). */
+export const scimContentType = "application/scim+json";
+
 /** Shape of an error body: every route has the common members, some clients look for more. */
-export type ErrorForm = "common" | "messages" | "admin";
+export type ErrorForm = "common" | "messages" | "admin" | "scim";
 
 /** An error as a caller may see it: anything we did not foresee becomes a fixed text. */
 export function toGatewayError(error: unknown): GatewayError {
@@ -187,8 +190,27 @@ function codeOf({ code, status }: GatewayError, form: ErrorForm): string | null 
   return form === "admin" && !code?.startsWith("AB") ? (adminCodes[status] ?? code) : code;
 }
 
+/** Error types of SCIM (RFC 7644, section 3.12) by our codes; codes that are one of them stand for themselves. */
+const scimTypes: Readonly<Record<string, string>> = {
+  ...{ AB01: "invalidValue", AB07: "uniqueness", invalid_body: "invalidSyntax", invalid_json: "invalidSyntax" },
+  ...{ invalidFilter: "invalidFilter", tooMany: "tooMany", uniqueness: "uniqueness", mutability: "mutability" },
+  ...{ invalidSyntax: "invalidSyntax", invalidPath: "invalidPath", noTarget: "noTarget", invalidValue: "invalidValue" },
+};
+
+/** The body of an error answer as identity providers read it (RFC 7644, section 3.12). */
+function toScimErrorBody({ message, status, code }: GatewayError): Record<string, unknown> {
+  const scimType = code === null ? undefined : scimTypes[code];
+  return {
+    schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"],
+    status: String(status),
+    ...(scimType !== undefined && { scimType }),
+    detail: message,
+  };
+}
+
 /** The body of an error answer. */
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
+  if (form === "scim") return toScimErrorBody(error);
   const { message, type, param, provider } = error;
   const code = codeOf(error, form);
   return {
@@ -205,6 +227,7 @@ export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Re
 export function toErrorReply(thrown: unknown, form: ErrorForm = "common"): Reply {
   const error = toGatewayError(thrown);
   const reply = jsonReply(toErrorBody(error, form), error.status);
+  if (form === "scim") reply.headers["content-type"] = scimContentType;
   for (const [name, value] of Object.entries(error.headers)) {
     if (isHeaderValue(value)) reply.headers[name] = value;
   }

@@ -5,6 +5,7 @@ import { type Authenticator, createAuthenticator } from "./auth/authenticate.ts"
 import { type FirstKeys, type Installation, openInstallation } from "./auth/first-start.ts";
 import type { MasterKey, ReadMasterKeys } from "./auth/master-keys.ts";
 import { createMasterKeyText, readMasterKeys } from "./auth/master-keys.ts";
+import { createScimAuthenticator } from "./auth/scim-token.ts";
 import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.ts";
 import { startHeadTeller } from "./control/audit-heads.ts";
 import { followEveryMs } from "./control/follower.ts";
@@ -18,6 +19,7 @@ import { createApiKeyStore } from "./db/stores/api-keys.ts";
 import type { Change } from "./db/stores/audit.ts";
 import { createInstallationStore } from "./db/stores/installation.ts";
 import { createLogStore, type LogStore, toBatches } from "./db/stores/logs.ts";
+import { createScimTokenStore } from "./db/stores/scim-tokens.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
 import { createHandle, type Handle, withFixedHeaders } from "./handler.ts";
@@ -286,6 +288,10 @@ async function createServices(
   const services: Services = {
     ...{ control, redactor, keyPrefix, keyMac, authenticator, outbound },
     ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
+    scimAuthenticator: createScimAuthenticator({
+      ...{ clock, pepper: installation.keys.pepper, refuse: authenticator.refuse },
+      store: createScimTokenStore(database),
+    }),
     limits: { ...defaultLimits, ...options.limits },
     providers: createProviderRegistry(options.providers),
     record(record) {

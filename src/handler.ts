@@ -1,8 +1,10 @@
 import { type IRequest, Router } from "itty-router";
 import * as v from "valibot";
+import { serveScim } from "./admin/scim/serve.ts";
 import { serveAdmin } from "./admin/serve.ts";
 import { requireAccess } from "./auth/access.ts";
 import type { Principal } from "./auth/principal.ts";
+import { isScimAuthorization } from "./auth/scim-token.ts";
 import {
   type CallerContext,
   type ConnectionInfo,
@@ -20,6 +22,7 @@ import {
   type KeyEndpoint,
   type Method,
   readJsonBody,
+  type ScimEndpoint,
 } from "./endpoint.ts";
 import {
   AuthenticationError,
@@ -46,7 +49,7 @@ interface Route extends IRequest {
 /** Answers one request. Never rejects. */
 export type Handle = (request: Request, connection: ConnectionInfo) => Promise<Response>;
 
-function verb(method: Method): "get" | "post" | "put" | "delete" {
+function verb(method: Method): "get" | "post" | "put" | "delete" | "patch" {
   switch (method) {
     case "GET":
       return "get";
@@ -56,6 +59,8 @@ function verb(method: Method): "get" | "post" | "put" | "delete" {
       return "put";
     case "DELETE":
       return "delete";
+    case "PATCH":
+      return "patch";
   }
 }
 
@@ -92,6 +97,17 @@ function authenticate(context: RequestContext, services: Services): CallerContex
   const attach = (principal: Principal): CallerContext =>
     Object.assign(context, { principal, gatewayKey, providerCredential, metadata: noMetadata });
   return found instanceof Promise ? found.then(attach) : attach(found);
+}
+
+/** The identity provider behind a request; nothing but its token says who it is. */
+async function authenticateScim(context: RequestContext, services: Services): Promise<CallerContext> {
+  const authorization = context.headers.get("authorization");
+  const address = () => context.connection.remoteAddress ?? "unknown";
+  const principal = await services.scimAuthenticator.authenticate(authorization, address);
+  const token = authorization ?? "";
+  return Object.assign(context, {
+    ...{ principal, gatewayKey: token, providerCredential: undefined, metadata: noMetadata },
+  });
 }
 
 function describeIssue(issue: v.BaseIssue<unknown>): { path: string | undefined; message: string } {
@@ -145,16 +161,30 @@ async function runKeyed(
 
 /** Answers one row of the control plane, failures included. */
 async function answerAdmin(endpoint: AdminEndpoint, context: RequestContext, services: Services): Promise<Reply> {
+  const { acceptsScim = false } = endpoint;
+  const isScim =
+    acceptsScim && context.header("api-key") === null && isScimAuthorization(context.headers.get("authorization"));
   try {
-    return await serveAdmin(endpoint, await authenticate(context, services), services);
+    const caller = await (isScim ? authenticateScim(context, services) : authenticate(context, services));
+    return await serveAdmin(endpoint, caller, services);
   } catch (error) {
     return toErrorReply(error, "admin");
+  }
+}
+
+/** Answers one row of the protocol of identity providers, failures included. */
+async function answerScim(endpoint: ScimEndpoint, context: RequestContext, services: Services): Promise<Reply> {
+  try {
+    return await serveScim(endpoint, await authenticateScim(context, services), services);
+  } catch (error) {
+    return toErrorReply(error, "scim");
   }
 }
 
 /** Answers one row, failures included, and leaves its log row. */
 async function serveEndpoint(endpoint: Endpoint, context: RequestContext, services: Services): Promise<Reply> {
   if (endpoint.access === "public") return endpoint.handle(context, services);
+  if (endpoint.access === "scim") return answerScim(endpoint, context, services);
   if (isAdminEndpoint(endpoint)) return answerAdmin(endpoint, context, services);
   const found = authenticate(context, services);
   const caller = found instanceof Promise ? await found : found;
@@ -175,7 +205,9 @@ async function serveEndpoint(endpoint: Endpoint, context: RequestContext, servic
 
 /** Paths whose clients look for more than the common members of an error. */
 function formOf(context: RequestContext | undefined): ErrorForm {
-  return context?.url.pathname.startsWith("/v1/messages") ? "messages" : "common";
+  const path = context?.url.pathname ?? "";
+  if (/^(?:\/v1)?\/scim\/v2(?:\/|$)/.test(path)) return "scim";
+  return path.startsWith("/v1/messages") ? "messages" : "common";
 }
 
 /** Whether a row hands every other path to a provider. */

@@ -22,6 +22,12 @@ function requestBody(schema: v.GenericSchema, endpoint: Endpoint, convert: JsonS
   return { required: !optional, ...json(convert(schema, "input")) };
 }
 
+/** What a caller needs. */
+function securityOf({ access }: Endpoint): object {
+  if (access === "public") return { security: [] };
+  return access === "scim" ? { security: [{ bearer: [] }] } : { "x-gateway-scopes": access.scopes };
+}
+
 function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
   const parameters = [
     ...Array.from(endpoint.path.matchAll(/:(\w+)/g), ([, name]) => ({
@@ -36,11 +42,11 @@ function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
   return {
     summary: endpoint.summary,
     tags: [endpoint.tag],
-    ...(endpoint.access === "public" ? { security: [] } : { "x-gateway-scopes": endpoint.access.scopes }),
+    ...securityOf(endpoint),
     ...(parameters.length > 0 && { parameters }),
     ...("body" in endpoint && endpoint.body && { requestBody: requestBody(endpoint.body, endpoint, convert) }),
     responses: {
-      200: { description: "Success", ...answer },
+      [endpoint.access === "scim" ? endpoint.success : 200]: { description: "Success", ...answer },
       default: { description: "Failure", ...json({ $ref: "#/components/schemas/Error" }) },
     },
   };

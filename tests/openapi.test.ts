@@ -45,8 +45,10 @@ for (const endpoint of endpoints) {
     assert.ok(operation);
     assert.equal(operation.summary, endpoint.summary);
     assert.deepEqual(operation.tags, [endpoint.tag]);
-    assert.deepEqual(Object.keys(operation.responses).sort(), ["200", "default"]);
+    const success = endpoint.access === "scim" ? endpoint.success : 200;
+    assert.deepEqual(Object.keys(operation.responses).sort(), [String(success), "default"]);
     if (endpoint.access === "public") assert.deepEqual(operation.security, []);
+    else if (endpoint.access === "scim") assert.deepEqual(operation.security, [{ bearer: [] }]);
     else assert.deepEqual(operation["x-gateway-scopes"], endpoint.access.scopes);
     assert.equal(operation.requestBody !== undefined, "body" in endpoint && endpoint.body !== undefined);
     const inPath = [...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name);

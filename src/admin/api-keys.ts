@@ -6,7 +6,7 @@ import type { Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { isObject } from "../lib/json.ts";
 import { CreateApiKey, type KeyDefaults, RotateApiKey, UpdateApiKey } from "../schemas/api-keys.ts";
-import { families, findKey, kinds, mayUseFamily, requireFamily, requireOwn, shownStatuses } from "./api-key-access.ts";
+import { families, findKey, kinds, mayUseFamily, requireOwn, shownStatuses } from "./api-key-access.ts";
 import { kindOf, toKeyRecord } from "./api-key-record.ts";
 import { rotateKey, toStoredPolicy } from "./api-key-rotation.ts";
 import { decideExpiry, readScopes, readUserKeyRules, requireGrantable, type UserKeyRules } from "./api-key-rules.ts";
@@ -16,7 +16,6 @@ import { toStoredUsage } from "./limits.ts";
 import { applyMetadataSchema } from "./metadata-schema.ts";
 import { requireConfig } from "./references.ts";
 import {
-  forbid,
   isRecordId,
   readChoice,
   readPage,
@@ -132,28 +131,21 @@ async function readDefaults(
   return { metadata, config_id: config, allow_config_override: allow ?? true };
 }
 
-/** Kind and place of a new key. */
-async function readNewKind(call: AdminCall<CreateApiKey>): Promise<{ kind: KeyKind; tenant: Tenant }> {
-  const { body, params } = call;
-  const kind = kinds.find((one) => one === `${params.type}-${params.subtype}`);
-  if (!kind) {
-    throw refuseField("type", "must be organisation/service, workspace/service or workspace/user");
-  }
-  if (body.type !== undefined && ![kind, params.type].includes(body.type))
-    refuseField("type", "must be as in the path");
-  await requireFamily(call, kind, "create");
+/** Whose a new key is. */
+async function readNewTenant(call: AdminCall<CreateApiKey>, kind: KeyKind): Promise<Tenant> {
+  const { body } = call;
+  if (body.type !== undefined && !kind.startsWith(body.type)) refuseField("type", "must be as in the path");
   if (kind !== "workspace-user" && body.user_id != null) refuseField("user_id", "is for keys of people only");
   if (kind !== "organisation-service") {
-    return { kind, tenant: await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id")) };
+    return requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
   }
-  if (call.tenant.workspaceId !== null) forbid("This key belongs to a workspace");
   if (body.workspace_id != null) refuseField("workspace_id", "cannot be given for a key of the organisation");
-  return { kind, tenant: call.tenant };
+  return call.tenant;
 }
 
-async function createKey(call: AdminCall<CreateApiKey>) {
+async function createKey(call: AdminCall<CreateApiKey>, kind: KeyKind) {
   const { body, context, now, services, stores } = call;
-  const { kind, tenant } = await readNewKind(call);
+  const tenant = await readNewTenant(call, kind);
   const userId = kind === "workspace-user" ? await readUser(call, tenant) : null;
   const scopes = readScopes(kind, body.scopes);
   requireGrantable(context.principal, kind, scopes);
@@ -310,11 +302,22 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     body: RotateApiKey,
     handle: rotateKey,
   }),
+  ...kinds.map((kind) =>
+    defineWrite({
+      ...{ ...row, method: "POST", path: `/v1/api-keys/${kind.replace("-", "/")}`, summary: `Make a key: ${kind}` },
+      access: {
+        keys: kind === "organisation-service" ? "admin" : "any",
+        scopes: [`${kind.replace("-", "_")}_api_keys.create`],
+      },
+      audit: audit("create"),
+      body: CreateApiKey,
+      handle: (call) => createKey(call, kind),
+    }),
+  ),
   defineWrite({
     ...{ ...row, method: "POST", path: "/v1/api-keys/:type/:subtype", access: access("create") },
-    summary: "Make an API key: organisation/service, workspace/service or workspace/user",
+    summary: "Refuses kinds of key there are not",
     audit: audit("create"),
-    body: CreateApiKey,
-    handle: createKey,
+    handle: async () => refuseField("type", "must be organisation/service, workspace/service or workspace/user"),
   }),
 ];

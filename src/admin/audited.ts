@@ -20,10 +20,17 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, "");
 }
 
-/** Whether a member's name says that its value is a secret. */
+/** Whether a member's name, or a path to one, says that its value is a secret. */
 export function isSecretName(name: string): boolean {
   const plain = plainName(name);
   return secretMembers.has(plain) || /(?:secret|password|passphrase|token|privatekey|apikey|accesskey)$/.test(plain);
+}
+
+/** Whether an object says `{path, value}` of a secret, as operations of identity providers do. */
+function setsSecret(value: Record<string, unknown>): boolean {
+  return Object.entries(value).some(
+    ([name, path]) => plainName(name) === "path" && typeof path === "string" && /secret|password|token/i.test(path),
+  );
 }
 
 /** What stands where a secret stood. */
@@ -33,10 +40,11 @@ const hidden = "*****";
 export function hideSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(hideSecrets);
   if (!isObject(value)) return value;
-  const shown = Object.entries(value).map(([name, member]) => [
-    name,
-    isSecretName(name) && member !== null ? hidden : hideSecrets(member),
-  ]);
+  const holdsSecret = setsSecret(value);
+  const shown = Object.entries(value).map(([name, member]) => {
+    const isSecret = isSecretName(name) || (holdsSecret && plainName(name) === "value");
+    return [name, isSecret && member !== null ? hidden : hideSecrets(member)];
+  });
   return Object.fromEntries(shown);
 }
 
@@ -78,6 +86,8 @@ export async function draftAudit(
 
 /** What `commitAudited` writes. */
 interface Wanted {
+  /** Status of the answer. Default 200. */
+  status?: number;
   statements: readonly Statement[];
   recordId?: string;
   changed?: readonly { resource: string; recordId: string }[];
@@ -93,10 +103,10 @@ export function commitAudited<Result extends Wanted>(
   const { organisationId } = context.principal;
   const run = async () => {
     const result = await work();
-    const { recordId, changed = [], statements } = result;
+    const { recordId, changed = [], statements, status = 200 } = result;
     const own = recordId === undefined ? [] : [{ resource: audited.resource, recordId }];
     const changes = [...own, ...changed].map((change) => ({ organisationId, ...change }));
-    const audit = await draftAudit(audited, context, services, { status: 200, recordId });
+    const audit = await draftAudit(audited, context, services, { status, recordId });
     return { ...result, statements, changes, audit };
   };
   return services.control.committer.run(organisationId, run);

@@ -37,7 +37,8 @@ export interface Outcome {
 
 type RowDefinition = Omit<AdminEndpoint, "handleAdmin" | "body" | "audit">;
 
-function toCall<Body>(body: Body, context: CallerContext, services: Services): AdminCall<Body> {
+/** A call as handlers see it. */
+export function toCall<Body>(body: Body, context: CallerContext, services: Services): AdminCall<Body> {
   const { principal, params, url } = context;
   return {
     tenant: { organisationId: principal.organisationId, workspaceId: principal.workspaceId },

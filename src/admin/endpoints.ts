@@ -13,6 +13,7 @@ import { memberEndpoints } from "./members.ts";
 import { organisationEndpoints } from "./organisation.ts";
 import { pricingEndpoints } from "./pricing.ts";
 import { providerEndpoints } from "./providers.ts";
+import { scimEndpoints } from "./scim/endpoints.ts";
 import { secretReferenceEndpoints } from "./secret-references.ts";
 import { systemEndpoints } from "./system.ts";
 import { userEndpoints } from "./users.ts";
@@ -40,4 +41,5 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...organisationEndpoints,
   ...authSettingsEndpoints,
   ...exclusionEndpoints,
+  ...scimEndpoints,
 ];

@@ -203,7 +203,7 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
   }),
   defineWrite({
     ...{ ...row, method: "POST", path: `${one}/resend`, summary: "Make a new link for an invite" },
-    access: access("create"),
+    access: { keys: "admin", scopes: ["organisation_users.create", "organisation_users.update"] },
     audit: audit("resend"),
     handle: resendInvite,
   }),

@@ -87,16 +87,17 @@ function requireOwnOrganisation(context: CallerContext, body: unknown): void {
   }
 }
 
-async function readBody(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<unknown> {
-  const { body: schema, bodyOptional } = endpoint;
-  if (!schema) return undefined;
+/** The body of a request to the control plane, not checked yet. */
+export async function readAdminBody(
+  context: CallerContext,
+  services: Services,
+  bodyOptional: boolean | undefined,
+): Promise<unknown> {
   const length = context.headers.get("content-length");
   const isEmpty =
     length === "0" ||
     (length === undefined && !context.headers.has("transfer-encoding") && context.request.body === null);
-  const value = bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, services.timers)).value;
-  requireOwnOrganisation(context, value);
-  return checkBody(schema, value);
+  return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, services.timers)).value;
 }
 
 /**
@@ -115,10 +116,22 @@ export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value:
   });
 }
 
-async function serveChecked(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
-  if (hasEncodedSlash(context.url.pathname)) {
+async function readBody(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<unknown> {
+  if (!endpoint.body) return undefined;
+  const value = await readAdminBody(context, services, endpoint.bodyOptional);
+  requireOwnOrganisation(context, value);
+  return checkBody(endpoint.body, value);
+}
+
+/** @throws {InvalidRequestError} If a segment of the path holds a slash. */
+export function requirePlainPath({ url }: CallerContext): void {
+  if (hasEncodedSlash(url.pathname)) {
     throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "AB01" });
   }
+}
+
+async function serveChecked(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+  requirePlainPath(context);
   requireAccess(context.principal, endpoint.access);
   await requireRole(context, endpoint.access.scopes, services);
   requireOwnOrganisation(context, undefined);
@@ -135,12 +148,22 @@ export function toAdminError(thrown: unknown): GatewayError {
 }
 
 /** Answers one row of the control plane; what it refuses is audited like what it does. */
-export async function serveAdmin(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+export function serveAdmin(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+  return auditRefusals(endpoint, context, services, () => serveChecked(endpoint, context, services));
+}
+
+/** Runs the work of a row; what it refuses leaves an audit row where the row is audited at all. */
+export async function auditRefusals(
+  { audit }: Pick<AdminEndpoint, "audit">,
+  context: CallerContext,
+  services: Services,
+  work: () => Promise<Reply>,
+): Promise<Reply> {
   try {
-    return await serveChecked(endpoint, context, services);
+    return await work();
   } catch (thrown) {
     const error = toAdminError(thrown);
-    if (endpoint.audit && error.status !== 503) await auditRefusal(endpoint.audit, context, services, error.status);
+    if (audit && error.status !== 503) await auditRefusal(audit, context, services, error.status);
     throw error;
   }
 }

@@ -19,6 +19,8 @@ const unknownForMs = 5_000;
 /** Digest that no key has: comparing with it costs what comparing with a real one does. */
 const noDigest = "A".repeat(43);
 
+const invalidKey = "Invalid API Key: send a valid gateway key in x-gateway-api-key";
+
 /** What authentication needs. */
 export interface AuthenticatorOptions {
   store: ApiKeyStore;
@@ -47,6 +49,13 @@ export interface Authenticator {
    * @throws {UnavailableError} If the key is not known here and the database does not answer.
    */
   authenticate(key: string, address: () => string, workspace?: () => string | null): Principal | Promise<Principal>;
+  /**
+   * Refuses a wrong credential of another kind, and counts it like a wrong key.
+   *
+   * @throws {AuthenticationError}
+   * @throws {RateLimitError} If the address failed too often.
+   */
+  refuse(address: () => string, message: string): never;
   /** Forgets what changed: one key by its id, all keys and tokens of an organisation or its tokens alone, or all. */
   forget(changed: { organisationId?: string; keyId?: string; tokensOnly?: boolean }): void;
 }
@@ -113,16 +122,14 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const unknown = new BoundedMap<string, number>(10_000);
   const failsTooOften = createFailureCounter(clock, options.failuresPerMinute);
 
-  const refuse = (address: () => string): never => {
+  const refuse = (address: () => string, message = invalidKey): never => {
     if (failsTooOften(address())) {
       throw new RateLimitError("Cannot check this API key: too many wrong keys came from this address", {
         code: "too_many_failures",
         headers: { "retry-after": "60" },
       });
     }
-    throw new AuthenticationError("Invalid API Key: send a valid gateway key in x-gateway-api-key", {
-      code: "invalid_api_key",
-    });
+    throw new AuthenticationError(message, { code: "invalid_api_key" });
   };
   const requireUsable = (entry: KnownKey, address: () => string): Principal => {
     const { status, expiresAt } = entry.row;
@@ -219,6 +226,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         ? decide(key, digest, address)
         : digest.then((late) => decide(key, late, address));
     },
+    refuse,
     forget({ organisationId, keyId, tokensOnly }) {
       if (keyId === undefined) tokens?.forget(organisationId);
       if (tokensOnly) return;

@@ -1,4 +1,19 @@
-import { and, asc, count, desc, eq, getTableColumns, gt, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { type Database, type Statement, toStatement } from "./client.ts";
 
@@ -15,11 +30,18 @@ export type Filter<Row> = { readonly [Name in keyof Row]?: Row[Name] | readonly 
 /** New values of a row; what is undefined stays as it is. */
 export type Changes<NewRow> = { readonly [Name in keyof NewRow]?: NewRow[Name] | undefined };
 
+/** Texts by column. */
+export type Texts<Row> = { readonly [Name in keyof Row]?: string | undefined };
+
 /** Which rows a list shows. */
 export interface ListOptions<Row> {
   where?: Filter<Row> | undefined;
   /** Letters a text column must hold, as they are written. */
-  contains?: { readonly [Name in keyof Row]?: string | undefined } | undefined;
+  contains?: Texts<Row> | undefined;
+  /** As `where` and `contains`, whatever the case of ASCII letters. */
+  anyCase?: { equals?: Texts<Row> | undefined; contains?: Texts<Row> | undefined } | undefined;
+  /** Columns that must have a value. */
+  present?: readonly (keyof Row)[] | undefined;
   /** Letters one of these text columns must hold, in either case. */
   search?: { columns: readonly (keyof Row)[]; text: string } | undefined;
   /** Members a column with a JSON object must have. */
@@ -79,6 +101,10 @@ function toPattern(text: string): string {
   return `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 }
 
+function listTexts(texts: object | undefined): [string, string][] {
+  return Object.entries(texts ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined);
+}
+
 /** Creates the store of a table. The only place that builds statements on tables of tenants. */
 export function createTenantStore<Table extends TenantTable>(
   database: Database,
@@ -106,12 +132,11 @@ export function createTenantStore<Table extends TenantTable>(
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => toCondition(columnOf(name), value));
   const where = (tenant: Tenant, options: ListOptions<Row> = {}): SQL | undefined => {
-    const { contains = {}, between, search, members } = options;
-    const texts = Object.entries(contains).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const { contains, between, anyCase = {}, present = [], search, members } = options;
     return and(
       ofTenant(tenant, options.includeOrganisation),
       ...matching(options.where),
-      ...texts.map(
+      ...listTexts(contains).map(
         ([name, text]) =>
           sql`${columnOf(name)} LIKE ${toPattern(text)} ESCAPE '\\' AND instr(${columnOf(name)}, ${text}) > 0`,
       ),
@@ -120,6 +145,9 @@ export function createTenantStore<Table extends TenantTable>(
         ([name, value]) =>
           sql`EXISTS (SELECT 1 FROM json_each(${columnOf(members?.column ?? "")}) AS member WHERE member.key = ${name} AND member.value = ${value})`,
       ),
+      ...listTexts(anyCase.equals).map(([name, text]) => sql`lower(${columnOf(name)}) = lower(${text})`),
+      ...listTexts(anyCase.contains).map(([name, text]) => sql`${columnOf(name)} LIKE ${toPattern(text)} ESCAPE '\\'`),
+      ...present.map((name) => isNotNull(columnOf(name))),
       between?.from === undefined ? undefined : gt(columnOf(between.column), between.from - 1),
       between?.to === undefined ? undefined : lt(columnOf(between.column), between.to),
     );

@@ -62,6 +62,9 @@ const commonHeaders = new Set([
   ...["accept", "accept-encoding", "accept-language", "content-length", "content-type", "host", "user-agent", "date"],
 ]);
 
+/** Prefix of tokens of identity providers. */
+const scimPrefix = "scim";
+
 /** What a redactor is made from. */
 export interface RedactorOptions {
   /** Digest for sensitive values, under a key of its own. */
@@ -76,8 +79,10 @@ export interface RedactorOptions {
 
 /** Creates the redactor of a gateway. */
 export function createRedactor(options: RedactorOptions): Redactor {
-  const forms = [new RegExp(`${before}${options.keyPrefix}_[0-9A-Za-z]{12}_[0-9A-Za-z]{20,}`, "g"), ...secretForms];
-  const hint = new RegExp(`${hintsOfForms}|${options.keyPrefix.slice(-1)}_[0-9A-Za-z]{12}_`);
+  const prefixes = [options.keyPrefix, scimPrefix];
+  const ownForm = new RegExp(`${before}(?:${prefixes.join("|")})_[0-9A-Za-z]{12}_[0-9A-Za-z]{20,}`, "g");
+  const forms = [ownForm, ...secretForms];
+  const hint = new RegExp(`${hintsOfForms}|[${prefixes.map((prefix) => prefix.slice(-1)).join("")}]_[0-9A-Za-z]{12}_`);
   const names = new Set([...alwaysSensitive, ...options.sensitiveNames]);
   for (const prefix of options.aliasPrefixes) {
     for (const name of alwaysSensitive) {

@@ -284,7 +284,8 @@ test("a token acts in the workspace it names before any other", async () => {
     "w-second",
     "u-ann",
   ]);
-  assert.deepEqual(await placeOf({ ...email, workspace_slug: "main" }), ["w-main", null]);
+  await assert.rejects(placeOf({ ...email, workspace_slug: "main" }), { status: 403, code: "not_a_member" });
+  assert.deepEqual(await placeOf({ email_id: "nobody@example.com", workspace_slug: "main" }), ["w-main", null]);
   assert.deepEqual(await placeOf(email, "second"), ["w-second", "u-ann"]);
   assert.deepEqual(await placeOf(email), ["w-second", "u-ann"]);
   assert.deepEqual(await placeOf({}, "second"), ["w-main", null]);

@@ -148,3 +148,9 @@ test("L3: text() masks keys of a prefix the operator chose", () => {
   const { key: secret } = mintApiKey("my-team");
   assert.equal(create({ keyPrefix: "my-team" }).text(`a ${secret} b`), "a [masked] b");
 });
+
+test("text() masks tokens of identity providers", () => {
+  const { key: token } = mintApiKey("scim");
+  assert.equal(create().text(`a ${token} b`), "a [masked] b");
+  assert.equal(create({ keyPrefix: "my-" }).text(`a ${token} b`), "a [masked] b");
+});

@@ -1,0 +1,115 @@
+import type { ScimEndpoint } from "../../endpoint.ts";
+import type { AdminCall } from "../endpoint.ts";
+import { userAttributes } from "./attributes.ts";
+import { baseOf, maxCount, schemaIds, toListResponse } from "./resources.ts";
+import { defineScimRead } from "./serve.ts";
+
+/** What an attribute is that says nothing else of itself (RFC 7643, section 2.2). */
+const plainAttribute = {
+  ...{ multiValued: false, required: false, caseExact: false },
+  ...{ mutability: "readWrite", returned: "default", uniqueness: "none" },
+};
+
+const text = (name: string, description: string) => ({ name, type: "string", description, ...plainAttribute });
+const flag = (name: string, description: string) => ({ name, type: "boolean", description, ...plainAttribute });
+
+/** Parts of the attributes that are objects or lists of them. */
+const parts: Readonly<Record<string, readonly object[]>> = {
+  emails: [text("value", "Address"), text("type", "Kind, such as work"), flag("primary", "Whether it is the main one")],
+};
+
+/** Attributes of a person, as their table has them; those with a dot become parts of what stands before it. */
+function describeUser(): object[] {
+  const described = new Map<string, { subAttributes: object[] } & Record<string, unknown>>();
+  for (const [path, { described: own }] of Object.entries(userAttributes)) {
+    const [name = "", part] = path.split(".");
+    const former = described.get(name)?.subAttributes ?? [];
+    const attribute = { ...plainAttribute, ...own };
+    if (part === undefined) {
+      const subAttributes = [...(parts[name] ?? [])];
+      described.set(name, { name, ...attribute, multiValued: name in parts, subAttributes });
+    } else {
+      const subAttributes = [...former, { name: part, ...attribute }];
+      described.set(name, {
+        name,
+        ...plainAttribute,
+        type: "complex",
+        description: "Parts of the name",
+        subAttributes,
+      });
+    }
+  }
+  return [...described.values()].map(({ subAttributes, ...rest }) =>
+    subAttributes.length === 0 ? rest : { ...rest, subAttributes },
+  );
+}
+
+const groupAttributes = [
+  { ...text("displayName", "Name of the group"), required: true, uniqueness: "server" },
+  { ...text("externalId", "Name the identity provider has for the group"), caseExact: true },
+  {
+    ...{ name: "members", type: "complex", description: "People in the group", ...plainAttribute, multiValued: true },
+    subAttributes: [
+      { ...text("value", "Id of the user"), mutability: "immutable" },
+      { ...text("type", "Always User"), mutability: "immutable" },
+      {
+        ...plainAttribute,
+        name: "$ref",
+        type: "reference",
+        referenceTypes: ["User"],
+        description: "Address of the user",
+      },
+    ],
+  },
+];
+
+const kinds = [
+  { id: "User", endpoint: "/Users", description: "A person", describe: describeUser },
+  { id: "Group", endpoint: "/Groups", description: "A group of people", describe: () => groupAttributes },
+] as const;
+
+function metaOf(call: AdminCall<undefined>, resourceType: string, path: string) {
+  return { resourceType, location: `${baseOf(call)}/${path}` };
+}
+
+async function readSchemas(call: AdminCall<undefined>) {
+  const schemas = kinds.map(({ id, description, describe }) => ({
+    schemas: ["urn:ietf:params:scim:schemas:core:2.0:Schema"],
+    ...{ id: schemaIds[id], name: id, description, attributes: describe() },
+    meta: metaOf(call, "Schema", `Schemas/${schemaIds[id]}`),
+  }));
+  return toListResponse(schemas, schemas.length);
+}
+
+async function readResourceTypes(call: AdminCall<undefined>) {
+  const types = kinds.map(({ id, endpoint, description }) => ({
+    schemas: ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],
+    ...{ id, name: id, endpoint, description, schema: schemaIds[id], schemaExtensions: [] },
+    meta: metaOf(call, "ResourceType", `ResourceTypes/${id}`),
+  }));
+  return toListResponse(types, types.length);
+}
+
+async function readConfiguration(call: AdminCall<undefined>) {
+  const token = { type: "oauthbearertoken", name: "Bearer token", description: "A token from POST /admin/scim/tokens" };
+  return {
+    schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
+    patch: { supported: true },
+    bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+    filter: { supported: true, maxResults: maxCount },
+    changePassword: { supported: false },
+    sort: { supported: false },
+    etag: { supported: false },
+    authenticationSchemes: [{ ...token, primary: true }],
+    meta: metaOf(call, "ServiceProviderConfig", "ServiceProviderConfig"),
+  };
+}
+
+/** Rows that tell identity providers what there is (RFC 7644, section 4). */
+export const scimDiscoveryEndpoints: readonly ScimEndpoint[] = (
+  [
+    ["ServiceProviderConfig", "Show what of SCIM there is", readConfiguration],
+    ["ResourceTypes", "List kinds of resource", readResourceTypes],
+    ["Schemas", "List the attributes of resources", readSchemas],
+  ] as const
+).map(([name, summary, handle]) => defineScimRead({ method: "GET", path: `/scim/v2/${name}`, summary, handle }));

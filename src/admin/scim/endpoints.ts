@@ -1,0 +1,16 @@
+import type { Endpoint, ScimEndpoint } from "../../endpoint.ts";
+import { scimDiscoveryEndpoints } from "./discovery.ts";
+import { scimGroupEndpoints } from "./groups.ts";
+import { scimMappingEndpoints } from "./mappings.ts";
+import { scimTokenEndpoints } from "./tokens.ts";
+import { scimUserEndpoints } from "./users.ts";
+
+const protocol: readonly ScimEndpoint[] = [...scimDiscoveryEndpoints, ...scimUserEndpoints, ...scimGroupEndpoints];
+
+/** Rows of provisioning: the protocol itself, under its own path and below `/v1`, its tokens, and what groups mean. */
+export const scimEndpoints: readonly Endpoint[] = [
+  ...scimTokenEndpoints,
+  ...scimMappingEndpoints,
+  ...protocol,
+  ...protocol.map((row) => ({ ...row, path: `/v1${row.path}` })),
+];

@@ -1,0 +1,166 @@
+import type { ScimGroupRow, ScimMappingRow } from "../../db/tables/scim.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { CreateScimMapping } from "../../schemas/scim.ts";
+import { type AdminCall, defineRead, defineWrite } from "../endpoint.ts";
+import {
+  readChoice,
+  readPage,
+  readTenant,
+  readText,
+  refuseField,
+  requireFound,
+  requireId,
+  requireReferenced,
+  requireWorkspace,
+} from "../request.ts";
+import { planMemberships, readGroupName, readMembershipFacts } from "./memberships.ts";
+
+const pageRules = { size: 50, max: 100, page: { name: "page", first: 0 } };
+
+function toRecord({ id, workspaceId, groupId, role }: ScimMappingRow, displayName: string) {
+  return { id, workspace_id: workspaceId, scim_group: displayName, scim_group_id: groupId, role };
+}
+
+async function listMappings(call: AdminCall<undefined>) {
+  const { stores, tenant, query } = call;
+  const { workspaceId } = await readTenant(call);
+  const groupId = readText(query, "scim_group_id")?.toLowerCase();
+  const role = readChoice(query, "role", ["admin", "member", "manager"]);
+  const page = readPage(query, pageRules);
+  const where = {
+    status: "active",
+    ...(groupId !== undefined && { groupId }),
+    ...(role !== undefined && { role }),
+    ...(workspaceId !== null && { workspaceId }),
+  };
+  const { rows, total } = await stores.scimMappings.list(tenant, { where, page });
+  const groups = await stores.scimGroups.all(tenant, { where: { id: rows.map((row) => row.groupId) } });
+  const nameOf = new Map(groups.map(({ id, displayName }) => [id, displayName]));
+  return {
+    mappings: rows.map((row) => toRecord(row, nameOf.get(row.groupId) ?? "")),
+    ...{ total_count: total, page: page.offset / page.limit, page_size: page.limit },
+  };
+}
+
+/** The group a mapping is for, and whether the mapping makes it. */
+async function resolveGroup(call: AdminCall<CreateScimMapping>): Promise<{ group: ScimGroupRow; isNew: boolean }> {
+  const { body, stores, tenant, now } = call;
+  const { scim_group_id: id, scim_group_name: displayName } = body;
+  if (id && !displayName) {
+    const group = await stores.scimGroups.get(tenant, id);
+    return { group: requireReferenced(group, "scim_group_id"), isNew: false };
+  }
+  if (id || !displayName) throw refuseField("scim_group_id", "must be given, or scim_group_name instead");
+  if (readGroupName(displayName)) {
+    refuseField("scim_group_name", "must not have the form ws-{workspace}-role-{role}: such groups need no mapping");
+  }
+  const [present] = await stores.scimGroups.all(tenant, { anyCase: { equals: { displayName } } });
+  if (present) return { group: present, isNew: false };
+  const { organisationId } = tenant;
+  // no time of change: the identity provider that brings a group of this name takes this one
+  const group = { id: crypto.randomUUID(), organisationId, displayName, externalId: null, createdAt: now };
+  return { group: { ...group, lastUpdatedAt: 0 }, isNew: true };
+}
+
+/** People in a group, and all that decides about their memberships. */
+async function readFacts(call: AdminCall<unknown>, groupId: string) {
+  const links = await call.stores.scimGroupMembers.all(call.tenant, { where: { groupId } });
+  return readMembershipFacts(
+    call,
+    links.map(({ userId }) => userId),
+    [groupId],
+  );
+}
+
+async function createMapping(call: AdminCall<CreateScimMapping>) {
+  const { body, stores, tenant, now } = call;
+  const { role } = body;
+  const { workspaceId } = await requireWorkspace(call, body.workspace_id);
+  const { group, isNew } = await resolveGroup(call);
+  const others = await stores.scimMappings.all(tenant, { where: { groupId: group.id, status: "active" } });
+  const roles = [...others.map((other) => other.role), readGroupName(group.displayName)?.role ?? role];
+  if (roles.some((other) => other !== role)) {
+    refuseField("role", "must be the one the group has in its other workspaces");
+  }
+  const same = others.find((other) => other.workspaceId === workspaceId);
+  if (same) return { answer: toRecord(same, group.displayName), recordId: same.id, statements: [] };
+  const { organisationId } = tenant;
+  const times = { createdAt: now, lastUpdatedAt: now };
+  const mapping = { id: crypto.randomUUID(), organisationId, workspaceId, groupId: group.id, role, status: "active" };
+  const facts = await readFacts(call, group.id);
+  facts.mappings.push(mapping);
+  const plan = planMemberships(call, facts);
+  return {
+    answer: toRecord({ ...mapping, ...times }, group.displayName),
+    recordId: mapping.id,
+    statements: [
+      ...(isNew ? [stores.scimGroups.insert(tenant, group)] : []),
+      stores.scimMappings.insert(tenant, { ...mapping, ...times }),
+      ...plan.statements,
+    ],
+    changed: plan.changed,
+  };
+}
+
+async function deleteMapping(call: AdminCall<undefined>) {
+  const { stores, tenant, params, now } = call;
+  const row = await stores.scimMappings.find(tenant, { id: requireId(params, "id", "mapping"), status: "active" });
+  const { id, groupId, workspaceId } = requireFound(row, "mapping");
+  const facts = await readFacts(call, groupId);
+  facts.mappings = facts.mappings.filter((other) => other.groupId !== groupId || other.workspaceId !== workspaceId);
+  const plan = planMemberships(call, facts);
+  return {
+    answer: { success: true },
+    recordId: id,
+    statements: [
+      stores.scimMappings.update(tenant, { id }, { status: "archived", lastUpdatedAt: now }),
+      ...plan.statements,
+    ],
+    changed: plan.changed,
+  };
+}
+
+async function listGroups({ stores, tenant, query }: AdminCall<undefined>) {
+  const search = readText(query, "search");
+  if (search !== undefined && search.length < 2) refuseField("search", "must have at least 2 characters");
+  const options = { anyCase: { contains: { displayName: search } }, page: readPage(query, pageRules) };
+  const { rows, total } = await stores.scimGroups.list(tenant, options);
+  return { groups: rows.map(({ id, displayName }) => ({ id, name: displayName })), total_count: total };
+}
+
+const path = "/v1/scim/workspaces";
+const audit = (action: string) => ({ resource: "scim_mappings", action });
+const row = (verb: string) => ({
+  ...{ tag: "SCIM", acceptsScim: true },
+  access: { keys: "admin" as const, scopes: [`organisation_users.${verb}`] },
+});
+const paging = [
+  { name: "page", description: "Page, counted from 0" },
+  { name: "page_size", description: "At most 100; default 50" },
+];
+
+/** Rows that say which groups of identity providers work in which workspaces. */
+export const scimMappingEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    ...{ ...row("list"), method: "GET", path, summary: "List which groups work where", handle: listMappings },
+    query: [
+      { name: "workspace_id", description: "Id or slug of a workspace" },
+      { name: "scim_group_id", description: "Id of a group" },
+      { name: "role", description: "admin, manager or member" },
+      ...paging,
+    ],
+  }),
+  defineWrite({
+    ...{ ...row("create"), method: "POST", path, summary: "Let a group work in a workspace" },
+    ...{ audit: audit("create"), body: CreateScimMapping, handle: createMapping },
+  }),
+  defineWrite({
+    ...{ ...row("delete"), method: "DELETE", path: `${path}/:id`, summary: "End a group's work in a workspace" },
+    ...{ audit: audit("delete"), handle: deleteMapping },
+  }),
+  defineRead({
+    ...{ ...row("list"), method: "GET", path: "/v1/scim/groups", summary: "List groups of identity providers" },
+    query: [{ name: "search", description: "Letters of the name, at least 2" }, ...paging],
+    handle: listGroups,
+  }),
+];

@@ -1,0 +1,147 @@
+import type { Statement } from "../../db/client.ts";
+import type { ScimGroupRow, ScimMappingRow } from "../../db/tables/scim.ts";
+import type { WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
+import type { AdminCall } from "../endpoint.ts";
+
+const ranks: Readonly<Record<string, number>> = { member: 1, manager: 2, admin: 3 };
+
+/** Form of the names of groups that need no mapping. */
+const automaticName = /^ws-(.+)-role-(admin|manager|member)$/i;
+
+/** What a group's name says by itself: a workspace and a role. */
+export function readGroupName(displayName: string): { workspace: string; role: string } | undefined {
+  const [, workspace, role] = automaticName.exec(displayName) ?? [];
+  return workspace === undefined || role === undefined ? undefined : { workspace, role: role.toLowerCase() };
+}
+
+/** The workspace a text names by slug, else by name; a name that several have is nobody's. */
+function findWorkspace(workspaces: readonly WorkspaceRow[], named: string): WorkspaceRow | undefined {
+  const wanted = named.toLowerCase();
+  const bySlug = workspaces.filter(({ slug }) => slug.toLowerCase() === wanted);
+  const found = bySlug.length > 0 ? bySlug : workspaces.filter(({ name }) => name.toLowerCase() === wanted);
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/** All that decides about memberships of some people. Handlers change it to what will be, before memberships are planned. */
+export interface MembershipFacts {
+  /** Whose memberships are decided. */
+  userIds: readonly string[];
+  /** Those of them who are active. */
+  active: Set<string>;
+  /** Groups by id. */
+  groups: Map<string, Pick<ScimGroupRow, "id" | "displayName">>;
+  /** Ids of people by the id of their group. */
+  members: Map<string, ReadonlySet<string>>;
+  /** Active mappings. */
+  mappings: Pick<ScimMappingRow, "groupId" | "workspaceId" | "role">[];
+  workspaces: readonly WorkspaceRow[];
+  /** Memberships as they are. */
+  current: readonly WorkspaceMemberRow[];
+}
+
+/** Most ids of one statement. */
+const chunkSize = 5_000;
+
+/** A list in pieces that one statement can name. */
+export function inChunks<Item>(items: readonly Item[]): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / chunkSize) }, (_, index) =>
+    items.slice(index * chunkSize, (index + 1) * chunkSize),
+  );
+}
+
+async function readChunks<Item, Row>(items: readonly Item[], readRows: (chunk: Item[]) => Promise<Row[]>) {
+  return (await Promise.all(inChunks(items).map(readRows))).flat();
+}
+
+/**
+ * Reads what decides about people's memberships.
+ *
+ * @param groupIds Groups besides those the people are in.
+ */
+export async function readMembershipFacts(
+  { stores, tenant }: AdminCall<unknown>,
+  userIds: readonly string[],
+  groupIds: readonly string[] = [],
+): Promise<MembershipFacts> {
+  const [links, users, current, workspaces] = await Promise.all([
+    readChunks(userIds, (userId) => stores.scimGroupMembers.all(tenant, { where: { userId } })),
+    readChunks(userIds, (id) => stores.users.all(tenant, { where: { id, status: "active" } })),
+    readChunks(userIds, (userId) => stores.members.all(tenant, { where: { userId } })),
+    stores.workspaces.all(tenant, { where: { status: "active" } }),
+  ]);
+  const named = [...new Set([...groupIds, ...links.map(({ groupId }) => groupId)])];
+  const [groups, mappings] = await Promise.all([
+    readChunks(named, (id) => stores.scimGroups.all(tenant, { where: { id } })),
+    readChunks(named, (groupId) => stores.scimMappings.all(tenant, { where: { groupId, status: "active" } })),
+  ]);
+  const members = new Map<string, Set<string>>(named.map((id) => [id, new Set()]));
+  for (const { groupId, userId } of links) members.get(groupId)?.add(userId);
+  return {
+    ...{ userIds, members, mappings, workspaces, current },
+    active: new Set(users.map(({ id }) => id)),
+    groups: new Map(groups.map((group) => [group.id, group])),
+  };
+}
+
+/** Workspaces and role of one group. */
+function placesOf(group: Pick<ScimGroupRow, "id" | "displayName">, { mappings, workspaces }: MembershipFacts) {
+  const named = readGroupName(group.displayName);
+  const automatic = named && findWorkspace(workspaces, named.workspace);
+  const open = new Set(workspaces.map(({ id }) => id));
+  return [
+    ...(named && automatic ? [{ workspaceId: automatic.id, role: named.role }] : []),
+    ...mappings.filter(({ groupId, workspaceId }) => groupId === group.id && open.has(workspaceId)),
+  ];
+}
+
+/** Roles by workspace and person, as the groups give them; the highest counts. */
+function wantedRoles(facts: MembershipFacts): Map<string, Map<string, string>> {
+  const wanted = new Map(facts.userIds.map((id) => [id, new Map<string, string>()]));
+  for (const group of facts.groups.values()) {
+    const places = placesOf(group, facts);
+    for (const userId of facts.members.get(group.id) ?? []) {
+      const roles = facts.active.has(userId) ? wanted.get(userId) : undefined;
+      for (const { workspaceId, role } of roles ? places : []) {
+        if ((ranks[role] ?? 0) > (ranks[roles?.get(workspaceId) ?? ""] ?? 0)) roles?.set(workspaceId, role);
+      }
+    }
+  }
+  return wanted;
+}
+
+/** What is written so that memberships follow groups, and what other nodes are told of it. */
+export interface MembershipPlan {
+  statements: Statement[];
+  changed: { resource: string; recordId: string }[];
+}
+
+/** What makes memberships follow the groups. Those that people were given by hand stay as they are. */
+export function planMemberships({ stores, tenant, now }: AdminCall<unknown>, facts: MembershipFacts): MembershipPlan {
+  const wanted = wantedRoles(facts);
+  const touched = new Set<string>();
+  const statements: Statement[] = [];
+  for (const { workspaceId, userId, role, source } of facts.current) {
+    const roles = wanted.get(userId);
+    const next = roles?.get(workspaceId);
+    roles?.delete(workspaceId);
+    if (source !== "scim" || next === role) continue;
+    touched.add(workspaceId);
+    const own = { workspaceId, userId, source: "scim" };
+    statements.push(
+      next === undefined
+        ? stores.members.remove(tenant, own)
+        : stores.members.update(tenant, own, { role: next, lastUpdatedAt: now }),
+    );
+  }
+  for (const [userId, roles] of wanted) {
+    for (const [workspaceId, role] of roles) {
+      touched.add(workspaceId);
+      const times = { createdAt: now, lastUpdatedAt: now };
+      const { organisationId } = tenant;
+      statements.push(
+        stores.members.insert(tenant, { organisationId, workspaceId, userId, role, source: "scim", ...times }),
+      );
+    }
+  }
+  return { statements, changed: [...touched].map((recordId) => ({ resource: "workspace_users", recordId })) };
+}

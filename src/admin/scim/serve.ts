@@ -1,0 +1,91 @@
+import type * as v from "valibot";
+import type { CallerContext, Services } from "../../context.ts";
+import type { ScimEndpoint } from "../../endpoint.ts";
+import { scimContentType } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Reply } from "../../lib/reply.ts";
+import { commitAudited } from "../audited.ts";
+import { type AdminCall, type Outcome, toCall } from "../endpoint.ts";
+import { auditRefusals, checkBody, readAdminBody, requirePlainPath } from "../serve.ts";
+
+/** Names of attributes and of members of messages; they are read in any case (RFC 7643, section 2.1). */
+const names = new Map(
+  [
+    ...["schemas", "userName", "externalId", "name", "givenName", "familyName", "emails", "value", "type", "primary"],
+    ...["active", "displayName", "members", "Operations", "op", "path"],
+  ].map((name) => [name.toLowerCase(), name]),
+);
+
+/** The same value with the names it knows in their own spelling. */
+function toOwnSpelling(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toOwnSpelling);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [names.get(name.toLowerCase()) ?? name, toOwnSpelling(member)]),
+  );
+}
+
+async function readBody({ body }: ScimEndpoint, context: CallerContext, services: Services): Promise<unknown> {
+  return body && checkBody(body, toOwnSpelling(await readAdminBody(context, services, false)));
+}
+
+/** Answers one row of the protocol of identity providers; what it refuses is audited like what it does. */
+export function serveScim(endpoint: ScimEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+  return auditRefusals(endpoint, context, services, async () => {
+    requirePlainPath(context);
+    return endpoint.handleScim(await readBody(endpoint, context, services), context, services);
+  });
+}
+
+/** A representation of a resource or a list of them. */
+export interface Representation {
+  schemas: readonly string[];
+  meta?: { location: string };
+}
+
+function toReply(answer: Representation | undefined, status: number): Reply {
+  if (answer === undefined) return { status, headers: {}, body: null };
+  const { meta } = answer;
+  return {
+    status,
+    headers: { "content-type": scimContentType, ...(status === 201 && meta && { location: meta.location }) },
+    body: JSON.stringify(answer),
+  };
+}
+
+type ScimRow = Omit<ScimEndpoint, "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
+
+const common = { access: "scim", tag: "SCIM" } as const;
+
+/** Declares a route that reads. */
+export function defineScimRead(
+  definition: ScimRow & { handle(call: AdminCall<undefined>): Promise<Representation> },
+): ScimEndpoint {
+  const { handle, ...row } = definition;
+  return {
+    ...{ ...row, ...common, success: 200 },
+    handleScim: async (_body, context, services) => toReply(await handle(toCall(undefined, context, services)), 200),
+  };
+}
+
+/** Declares a route that changes something; see `defineWrite` for what its handler may do. */
+export function defineScimWrite<Schema extends v.GenericSchema = v.GenericSchema<unknown, undefined>>(
+  definition: ScimRow & {
+    success: ScimEndpoint["success"];
+    audit: NonNullable<ScimEndpoint["audit"]>;
+    body?: Schema;
+    handle(call: AdminCall<v.InferOutput<Schema>>): Promise<Outcome & { answer: Representation | undefined }>;
+  },
+): ScimEndpoint {
+  const { handle, ...row } = definition;
+  const { audit, success: status } = row;
+  return {
+    ...{ ...row, ...common },
+    async handleScim(body, context, services) {
+      // the schema of the row made the value
+      const call = toCall(body as v.InferOutput<Schema>, context, services);
+      const work = async () => ({ ...(await handle(call)), status });
+      return toReply((await commitAudited(audit, context, services, work)).answer, status);
+    },
+  };
+}

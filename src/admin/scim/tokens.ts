@@ -1,0 +1,61 @@
+import { maskSecret, mintApiKey } from "../../auth/api-key.ts";
+import { scimTokenPrefix } from "../../auth/scim-token.ts";
+import type { ScimTokenRow } from "../../db/tables/scim.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { CreateScimToken } from "../../schemas/scim.ts";
+import { type AdminCall, defineRead, defineWrite } from "../endpoint.ts";
+import { readPage, refuseField, requireFound, requireId, toIso, toList } from "../request.ts";
+
+function toRecord({ id, name, organisationId, masked, expiresAt, createdAt }: ScimTokenRow, token: string = masked) {
+  return {
+    ...{ id, token, name, organisation_id: organisationId },
+    ...{ expires_at: toIso(expiresAt), created_at: toIso(createdAt), object: "scim-token" },
+  };
+}
+
+async function createToken({ body, stores, tenant, now, services }: AdminCall<CreateScimToken>) {
+  const { name, expires_at: expiresAt = null } = body;
+  if (expiresAt !== null && expiresAt <= now) refuseField("expires_at", "must be in the future");
+  const { key: token, lookupId } = mintApiKey(scimTokenPrefix);
+  const { organisationId } = tenant;
+  const row: ScimTokenRow = {
+    ...{ id: crypto.randomUUID(), organisationId, name, lookupId, expiresAt, createdAt: now },
+    ...{ digest: await services.keyMac(token), masked: maskSecret(token) },
+  };
+  return { answer: toRecord(row, token), recordId: row.id, statements: [stores.scimTokens.insert(tenant, row)] };
+}
+
+async function listTokens({ stores, tenant, query }: AdminCall<undefined>) {
+  const { rows, total } = await stores.scimTokens.list(tenant, { page: readPage(query, { size: 50, max: 100 }) });
+  return toList(
+    rows.map((row) => toRecord(row)),
+    total,
+  );
+}
+
+async function deleteToken({ stores, tenant, params }: AdminCall<undefined>) {
+  const { id } = requireFound(await stores.scimTokens.get(tenant, requireId(params, "id", "token")), "token");
+  return { answer: {}, recordId: id, statements: [stores.scimTokens.remove(tenant, { id })] };
+}
+
+const path = "/v1/admin/scim/tokens";
+const audit = (action: string) => ({ resource: "scim_tokens", action });
+const row = (verb: string) => ({
+  tag: "SCIM",
+  access: { keys: "admin" as const, scopes: [`organisation_users.${verb}`] },
+});
+
+/** Rows of the tokens identity providers call with. */
+export const scimTokenEndpoints: readonly AdminEndpoint[] = [
+  defineWrite({
+    ...{ ...row("create"), method: "POST", path, summary: "Make a token for an identity provider; shown once" },
+    ...{ audit: audit("create"), body: CreateScimToken, bodyOptional: true, handle: createToken },
+  }),
+  defineRead({
+    ...{ ...row("list"), method: "GET", path, summary: "List tokens of identity providers", handle: listTokens },
+  }),
+  defineWrite({
+    ...{ ...row("delete"), method: "DELETE", path: `${path}/:id`, summary: "Take a token away" },
+    ...{ audit: audit("delete"), handle: deleteToken },
+  }),
+];

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { adminEndpoints } from "../../src/admin/endpoints.ts";
+import { mintApiKey } from "../../src/auth/api-key.ts";
+import { scopesOfKind } from "../../src/auth/scopes.ts";
+import { isAdminEndpoint } from "../../src/endpoint.ts";
+import { call } from "../support/control.ts";
+import { createTestGateway, insertKey, type TestGateway } from "../support/gateway.ts";
+
+/** Who a route takes: keys of the organisation, of a workspace, or both; and the scopes of which one is enough. */
+type Rule = readonly [route: string, takes: "admin" | "workspace" | "any", ...scopes: string[]];
+
+/** Routes of a resource whose verbs follow the methods. */
+function crud(path: string, takes: Rule[1], families: readonly string[], parameter = "{id}"): Rule[] {
+  const scopes = (verb: string) => families.map((family) => `${family}.${verb}`);
+  return [
+    [`GET ${path}`, takes, ...scopes("list")],
+    [`POST ${path}`, takes, ...scopes("create")],
+    [`GET ${path}/${parameter}`, takes, ...scopes("read")],
+    [`PUT ${path}/${parameter}`, takes, ...scopes("update")],
+    [`DELETE ${path}/${parameter}`, takes, ...scopes("delete")],
+  ];
+}
+
+const integrations = ["organisation_integrations", "workspace_integrations"];
+const stored = ["providers", "virtual_keys"];
+const keys = ["organisation_service_api_keys", "workspace_service_api_keys", "workspace_user_api_keys"];
+const ofKeys = (verb: string) => keys.map((family) => `${family}.${verb}`);
+const ofIntegrations = (verb: string) => integrations.map((family) => `${family}.${verb}`);
+
+const rules: readonly Rule[] = [
+  ...crud("/configs", "any", ["configs"], "{slug}"),
+  ["GET /configs/{slug}/versions", "any", "configs.read"],
+  ...crud("/integrations", "any", integrations, "{slug}"),
+  ["GET /integrations/{slug}/models", "any", ...ofIntegrations("read")],
+  ["PUT /integrations/{slug}/models", "any", ...ofIntegrations("update")],
+  ["DELETE /integrations/{slug}/models", "any", ...ofIntegrations("update")],
+  ["GET /integrations/{slug}/workspaces", "admin", ...ofIntegrations("read")],
+  ["PUT /integrations/{slug}/workspaces", "admin", ...ofIntegrations("update")],
+  ...crud("/providers", "any", stored, "{slug}"),
+  ...crud("/virtual-keys", "any", stored, "{slug}"),
+  ["GET /api-keys", "any", ...ofKeys("list")],
+  ["POST /api-keys/organisation/service", "admin", "organisation_service_api_keys.create"],
+  ["POST /api-keys/workspace/service", "any", "workspace_service_api_keys.create"],
+  ["POST /api-keys/workspace/user", "any", "workspace_user_api_keys.create"],
+  ["GET /api-keys/{id}", "any", ...ofKeys("read")],
+  ["PUT /api-keys/{id}", "any", ...ofKeys("update")],
+  ["DELETE /api-keys/{id}", "any", ...ofKeys("delete")],
+  ["POST /api-keys/{id}/rotate", "any", ...ofKeys("rotate")],
+  ["GET /admin/users", "admin", "organisation_users.list"],
+  ["GET /admin/users/{id}", "admin", "organisation_users.read"],
+  ["PUT /admin/users/{id}", "admin", "organisation_users.update"],
+  ["DELETE /admin/users/{id}", "admin", "organisation_users.delete"],
+  ["GET /admin/users/invites", "admin", "organisation_users.list"],
+  ["POST /admin/users/invites", "admin", "organisation_users.create"],
+  ["GET /admin/users/invites/{id}", "admin", "organisation_users.read"],
+  ["DELETE /admin/users/invites/{id}", "admin", "organisation_users.delete"],
+  ["POST /admin/users/invites/{id}/resend", "admin", "organisation_users.create", "organisation_users.update"],
+  ["GET /admin/workspaces", "any", "workspaces.list"],
+  ["POST /admin/workspaces", "admin", "workspaces.create"],
+  ["GET /admin/workspaces/{id}", "any", "workspaces.read"],
+  ["PUT /admin/workspaces/{id}", "any", "workspaces.update"],
+  ["DELETE /admin/workspaces/{id}", "admin", "workspaces.delete"],
+  ["GET /admin/workspaces/{id}/users", "any", "workspace_users.list"],
+  ["POST /admin/workspaces/{id}/users", "any", "workspace_users.create"],
+  ["GET /admin/workspaces/{id}/users/{id}", "any", "workspace_users.read"],
+  ["PUT /admin/workspaces/{id}/users/{id}", "any", "workspace_users.update"],
+  ["DELETE /admin/workspaces/{id}/users/{id}", "any", "workspace_users.delete"],
+  ["GET /admin/organisation/defaults", "admin", "organisation_settings.read"],
+  ["PUT /admin/organisation/defaults", "admin", "organisation_settings.update"],
+  ["GET /organisations/self", "admin", "organisation_settings.read"],
+  ["GET /organisations/{id}", "admin", "organisation_settings.read"],
+  ["PUT /organisations/{id}", "admin", "organisation_settings.update"],
+  ["GET /organisations/{id}/auth-settings", "admin", "organisation_settings.read"],
+  ["PUT /organisations/{id}/auth-settings", "admin", "organisation_settings.update"],
+  ...["input-guardrails", "output-guardrails"].flatMap((direction): Rule[] => [
+    [`GET /workspace-exclusions/${direction}`, "admin", "organisation_exclusions.list"],
+    [`PUT /workspace-exclusions/${direction}`, "admin", "organisation_exclusions.update"],
+  ]),
+  ["GET /scim/workspaces", "admin", "organisation_users.list"],
+  ["POST /scim/workspaces", "admin", "organisation_users.create"],
+  ["DELETE /scim/workspaces/{id}", "admin", "organisation_users.delete"],
+  ["GET /scim/groups", "admin", "organisation_users.list"],
+  ["GET /admin/scim/tokens", "admin", "organisation_users.list"],
+  ["POST /admin/scim/tokens", "admin", "organisation_users.create"],
+  ["DELETE /admin/scim/tokens/{id}", "admin", "organisation_users.delete"],
+  ...crud("/secret-references", "admin", ["secret_references"]),
+  ...crud("/deployments", "admin", ["deployments"]),
+  ["GET /deployments/{id}/ping", "admin", "deployments.read"],
+  ["GET /audit-logs", "admin", "audit_logs.list"],
+];
+
+let gateway: TestGateway;
+let ready: Promise<(options: { kind: string; scopes: readonly string[] }) => Promise<string>>;
+before(async () => {
+  gateway = await createTestGateway({ inFile: true });
+  ready = gateway.openFile().then((database) => {
+    return async ({ kind, scopes }) => {
+      const { key } = mintApiKey("gk");
+      const isAdmin = kind === "organisation-service";
+      await insertKey(database, key, { kind, scopes: JSON.stringify(scopes), ...(isAdmin && { workspaceId: null }) });
+      return key;
+    };
+  });
+});
+after(() => gateway.close());
+
+const allScopes = [
+  ...new Set([...scopesOfKind("organisation-service"), ...scopesOfKind("workspace-service"), "providers.duplicate"]),
+];
+
+/** What a route that refuses a caller answers, and whether it lets one in. */
+async function outcome(route: string, key: string): Promise<string> {
+  const [method = "", path = ""] = route.split(" ");
+  const body = method === "GET" || method === "DELETE" ? undefined : {};
+  const { status, body: answer } = await call<{ data?: { errorCode?: string }; error?: { code?: string } }>(
+    gateway,
+    `${method} ${path.replace(/\{\w+\}/g, "00000000-0000-4000-8000-000000000000")}`,
+    { key, ...(body && { body }) },
+  );
+  const code = answer.error?.code ?? "";
+  if (status === 401 || status === 403) return `${status} ${code}`;
+  // behind the door: an answer, a body that lacks something, or a record that is not there
+  return ["200", "400 AB01", "404 AB08", "404 AB02"].includes(`${status} ${code}`.trim())
+    ? "allowed"
+    : `${status} ${code}`;
+}
+
+for (const [route, takes, ...scopes] of rules) {
+  test(`${route} takes ${takes} keys with ${scopes.join(" or ")}`, async () => {
+    const make = await ready;
+    const others = allScopes.filter((scope) => !scopes.includes(scope));
+    for (const kind of ["organisation-service", "workspace-service", "workspace-user"]) {
+      const fits = takes === "any" || (takes === "admin") === (kind === "organisation-service");
+      for (const scope of scopes) {
+        const key = await make({ kind, scopes: [scope] });
+        assert.equal(await outcome(route, key), fits ? "allowed" : "403 AB03", `${kind} with ${scope}`);
+      }
+      const without = await make({ kind, scopes: others });
+      assert.equal(await outcome(route, without), "403 AB03", `${kind} with every other scope`);
+    }
+    assert.equal(await outcome(route, "no-such-key-000000000000"), "401 AB05");
+  });
+}
+
+test("the table names every route of the control plane", () => {
+  const form = (route: string) => route.replace(/\{\w+\}|:\w+/g, "{}").replace(" /v1", " ");
+  const served = adminEndpoints
+    .filter(isAdminEndpoint)
+    .map(({ method, path }) => form(`${method} ${path}`))
+    .filter((route) => route !== "POST /api-keys/{}/{}");
+  const named = rules.map(([route]) => form(route));
+  assert.deepEqual(named.sort(), served.sort());
+});
+
+test("an admin key never reaches inference", async () => {
+  const make = await ready;
+  const key = await make({ kind: "organisation-service", scopes: allScopes });
+  for (const route of [
+    "POST /chat/completions",
+    "POST /embeddings",
+    "GET /models",
+    "POST /moderations",
+    "GET /files",
+  ]) {
+    assert.equal(await outcome(route, key), "403 AB03", route);
+  }
+});

@@ -1,0 +1,384 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { adminEndpoints } from "../../src/admin/endpoints.ts";
+import { mintApiKey } from "../../src/auth/api-key.ts";
+import { scopesOfKind } from "../../src/auth/scopes.ts";
+import type { Database } from "../../src/db/client.ts";
+import { isAdminEndpoint } from "../../src/endpoint.ts";
+import { type Answer, call, createOrganisation, done } from "../support/control.ts";
+import { adminKey, createTestGateway, insertKey, type TestGateway } from "../support/gateway.ts";
+
+// Two organisations with two workspaces each, all with records of every kind. Callers of the first workspace, and of the
+// first organisation, name what is not theirs: in each path, query and body.
+
+/** Records of one workspace, or of an organisation, by kind: the names a request can call them by. */
+type Records = Record<string, readonly string[]>;
+
+interface Place {
+  /** Letters that stand in every name of its records. */
+  marker: string;
+  organisationId: string;
+  workspaceId: string;
+  adminKey: string;
+  /** Holds every scope. */
+  workspaceKey: string;
+  records: Records;
+}
+
+let gateway: TestGateway;
+let database: Database;
+const places: Place[] = [];
+
+async function makeKey(organisationId: string, workspaceId: string): Promise<string> {
+  const { key } = mintApiKey("gk");
+  await insertKey(database, key, {
+    organisationId,
+    workspaceId,
+    scopes: JSON.stringify(scopesOfKind("workspace-service")),
+  });
+  return key;
+}
+
+interface Receipt {
+  id: string;
+  slug: string;
+}
+
+/** Makes records of a workspace by its admin key. */
+async function fill(place: Omit<Place, "records">): Promise<Records> {
+  const { marker, workspaceId: workspace_id } = place;
+  const post = (path: string, body: object) =>
+    done<Receipt>(call<Receipt>(gateway, `POST ${path}`, { key: place.adminKey, body }));
+  const names = ({ id, slug }: Receipt) => [id, slug].filter((name) => name !== undefined);
+  const config = await post("/configs", { name: `${marker} config`, config: { retry: { attempts: 1 } }, workspace_id });
+  const integration = await post("/integrations", {
+    ...{
+      name: `${marker} integration`,
+      slug: `${marker}-integration`,
+      ai_provider_id: "openai",
+      key: "fake-secret-0000",
+    },
+    ...{ workspace_id, create_default_provider: false },
+  });
+  const provider = await post("/providers", {
+    ...{
+      name: `${marker} provider`,
+      slug: `${marker}-provider`,
+      integration_id: `${marker}-integration`,
+      workspace_id,
+    },
+  });
+  const key = await post("/api-keys/workspace/service", { name: `${marker} key`, workspace_id, scopes: ["logs.view"] });
+  const { id: invite } = await post("/admin/users/invites", {
+    ...{ email: `${marker}@example.com`, role: "member", workspaces: [{ id: workspace_id, role: "member" }] },
+  });
+  return {
+    ...{ config: names(config), integration: names(integration), provider: names(provider), key: [key.id] },
+    invite: [invite],
+    workspace: [workspace_id, `${marker}-workspace`],
+  };
+}
+
+/** Makes records of an organisation by its admin key. */
+async function fillOrganisation(marker: string, key: string): Promise<Records> {
+  const post = (path: string, body: object) => done<Receipt>(call<Receipt>(gateway, `POST ${path}`, { key, body }));
+  const names = ({ id, slug }: Receipt) => [id, slug].filter((name) => name !== undefined);
+  const integration = await post("/integrations", {
+    ...{ name: `${marker} lent`, slug: `${marker}-lent`, ai_provider_id: "openai", key: "fake-secret-0000" },
+  });
+  const reference = await post("/secret-references", {
+    ...{
+      name: `${marker} reference`,
+      slug: `${marker}-reference`,
+      manager_type: "hashicorp_vault",
+      secret_path: "a/b",
+    },
+    auth_config: { vault_auth_type: "token", vault_addr: "https://vault.example.com", vault_token: "fake-token-0000" },
+  });
+  const deployment = await post("/deployments", { name: `${marker} deployment`, slug: `${marker}-deployment` });
+  const token = await post("/admin/scim/tokens", { name: `${marker} token` });
+  const { data: people } = await done<{ data: { id: string }[] }>(call(gateway, "GET /admin/users", { key }));
+  const { organisation_id } = await done<{ organisation_id: string }>(
+    call<{ organisation_id: string }>(gateway, `GET /integrations/${marker}-lent`, { key }),
+  );
+  return {
+    ...{ lent: names(integration), reference: names(reference), deployment: names(deployment), token: [token.id] },
+    ...{ person: people.map(({ id }) => id), organisation: [organisation_id] },
+  };
+}
+
+before(async () => {
+  gateway = await createTestGateway({ inFile: true });
+  database = await gateway.openFile();
+  const other = await createOrganisation(database, "other");
+  const { rows } = await database.read(
+    "SELECT id, organisation_id FROM workspaces WHERE slug = 'default' ORDER BY created_at DESC",
+  );
+  const own = rows.find(({ organisation_id }) => organisation_id !== other.organisationId);
+  const homes = [
+    { marker: "own", organisationId: String(own?.organisation_id), workspaceId: String(own?.id), adminKey },
+    {
+      marker: "foreign",
+      organisationId: other.organisationId,
+      workspaceId: other.workspaceId,
+      adminKey: other.adminKey,
+    },
+  ];
+  for (const home of homes) {
+    const body = { name: `${home.marker} second` };
+    const second = await done<Receipt>(call<Receipt>(gateway, "POST /admin/workspaces", { key: home.adminKey, body }));
+    for (const [marker, workspaceId] of [
+      [`${home.marker}1`, home.workspaceId],
+      [`${home.marker}2`, second.id],
+    ] as const) {
+      const place = { ...home, marker, workspaceId, workspaceKey: await makeKey(home.organisationId, workspaceId) };
+      places.push({ ...place, records: await fill(place) });
+    }
+    const records = await fillOrganisation(home.marker, home.adminKey);
+    for (const place of places.filter(({ organisationId }) => organisationId === home.organisationId)) {
+      Object.assign(place.records, records);
+    }
+  }
+});
+after(() => gateway.close());
+
+/** Every row of what is not the caller's: nothing of it may change. */
+async function snapshot(organisationId: string, workspaceId: string | null): Promise<string> {
+  const { rows: tables } = await database.read("SELECT name FROM sqlite_master WHERE type = 'table'");
+  const contents: unknown[] = [];
+  for (const { name } of tables) {
+    if (["audit_logs", "changes", "sqlite_sequence", "log_batches", "log_bodies"].includes(String(name))) continue;
+    const { rows } = await database.read(`SELECT * FROM "${name}"`);
+    const foreign = rows.filter((row) => {
+      const organisation = name === "organisations" ? row.id : row.organisation_id;
+      if (organisation !== undefined && organisation !== organisationId) return true;
+      const workspace = name === "workspaces" ? row.id : row.workspace_id;
+      return workspaceId !== null && workspace !== undefined && workspace !== null && workspace !== workspaceId;
+    });
+    contents.push([name, foreign]);
+  }
+  return JSON.stringify(contents);
+}
+
+/** A name of the same form that nothing has. */
+function unknownLike(name: string): string {
+  return /^[0-9a-f]{8}-/.test(name) ? crypto.randomUUID() : `${name.slice(0, 2)}-nothing-${name.length}`;
+}
+
+/** An answer without the name that was asked for, so that answers for different names can be compared. */
+function anonymous({ status, body }: Answer, name: string): string {
+  return `${status} ${JSON.stringify(body).replaceAll(name, "<name>")}`;
+}
+
+/** A body every row with one accepts, or refuses for both names alike. */
+const plainBodies: Readonly<Record<string, object>> = {
+  "PUT /admin/users/:userId": { role: "admin" },
+  "POST /admin/workspaces/:id/users": { users: [] },
+  "PUT /admin/workspaces/:id/users/:userId": { role: "manager" },
+  "DELETE /admin/workspaces/:id": { name: "x", force_delete: true },
+};
+
+interface Swap {
+  route: string;
+  name: string;
+  key: string;
+  body?: object;
+  place: Place;
+}
+
+let swaps = 0;
+
+/** Asks for a foreign record and for one that is not there, and requires that nobody can tell which was which. */
+async function requireAlike(
+  build: (name: string) => { route: string; body?: object },
+  { name, key, place }: Pick<Swap, "name" | "key" | "place">,
+): Promise<void> {
+  const unknown = unknownLike(name);
+  const ask = async (asked: string) => {
+    const { route, body } = build(asked);
+    return call(gateway, route, { key, ...(body && { body }) });
+  };
+  const answer = await ask(name);
+  const shown = build(name).route;
+  assert.equal(anonymous(answer, name), anonymous(await ask(unknown), unknown), shown);
+  const text = JSON.stringify(answer.body).replaceAll(name, "");
+  assert.ok(!text.includes(place.marker.replace(/\d$/, place.marker)), `${shown} tells of ${place.marker}: ${text}`);
+  swaps++;
+}
+
+/** Callers, and what is foreign to each: a sibling workspace and another organisation, or that alone. */
+function callers() {
+  const [own, sibling, other] = places;
+  assert.ok(own && sibling && other);
+  return [
+    { key: own.workspaceKey, workspaceId: own.workspaceId, foreign: [sibling, other] },
+    { key: adminKey, workspaceId: null, foreign: [other] },
+  ];
+}
+
+/** Names of records that are foreign to a caller: of a sibling workspace only what is that workspace's own. */
+function foreignNames(place: Place, own: Place | undefined): string[] {
+  const shared = place.organisationId === own?.organisationId ? Object.values(own.records).flat() : [];
+  return [...new Set(Object.values(place.records).flat())].filter((name) => !shared.includes(name));
+}
+
+const rows = adminEndpoints.filter(isAdminEndpoint).filter(({ path }) => path.includes(":"));
+
+test("names in paths: foreign records answer like unknown ones, and stay as they are", async () => {
+  for (const { key, workspaceId, foreign } of callers()) {
+    const [own] = places;
+    const before = await snapshot(own?.organisationId ?? "", workspaceId);
+    for (const { method, path } of rows) {
+      if (path.startsWith("/v1/api-keys/:type")) continue;
+      const body =
+        plainBodies[`${method} ${path.slice(3)}`] ??
+        (method === "PUT" || method === "POST" ? { name: "x" } : undefined);
+      for (const place of foreign) {
+        for (const name of foreignNames(place, own)) {
+          // where two names stand, the first is swapped, then the second below an own workspace
+          const parameters = path.match(/:\w+/g) ?? [];
+          for (const [index] of parameters.entries()) {
+            const build = (asked: string) => {
+              let position = 0;
+              const filled = path.slice(3).replace(/:\w+/g, () => {
+                position++;
+                return position - 1 === index ? asked : (own?.workspaceId ?? "");
+              });
+              return { route: `${method} ${filled}`, ...(body && { body }) };
+            };
+            await requireAlike(build, { name, key, place });
+          }
+        }
+      }
+    }
+    assert.equal(await snapshot(own?.organisationId ?? "", workspaceId), before);
+  }
+});
+
+const queries = adminEndpoints
+  .filter(isAdminEndpoint)
+  .filter(({ path, method }) => method === "GET" && !path.includes(":"));
+
+test("names in queries: foreign workspaces and organisations are refused like unknown ones", async () => {
+  const times = "start_time=2020-01-01T00:00:00Z&end_time=2100-01-01T00:00:00Z";
+  const parameters = ["workspace_id", "organisation_id", "ids", "scim_group_id", "user_id", "email"];
+  for (const { key, workspaceId, foreign } of callers()) {
+    const [own] = places;
+    const before = await snapshot(own?.organisationId ?? "", workspaceId);
+    for (const { path } of queries) {
+      for (const place of foreign) {
+        for (const parameter of parameters) {
+          // the log of the caller's own organisation tells what was asked for before
+          if (path === "/v1/audit-logs" && parameter !== "organisation_id" && parameter !== "workspace_id") continue;
+          for (const name of foreignNames(place, own)) {
+            const build = (asked: string) => ({ route: `GET ${path.slice(3)}?${times}&${parameter}=${asked}` });
+            await requireAlike(build, { name, key, place });
+          }
+        }
+      }
+    }
+    assert.equal(await snapshot(own?.organisationId ?? "", workspaceId), before);
+  }
+});
+
+/** Bodies that refer to other records; the name goes where it is called for. */
+const references: readonly [route: string, build: (name: string, own: Place) => object][] = [
+  ["POST /configs", (name) => ({ name: "x", config: { retry: { attempts: 1 } }, workspace_id: name })],
+  [
+    "POST /integrations",
+    (name) => ({ name: "x", ai_provider_id: "openai", key: "fake-secret-0000", workspace_id: name }),
+  ],
+  [
+    "POST /integrations",
+    (name, own) => ({
+      ...{ name: "x", ai_provider_id: "openai", workspace_id: own.workspaceId, create_default_provider: false },
+      secret_mappings: [{ target_field: "key", secret_reference_id: name }],
+    }),
+  ],
+  ["POST /providers", (name, own) => ({ name: "x", integration_id: name, workspace_id: own.workspaceId })],
+  ["POST /providers", (name) => ({ name: "x", integration_id: "own1-integration", workspace_id: name })],
+  ["POST /virtual-keys", (name) => ({ name: "x", provider: "openai", key: "fake-secret-0000", workspace_id: name })],
+  ["POST /api-keys/workspace/service", (name) => ({ name: "x", scopes: ["logs.view"], workspace_id: name })],
+  [
+    "POST /api-keys/workspace/user",
+    (name, own) => ({ name: "x", scopes: ["logs.view"], workspace_id: own.workspaceId, user_id: name }),
+  ],
+  [
+    "POST /api-keys/workspace/service",
+    (name, own) => ({ name: "x", scopes: ["logs.view"], workspace_id: own.workspaceId, defaults: { config_id: name } }),
+  ],
+  [
+    "POST /admin/users/invites",
+    (name) => ({ email: "new@example.com", role: "member", workspaces: [{ id: name, role: "member" }] }),
+  ],
+  ["POST /admin/workspaces", (name) => ({ name: "x", users: [name] })],
+  ["POST /admin/workspaces/<own>/users", (name) => ({ users: [{ id: name, role: "member" }] })],
+  ["PUT /admin/workspaces/<own>", (name) => ({ defaults: { user_api_key_config: name } })],
+  ["PUT /integrations/own-lent/workspaces", (name) => ({ workspaces: [{ id: name, enabled: true }] })],
+  ["PUT /workspace-exclusions/input-guardrails", (name) => ({ workspaces: [{ workspace_id: name, excluded: true }] })],
+  ["PUT /workspace-exclusions/input-guardrails", (name) => ({ organisation_id: name, workspaces: [] })],
+  ["POST /scim/workspaces", (name) => ({ workspace_id: name, role: "member", scim_group_name: "people" })],
+  ["POST /scim/workspaces", (name, own) => ({ workspace_id: own.workspaceId, role: "member", scim_group_id: name })],
+  [
+    "POST /secret-references",
+    (name) => ({
+      ...{ name: "x", manager_type: "hashicorp_vault", secret_path: "a", allowed_workspaces: [name] },
+      auth_config: {
+        vault_auth_type: "token",
+        vault_addr: "https://vault.example.com",
+        vault_token: "fake-token-0000",
+      },
+    }),
+  ],
+  ["POST /deployments", (name) => ({ name: "x", auth_settings: { workspaces_allowed: [name] } })],
+  ["PUT /admin/organisation/defaults", (name) => ({ input_guardrails: [name] })],
+];
+
+test("names in bodies: records that refer to foreign ones are refused, and nothing is written", async () => {
+  for (const { key, workspaceId, foreign } of callers()) {
+    const [own] = places;
+    assert.ok(own);
+    const before = await snapshot(own.organisationId, workspaceId);
+    for (const [route, build] of references) {
+      const path = route.replace("<own>", own.workspaceId);
+      for (const place of foreign) {
+        for (const name of foreignNames(place, own)) {
+          const make = (asked: string) => ({ route: path, body: build(asked, own) });
+          const { status } = await call(gateway, path, { key, body: build(name, own) });
+          assert.ok(status >= 400 && status < 500, `${route} with ${name} answered ${status}`);
+          await requireAlike(make, { name, key, place });
+        }
+      }
+    }
+    assert.equal(await snapshot(own.organisationId, workspaceId), before);
+  }
+});
+
+test("stored providers of other workspaces cannot be called, by header or model", async () => {
+  const [own, ...others] = places;
+  assert.ok(own);
+  for (const place of others) {
+    for (const name of [...(place.records.provider ?? []), ...(place.records.integration ?? [])]) {
+      const ask = async (asked: string, headers: Record<string, string>, model: string): Promise<string> => {
+        const body = { model, messages: [{ role: "user", content: "Hello" }] };
+        const answer = await call(gateway, "POST /chat/completions", { key: own.workspaceKey, body, headers });
+        return anonymous(answer, asked);
+      };
+      const unknown = unknownLike(name);
+      for (const form of [
+        (asked: string) => ask(asked, { "x-gateway-provider": `@${asked}` }, "m"),
+        (asked: string) => ask(asked, { "x-gateway-virtual-key": asked }, "m"),
+        (asked: string) => ask(asked, {}, `@${asked}/m`),
+      ]) {
+        const answer = await form(name);
+        assert.match(answer, /^400 /);
+        assert.equal(answer, await form(unknown));
+        swaps++;
+      }
+    }
+  }
+});
+
+test("at least a thousand names were swapped", () => {
+  assert.ok(swaps >= 1_000, `${swaps} swaps`);
+});
