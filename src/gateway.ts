@@ -6,11 +6,10 @@ import { type FirstKeys, type Installation, openInstallation } from "./auth/firs
 import { createMasterKeyText, readMasterKeys } from "./auth/master-keys.ts";
 import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.ts";
 import { type Database, type DatabaseLocation, isRefusedStatement, openDatabase } from "./db/client.ts";
-import type { LogWriter } from "./db/log-writer.ts";
 import { migrate } from "./db/migrate.ts";
 import { createApiKeyStore } from "./db/stores/api-keys.ts";
 import { createInstallationStore } from "./db/stores/installation.ts";
-import { createLogStore, type LogStore, toBatches } from "./db/stores/logs.ts";
+import { createLogStore, type LogStore, type TextCodec, toBatches } from "./db/stores/logs.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
 import { createHandle, type Handle, withFixedHeaders } from "./handler.ts";
@@ -24,8 +23,9 @@ import { createOutbound, type Transport, webTransport } from "./lib/outbound.ts"
 import { toResponse } from "./lib/reply.ts";
 import { createTimers } from "./lib/timers.ts";
 import { createLogQueue } from "./logs/queue.ts";
-import { describeLoss, toLogEntry } from "./logs/record.ts";
-import { createRedactor } from "./logs/redact.ts";
+import { describeLoss } from "./logs/record.ts";
+import { createRedactor, type RedactionSettings } from "./logs/redact.ts";
+import { createLogWriter, type LogWriter } from "./logs/writer.ts";
 import { createOpenapiEndpoint } from "./openapi.ts";
 import { createProviderRegistry } from "./providers/registry.ts";
 import type { Provider } from "./providers/types.ts";
@@ -48,7 +48,9 @@ export interface GatewayOptions {
   /** Synchronous digests, where the host has them. */
   createMac?: MacFactory;
   /** Writes log rows of a database in a file elsewhere than on the request loop. */
-  createLogWriter?: (location: DatabaseLocation) => LogWriter;
+  createLogWriter?: (location: DatabaseLocation, redaction: RedactionSettings) => LogWriter;
+  /** Makes logged bodies small; without it they are stored as they are, and compressed ones cannot be read. */
+  logCodec?: TextCodec;
   clock?: Clock;
   limits?: Partial<Limits>;
   keyPrefix?: string;
@@ -171,10 +173,18 @@ function listEndpoints(): Endpoint[] {
 }
 
 /** The writer the host offers for files, else one that shares the gateway's connection. */
-function createWriter(options: GatewayOptions, { append, purge }: LogStore): LogWriter {
+function createWriter(options: GatewayOptions, store: LogStore, key: RedactionSettings["key"]): LogWriter {
+  const redaction: RedactionSettings = {
+    key,
+    keyPrefix: options.keyPrefix ?? defaultKeyPrefix,
+    sensitiveNames: options.sensitiveHeaders ?? [],
+    aliasPrefixes: options.headerAliases ?? [],
+  };
   const url = options.database ?? ":memory:";
-  if (options.createLogWriter && url.startsWith("file:")) return options.createLogWriter({ url });
-  return { append, purge, close: async () => {} };
+  if (options.createLogWriter && url.startsWith("file:")) return options.createLogWriter({ url }, redaction);
+  const mac = (options.createMac ?? webMac)(key);
+  const append = (entries: Parameters<typeof toBatches>[0]) => store.append(toBatches(entries));
+  return createLogWriter({ append, purge: store.purge }, createRedactor({ ...redaction, mac }));
 }
 
 function createServices(
@@ -185,26 +195,17 @@ function createServices(
   const warn = warnOf(options);
   const createMac = options.createMac ?? webMac;
   const keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
-  const aliases = options.headerAliases ?? [];
-  const headerPrefixes = ["x-gateway-", ...aliases];
+  const headerPrefixes = ["x-gateway-", ...(options.headerAliases ?? [])];
   const createId = createIdFactory(clock.now);
-  const logStore = createLogStore(database);
-  const writer = createWriter(options, logStore);
+  const logStore = createLogStore(database, options.logCodec);
+  const writer = createWriter(options, logStore, installation.keys.logHash);
   const guard = createAddressGuard({ trustedHosts: options.trustedHosts ?? [], warn: (message) => warn(message) });
-  const redactor = createRedactor({
-    mac: createMac(installation.keys.logHash),
-    keyPrefix,
-    sensitiveNames: options.sensitiveHeaders ?? [],
-    aliasPrefixes: aliases,
-  });
   const queue = createLogQueue({
-    store: (entries) => writer.append(toBatches(entries)),
+    store: (records) => writer.append(records),
     describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
     isPermanent: isRefusedStatement,
     warn,
   });
-  /** Rows whose digests are still being made. */
-  const pending = new Set<Promise<void>>();
   const services: Services = {
     ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
     limits: { ...defaultLimits, ...options.limits },
@@ -215,24 +216,14 @@ function createServices(
       mac: createMac(installation.keys.pepper),
       failuresPerMinute: options.authFailuresPerMinute ?? 300,
     }),
-    record(record) {
-      const entry = toLogEntry(record, redactor);
-      if (!(entry instanceof Promise)) return queue.add(entry);
-      const added = entry.then(queue.add, (error) => warn("Cannot make a log row", error));
-      pending.add(added);
-      added.finally(() => pending.delete(added));
-    },
+    record: queue.add,
     stateMac: createMac(installation.keys.state),
     headerPrefixes,
     headerRules: createHeaderRules(headerPrefixes),
     serverTiming: options.serverTiming ?? false,
     streams: new Set<RunningStream>(),
   };
-  const closeQueue = async () => {
-    await Promise.all(pending);
-    await queue.close();
-  };
-  return { services, closeQueue, writer };
+  return { services, closeQueue: queue.close, writer };
 }
 
 /** Counts what runs, so that a drain knows when nothing does. */
