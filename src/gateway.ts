@@ -202,6 +202,7 @@ function createServices(
   const guard = createAddressGuard({ trustedHosts: options.trustedHosts ?? [], warn: (message) => warn(message) });
   const queue = createLogQueue({
     store: (records) => writer.append(records),
+    batchBytes: writer.batchBytes,
     describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
     isPermanent: isRefusedStatement,
     warn,

@@ -20,6 +20,8 @@ export interface LogQueueOptions {
   isPermanent?(error: unknown): boolean;
   /** Told once for each failing series of writes. */
   warn(message: string, error: unknown): void;
+  /** Most bytes that are written together, if not one row alone has more; default 1 MiB, which holds an event loop shortly. */
+  batchBytes?: number | undefined;
   /** For tests; by default the figures of the module. */
   limits?: { rows: number; bytes: number };
 }
@@ -111,12 +113,12 @@ class WaitingRows {
     this.lostRows++;
   }
 
-  /** The oldest rows, at most `limit`. */
-  take(limit: number): LogRecord[] {
+  /** The oldest rows, at most `limit`, with at most `bytesLimit` bytes unless one alone has more. */
+  take(limit: number, bytesLimit: number): LogRecord[] {
     let bytes = 0;
     let count = 0;
     for (const entry of this.#rows) {
-      if (count === limit || (count > 0 && bytes + sizeOf(entry) > batchBytes)) break;
+      if (count === limit || (count > 0 && bytes + sizeOf(entry) > bytesLimit)) break;
       bytes += sizeOf(entry);
       count++;
     }
@@ -190,7 +192,10 @@ export function createLogQueue(options: LogQueueOptions): LogQueue {
   /** Writes one batch, losses first; false when the store failed. */
   const writeBatch = async (): Promise<boolean> => {
     const losses = waiting.describeLosses(options.describeLoss, Math.min(nextRows, batchRows / 2));
-    const rows = waiting.take(Math.max(nextRows - losses.entries.length, nextRows === 1 ? 1 : 0));
+    const rows = waiting.take(
+      Math.max(nextRows - losses.entries.length, nextRows === 1 ? 1 : 0),
+      options.batchBytes ?? batchBytes,
+    );
     const entries = [...losses.entries, ...rows];
     if (entries.length === 0) return true;
     try {

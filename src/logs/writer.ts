@@ -9,6 +9,8 @@ export interface LogWriter {
   /** Removes at most `limit` batches made before `time` (Unix milliseconds); tells how many went. */
   purge(time: number, limit: number): Promise<number>;
   close(): Promise<void>;
+  /** Most bytes it wants at once, where that is not the default of the queue. */
+  readonly batchBytes?: number;
 }
 
 /** Stores rows, all or none. */

@@ -27,6 +27,12 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/**
+ * A batch is answered only once the busy request loop gets to read it: with few bytes in each, large bodies would come in
+ * faster than they are written, and be dropped.
+ */
+const threadBatchBytes = 4 * 1024 * 1024;
+
 /** Where the thread's code is: beside this file, or in a compiled program under the root of the sources. */
 const workerUrl = import.meta.url.endsWith("/log-thread.ts")
   ? new URL("./log-worker.ts", import.meta.url)
@@ -91,6 +97,7 @@ export function createLogThread(location: DatabaseLocation, redaction: Redaction
     return thread;
   };
   return {
+    batchBytes: threadBatchBytes,
     async append(records) {
       const packed = packRecords(records);
       await running().ask({ kind: "append", records: packed }, [packed.bodies.buffer]);
