@@ -1,5 +1,6 @@
 import { createClient } from "@libsql/client";
-import { readContentAt } from "../src/db/stores/logs.ts";
+import { readContentAt, readContents } from "../src/db/stores/logs.ts";
+import { zstdCodec } from "../src/serve/text-codec.ts";
 import { answerMarks, requestMarks } from "./scenarios.ts";
 
 /** Rows a stopped gateway left in its database. */
@@ -35,10 +36,11 @@ export async function countRows(databaseFile: string): Promise<StoredRows> {
       if (rows.length === 0) return counted;
       for (const row of rows) {
         seq = Number(row.seq);
+        const contents = readContents(row.content, zstdCodec);
         const batch: { api_key_id: string; status: number }[] = JSON.parse(String(row.details));
         for (const [index, { api_key_id, status }] of batch.entries()) {
           if (api_key_id === "") continue;
-          const content = readContentAt(row.content, index) ?? "";
+          const content = readContentAt(contents, index) ?? "";
           counted.requests++;
           counted.characters += content.length;
           if (status !== 200) continue;

@@ -8,12 +8,13 @@ import type { AddressGuard } from "./lib/address.ts";
 import { memoizeText } from "./lib/bounded-map.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Mac } from "./lib/hash.ts";
-import type { HeaderRules } from "./lib/headers.ts";
+import { HeaderMap, type HeaderRules } from "./lib/headers.ts";
 import type { IdFactory } from "./lib/ids.ts";
 import { type Metadata, readBaggage, readMetadata, readTraceparent } from "./lib/metadata.ts";
 import type { Outbound } from "./lib/outbound.ts";
 import { findPathProblem, isValidHost } from "./lib/path.ts";
 import type { Timers } from "./lib/timers.ts";
+import type { HeldBody } from "./logs/body.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
@@ -92,15 +93,12 @@ export interface LogDraft {
   upstreamUrl: string | null;
   upstreamCalls: number;
   usage: LoggedUsage | null;
-  requestBody: string | null;
-  responseBody: string | null;
+  requestBody: HeldBody | null;
+  responseBody: HeldBody | null;
   /** The row is written when the stream ends, not when its answer begins. */
   deferred: boolean;
   settled: boolean;
 }
-
-/** Headers by their names in lower case. */
-export type HeaderMap = ReadonlyMap<string, string>;
 
 /** One request's life. */
 export interface RequestContext {
@@ -110,7 +108,6 @@ export interface RequestContext {
   readonly parentSpanId: string | null;
   readonly spanName: string | null;
   readonly request: Request;
-  /** Headers of the request by their names in lower case, read once: asking the platform for each is slow. */
   readonly headers: HeaderMap;
   readonly connection: ConnectionInfo;
   readonly method: string;
@@ -154,31 +151,31 @@ export function createLogDraft(): LogDraft {
   };
 }
 
+/** Names of our headers with the first prefix: written together once, not for each look-up. */
+const fullName = memoizeText(1_000, (name) => `x-gateway-${name}`, 64);
+
 /**
- * Splits the headers of a request once: all of them, and ours by their names without prefix.
+ * Reads our headers by their names without prefix.
  *
  * @throws {InvalidRequestError} If two prefixes of ours carry different values of one header.
  */
-function readHeaders(request: Request, prefixes: readonly string[]): { all: HeaderMap; own: HeaderMap } {
-  const all = new Map<string, string>();
+function createHeaderReader(headers: HeaderMap, prefixes: readonly string[]): RequestContext["header"] {
+  if (prefixes.length === 1) return (name) => headers.get(fullName(name)) ?? null;
   const own = new Map<string, string>();
-  request.headers.forEach((value, name) => {
-    all.set(name, value);
-    for (const prefix of prefixes) {
-      if (!name.startsWith(prefix)) continue;
-      const bare = name.slice(prefix.length);
-      const other = own.get(bare);
-      if (other !== undefined && other !== value) {
-        throw new InvalidRequestError(`Cannot choose between two values of x-gateway-${bare}: send it once`, {
-          param: `x-gateway-${bare}`,
-          code: "invalid_header",
-        });
-      }
-      own.set(bare, value);
-      return;
+  for (const [name, value] of Object.entries(headers.values())) {
+    const prefix = prefixes.find((one) => name.startsWith(one));
+    if (prefix === undefined) continue;
+    const bare = name.slice(prefix.length);
+    const other = own.get(bare);
+    if (other !== undefined && other !== value) {
+      throw new InvalidRequestError(`Cannot choose between two values of x-gateway-${bare}: send it once`, {
+        param: `x-gateway-${bare}`,
+        code: "invalid_header",
+      });
     }
-  });
-  return { all, own };
+    own.set(bare, value);
+  }
+  return (name) => own.get(name) ?? null;
 }
 
 /** Addresses come again and again: a parsed one is never changed. */
@@ -239,8 +236,8 @@ export function createRequestContext(
   connection: ConnectionInfo,
   { id, startedAt, services }: { id: string; startedAt: number; services: Services },
 ): RequestContext {
-  const { all: headers, own } = readHeaders(request, services.headerPrefixes);
-  const header = (name: string) => own.get(name) ?? null;
+  const headers = new HeaderMap(request.headers);
+  const header = createHeaderReader(headers, services.headerPrefixes);
   const { traceId, spanId, parentSpanId, spanName } = readTrace(headers, header);
   return {
     id,

@@ -193,7 +193,7 @@ function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown
   } catch (cause) {
     throw new InvalidRequestError("Cannot read the body: it is not UTF-8", { cause, code: "invalid_body" });
   }
-  context.log.requestBody = text;
+  context.log.requestBody = bytes;
   const excess = findJsonExcess(bytes);
   if (excess !== undefined) {
     throw new InvalidRequestError(`Cannot read the body: it has ${excess}`, { code: "invalid_body" });

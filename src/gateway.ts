@@ -1,83 +1,19 @@
 import { adminEndpoints } from "./admin/endpoints.ts";
-import { acceptByEmail } from "./admin/invite-acceptance.ts";
-import { defaultKeyPrefix } from "./auth/api-key.ts";
-import { type Authenticator, createAuthenticator } from "./auth/authenticate.ts";
-import { type FirstKeys, type Installation, openInstallation } from "./auth/first-start.ts";
-import type { MasterKey, ReadMasterKeys } from "./auth/master-keys.ts";
-import { createMasterKeyText, readMasterKeys } from "./auth/master-keys.ts";
-import { createScimAuthenticator } from "./auth/scim-token.ts";
-import type { ConnectionInfo, Limits, RunningStream, Services } from "./context.ts";
-import { startHeadTeller } from "./control/audit-heads.ts";
-import { followEveryMs } from "./control/follower.ts";
-import { createControlPlane } from "./control/plane.ts";
-import { createTokens, type TokenSettings } from "./control/tokens.ts";
-import { createVault } from "./control/vault.ts";
-import { type Database, type DatabaseLocation, isRefusedStatement, openDatabase } from "./db/client.ts";
-import type { LogWriter } from "./db/log-writer.ts";
-import { migrate } from "./db/migrate.ts";
-import { createApiKeyStore } from "./db/stores/api-keys.ts";
-import type { Change } from "./db/stores/audit.ts";
-import { createInstallationStore } from "./db/stores/installation.ts";
-import { createLogStore, type LogStore, toBatches } from "./db/stores/logs.ts";
-import { createScimTokenStore } from "./db/stores/scim-tokens.ts";
+import type { FirstKeys } from "./auth/first-start.ts";
+import type { ConnectionInfo, Services } from "./context.ts";
+import type { Database } from "./db/client.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
+import { openData } from "./gateway/data.ts";
+import type { GatewayOptions } from "./gateway/options.ts";
+import { createServices } from "./gateway/services.ts";
+import { startTimers } from "./gateway/timers.ts";
 import { createHandle, type Handle, withFixedHeaders } from "./handler.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "./inference/endpoints.ts";
-import { createAddressGuard } from "./lib/address.ts";
-import { type Clock, systemClock } from "./lib/clock.ts";
-import { type MacFactory, webMac } from "./lib/hash.ts";
-import { createHeaderRules } from "./lib/headers.ts";
-import { createIdFactory } from "./lib/ids.ts";
-import { createOutbound, type Transport, webTransport } from "./lib/outbound.ts";
+import { systemClock } from "./lib/clock.ts";
 import { toResponse } from "./lib/reply.ts";
-import { createTimers } from "./lib/timers.ts";
-import { createLogQueue } from "./logs/queue.ts";
-import { describeLoss, toLogEntry } from "./logs/record.ts";
-import { createRedactor } from "./logs/redact.ts";
+import type { LogWriter } from "./logs/writer.ts";
 import { createOpenapiEndpoint } from "./openapi.ts";
-import { createProviderRegistry } from "./providers/registry.ts";
-import type { Provider } from "./providers/types.ts";
-
-/** What a gateway is made from. Everything has a default but the transport of hosts without a global `fetch`. */
-export interface GatewayOptions {
-  /** `file:`, `:memory:`, `libsql://` or `http(s)://`. Default `:memory:`. */
-  database?: string;
-  databaseAuthToken?: string;
-  /** `v2:<base64url of 32 bytes>,v1:<…>`; needed by every database that outlives the process. */
-  masterKeys?: string;
-  /** Reads the master keys again, where they can change while the gateway runs; undefined when there are none to read. */
-  readMasterKeys?: () => string | undefined;
-  /** Keys of the first start, instead of random ones. */
-  bootstrap?: { adminKey?: string; workspaceKey?: string };
-  /** Providers besides the built-in ones. */
-  providers?: readonly Provider[];
-  /** Hosts that may be private; see `docs/configuration.md`. */
-  trustedHosts?: readonly string[];
-  /** Sends requests; by default the global `fetch`, without address checks after name resolution. */
-  transport?: Transport;
-  /** Synchronous digests, where the host has them. */
-  createMac?: MacFactory;
-  /** Writes log rows of a database in a file elsewhere than on the request loop. */
-  createLogWriter?: (location: DatabaseLocation) => LogWriter;
-  clock?: Clock;
-  limits?: Partial<Limits>;
-  keyPrefix?: string;
-  headerAliases?: readonly string[];
-  /** Lower-case header names whose values are never stored. */
-  sensitiveHeaders?: readonly string[];
-  logRetentionDays?: number;
-  authFailuresPerMinute?: number;
-  /** Tokens of identity providers. */
-  tokens?: TokenSettings;
-  serverTiming?: boolean;
-  /** Credential of the deployment this gateway is, as its creation answered it. */
-  clientAuth?: string;
-  /** Told what an operator should know; by default written to the console. */
-  warn?: (message: string, error?: unknown) => void;
-  /** Told lines of the process log that are worth keeping; by default written to the console. */
-  log?: (line: string) => void;
-}
 
 /** A gateway. */
 export interface Gateway {
@@ -96,19 +32,6 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-const defaultLimits: Limits = {
-  jsonBodyBytes: 25 * 1024 * 1024,
-  streamedBodyBytes: 512 * 1024 * 1024,
-  requestTimeoutMs: 300_000,
-  streamIdleTimeoutMs: 120_000,
-  streamTotalTimeoutMs: 30 * 60_000,
-};
-
-/** Who is told what an operator should know. */
-function warnOf({ warn }: GatewayOptions): NonNullable<GatewayOptions["warn"]> {
-  return warn ?? ((message, error) => console.error(message, error ?? ""));
-}
-
 /** Parts that exist once the database is open. */
 interface RunningGateway {
   database: Database;
@@ -121,197 +44,10 @@ interface RunningGateway {
   stopTimers(): void;
 }
 
-function requireMasterKeys(options: GatewayOptions, location: string): [MasterKey, ...MasterKey[]] {
-  const given = options.masterKeys ?? (location === ":memory:" ? createMasterKeyText() : undefined);
-  const [first, ...others] = given === undefined ? [] : readMasterKeys(given);
-  if (first) return [first, ...others];
-  throw new TypeError("Cannot open a lasting database without master keys: set masterKeys (GATEWAY_MASTER_KEYS)");
-}
-
-/** Reads the master keys again, if the host can. */
-function readerOf({ readMasterKeys: read }: GatewayOptions): ReadMasterKeys {
-  return () => {
-    const text = read?.();
-    return text === undefined ? undefined : readMasterKeys(text);
-  };
-}
-
-/** The open database and what opens its secrets. */
-interface OpenData {
-  database: Database;
-  installation: Installation;
-  masterKeys: [MasterKey, ...MasterKey[]];
-}
-
-async function openData(options: GatewayOptions, clock: Clock): Promise<OpenData> {
-  const url = options.database ?? ":memory:";
-  const masterKeys = requireMasterKeys(options, url);
-  const authToken = options.databaseAuthToken;
-  const database = await openDatabase({ url, ...(authToken !== undefined && { authToken }) });
-  try {
-    await migrate(database);
-    const installation = await openInstallation({
-      store: createInstallationStore(database),
-      masterKeys,
-      readMasterKeys: readerOf(options),
-      createMac: options.createMac ?? webMac,
-      keyPrefix: options.keyPrefix ?? defaultKeyPrefix,
-      now: clock.now(),
-      bootstrap: options.bootstrap ?? {},
-    });
-    return { database, installation, masterKeys };
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
-
-/** How often old log rows are looked for, and how many go at once. */
-const purgeEveryMs = 60_000;
-const purgeBatches = 16;
-
-function startTimers(
-  { services, writer }: Pick<RunningGateway, "services" | "writer">,
-  options: GatewayOptions,
-): () => void {
-  const warn = warnOf(options);
-  const streams = setInterval(() => {
-    if (services.streams.size === 0) return;
-    const now = services.clock.monotonic();
-    for (const stream of [...services.streams]) stream.tick(now);
-  }, 1_000);
-  const keepMs = (options.logRetentionDays ?? 30) * 86_400_000;
-  const purgeOld = async () => {
-    const time = services.clock.now() - keepMs;
-    while ((await writer.purge(time, purgeBatches)) === purgeBatches);
-  };
-  const purge = setInterval(() => {
-    purgeOld().catch((error) => warn("Cannot remove old log rows", error));
-    services.control.upkeep().catch((error) => warn("Cannot bring keys up to date", error));
-  }, purgeEveryMs);
-  let following = true;
-  const follow = setInterval(() => {
-    services.control.follower.look().then(
-      () => {
-        following = true;
-      },
-      (error) => {
-        if (following) warn("Cannot see what other nodes changed", error);
-        following = false;
-      },
-    );
-  }, followEveryMs);
-  const tell = options.log ?? ((line) => console.log(line));
-  const stopTelling = startHeadTeller(services.control.stores, { tell, warn });
-  return () => {
-    stopTelling();
-    clearInterval(streams);
-    clearInterval(purge);
-    clearInterval(follow);
-    services.timers.close();
-  };
-}
-
 /** All rows, in the order they are tried. */
 function listEndpoints(): Endpoint[] {
   const rows = [...inferenceEndpoints, ...adminEndpoints];
   return [...rows, createOpenapiEndpoint([...rows, ...passthroughEndpoints]), ...passthroughEndpoints];
-}
-
-/** The writer the host offers for files, else one that shares the gateway's connection. */
-function createWriter(options: GatewayOptions, { append, purge }: LogStore): LogWriter {
-  const url = options.database ?? ":memory:";
-  if (options.createLogWriter && url.startsWith("file:")) return options.createLogWriter({ url });
-  return { append, purge, close: async () => {} };
-}
-
-/** Kinds of record on which it depends who a key belongs to and what it may. */
-const keyResources = new Set(["users", "workspaces", "workspace_users", "organisations"]);
-
-/** Lets go of the keys a change concerns; without changes, of all. */
-function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | undefined): void {
-  if (!changes) authenticator.forget({});
-  for (const { organisationId, resource, recordId } of changes ?? []) {
-    if (resource === "api_keys") authenticator.forget({ organisationId, keyId: recordId });
-    else authenticator.forget({ organisationId, tokensOnly: !keyResources.has(resource) });
-  }
-}
-
-async function createServices(
-  options: GatewayOptions,
-  parts: OpenData & { clock: Clock; isReady(): boolean },
-): Promise<Pick<RunningGateway, "services" | "closeQueue" | "writer">> {
-  const { clock, database, installation } = parts;
-  const warn = warnOf(options);
-  const createMac = options.createMac ?? webMac;
-  const keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
-  const aliases = options.headerAliases ?? [];
-  const headerPrefixes = ["x-gateway-", ...aliases];
-  const createId = createIdFactory(clock.now);
-  const logStore = createLogStore(database);
-  const writer = createWriter(options, logStore);
-  const guard = createAddressGuard({ trustedHosts: options.trustedHosts ?? [], warn: (message) => warn(message) });
-  const redactor = createRedactor({
-    mac: createMac(installation.keys.logHash),
-    keyPrefix,
-    sensitiveNames: options.sensitiveHeaders ?? [],
-    aliasPrefixes: aliases,
-  });
-  const queue = createLogQueue({
-    store: (entries) => writer.append(toBatches(entries)),
-    describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
-    isPermanent: isRefusedStatement,
-    warn,
-  });
-  /** Rows whose digests are still being made. */
-  const pending = new Set<Promise<void>>();
-  const keyMac = createMac(installation.keys.pepper);
-  const outbound = createOutbound({ transport: options.transport ?? webTransport, guard });
-  const control = await createControlPlane({
-    database,
-    vault: createVault(parts.masterKeys, readerOf(options)),
-    auditMac: createMac(installation.keys.audit),
-    clock,
-    ...{ outbound, guard },
-    changed: (changes) => forgetKeys(authenticator, changes),
-  });
-  const tokens = createTokens({
-    ...{ control, outbound, guard, clock, settings: options.tokens ?? {} },
-    ...(options.clientAuth !== undefined && { clientAuthDigest: keyMac(options.clientAuth) }),
-    acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services),
-  });
-  const authenticator = createAuthenticator({
-    ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper: installation.keys.pepper, mac: keyMac },
-    failuresPerMinute: options.authFailuresPerMinute ?? 300,
-    ...(tokens && { tokens }),
-  });
-  const services: Services = {
-    ...{ control, redactor, keyPrefix, keyMac, authenticator, outbound },
-    ...{ clock, createId, logStore, addressGuard: guard, isReady: parts.isReady, timers: createTimers() },
-    scimAuthenticator: createScimAuthenticator({
-      ...{ clock, pepper: installation.keys.pepper, refuse: authenticator.refuse },
-      store: createScimTokenStore(database),
-    }),
-    limits: { ...defaultLimits, ...options.limits },
-    providers: createProviderRegistry(options.providers),
-    record(record) {
-      const entry = toLogEntry(record, redactor);
-      if (!(entry instanceof Promise)) return queue.add(entry);
-      const added = entry.then(queue.add, (error) => warn("Cannot make a log row", error));
-      pending.add(added);
-      added.finally(() => pending.delete(added));
-    },
-    stateMac: createMac(installation.keys.state),
-    headerPrefixes,
-    headerRules: createHeaderRules(headerPrefixes),
-    serverTiming: options.serverTiming ?? false,
-    streams: new Set<RunningStream>(),
-  };
-  const closeQueue = async () => {
-    await Promise.all(pending);
-    await queue.close();
-  };
-  return { services, closeQueue, writer };
 }
 
 /** Counts what runs, so that a drain knows when nothing does. */

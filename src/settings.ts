@@ -1,6 +1,6 @@
 import { requireBootstrapKey } from "./auth/api-key.ts";
 import { mayHoldScope, normaliseScope } from "./auth/scopes.ts";
-import type { GatewayOptions } from "./gateway.ts";
+import type { GatewayOptions } from "./gateway/options.ts";
 
 /** What a process is told by its environment. */
 export interface Settings {

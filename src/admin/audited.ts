@@ -3,6 +3,7 @@ import type { AuditDraft } from "../control/audit-chain.ts";
 import type { Statement } from "../db/client.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import { type HeldBody, textOfBody } from "../logs/body.ts";
 
 type Audited = NonNullable<AdminEndpoint["audit"]>;
 
@@ -49,8 +50,8 @@ export function hideSecrets(value: unknown): unknown {
 }
 
 /** A body as the audit log keeps it; one that is no JSON is not kept. */
-function bodyText(text: string | null, services: Services): string {
-  const value = text === null ? undefined : parseJson(text);
+function bodyText(body: HeldBody | null, services: Services): string {
+  const value = body === null ? undefined : parseJson(textOfBody(body));
   if (value === undefined) return "";
   return services.redactor.text(JSON.stringify(hideSecrets(value))).slice(0, 16_384);
 }
@@ -63,7 +64,7 @@ export async function draftAudit(
   result: { status: number; recordId: string | undefined },
 ): Promise<AuditDraft> {
   const { principal, url } = context;
-  const headers = await services.redactor.headers(context.headers, []);
+  const headers = await services.redactor.headers(context.headers.values(), []);
   return {
     time: services.clock.now(),
     requestId: context.id,

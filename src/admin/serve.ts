@@ -96,7 +96,7 @@ export async function readAdminBody(
   const length = context.headers.get("content-length");
   const isEmpty =
     length === "0" ||
-    (length === undefined && !context.headers.has("transfer-encoding") && context.request.body === null);
+    (length === undefined && context.headers.get("transfer-encoding") === undefined && context.request.body === null);
   return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, services.timers)).value;
 }
 

@@ -6,7 +6,8 @@ import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
-import { maxLoggedBody, toLoggedUsage } from "../logs/record.ts";
+import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
+import { toLoggedUsage } from "../logs/record.ts";
 import { AbortReason } from "../providers/call.ts";
 import { routingHeaders } from "./answer.ts";
 import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
@@ -57,8 +58,8 @@ async function readUpload(
   try {
     const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes, timers: services.timers });
     if (isText(context.headers.get("content-type"), context.headers.get("content-encoding"))) {
-      log.requestBody = textOf(bytes);
-      notePlainFacts(context, log.requestBody);
+      log.requestBody = bytes;
+      notePlainFacts(context, textOf(bytes));
     }
     return bytes;
   } catch (error) {
@@ -71,8 +72,8 @@ interface FlowEnd {
   failure: unknown;
   /** The client went away. */
   left: boolean;
-  /** First characters of a text. */
-  text: string | null;
+  /** First bytes of a text. */
+  text: BodyPieces | null;
 }
 
 /** The upstream's answer flowing to the client, bounded in silence and time; `onEnd` is called once. */
@@ -83,10 +84,9 @@ function relayBytes(
   const { attempt, services, keepText } = options;
   const { clock, limits, streams } = services;
   const reader = body.getReader();
-  const decoder = new TextDecoder();
   const startedAt = clock.monotonic();
   let lastByteAt = startedAt;
-  let text = "";
+  const text = keepText ? new BodyPieces() : null;
   const flow: RunningStream = {
     tick(now) {
       if (now - lastByteAt > limits.streamIdleTimeoutMs || now - startedAt > limits.streamTotalTimeoutMs) {
@@ -99,7 +99,7 @@ function relayBytes(
   const end = (failure: unknown, left: boolean) => {
     if (!streams.delete(flow)) return;
     attempt.release();
-    options.onEnd({ failure, left, text: keepText ? text : null });
+    options.onEnd({ failure, left, text });
   };
   let fail: (error: unknown) => void = () => {};
   return new ReadableStream<Uint8Array>(
@@ -124,7 +124,7 @@ function relayBytes(
             end(undefined, false);
             return controller.close();
           }
-          if (keepText && text.length < maxLoggedBody) text += decoder.decode(value, { stream: true });
+          text?.add(value);
           controller.enqueue(value);
         } catch (error) {
           fail(error);
@@ -145,9 +145,9 @@ function isClientAbort({ signal }: Attempt): boolean {
 }
 
 /** Notes what a small JSON answer tells. */
-function noteAnswer(context: CallerContext, text: string): void {
-  context.log.responseBody = text;
-  const body = parseJson(text);
+function noteAnswer(context: CallerContext, bytes: Uint8Array): void {
+  context.log.responseBody = bytes;
+  const body = parseJson(textOf(bytes));
   if (isObject(body)) context.log.usage = toLoggedUsage(body.usage);
 }
 
@@ -171,7 +171,7 @@ async function answerUpstream(
   if (length <= heldBody) {
     const bytes = await readHeld(upstream, { attempt, provider, timers: services.timers });
     log.upstreamEndedAt = services.clock.monotonic();
-    if (keepText) noteAnswer(context, textOf(bytes));
+    if (keepText) noteAnswer(context, bytes);
     return { status, headers, body: bytes.length === 0 ? null : bytes };
   }
   if (upstream.body === null) return { status, headers, body: null };
@@ -225,7 +225,7 @@ export async function runPassthrough(context: CallerContext, services: Services)
     });
   }
   const timeoutMs = readTimeout(context, services);
-  const headers = passthroughRequestHeaders(context.headers, services.headerRules.mayGoUpstream);
+  const headers = passthroughRequestHeaders(context.headers.values(), services.headerRules.mayGoUpstream);
   // the provider's rule decides how its credential is sent
   delete headers.authorization;
   for (const [name, value] of Object.entries(headers)) {

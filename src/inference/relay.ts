@@ -1,12 +1,12 @@
 import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { toErrorBody, toGatewayError, UpstreamError } from "../errors.ts";
 import { isObject, parseJson } from "../lib/json.ts";
-import { EventBlocks, EventTooLongError, keepAliveComment, readFirstEvent } from "../lib/sse.ts";
-import { maxLoggedBody } from "../logs/record.ts";
+import { EventBlocks, EventTooLongError, keepAliveComment, readFirstEvent, readFirstEventOf } from "../lib/sse.ts";
+import { BodyPieces } from "../logs/body.ts";
 import { AbortReason } from "../providers/call.ts";
 import { statusOfErrorBody, toProviderError } from "./answer.ts";
 import { type Attempt, toAttemptError } from "./attempt.ts";
-import type { EventBlock, StreamObserver } from "./stream-observer.ts";
+import type { StreamObserver } from "./stream-observer.ts";
 
 /** Silence towards the client after which a comment keeps its connection open. */
 const keepAliveAfterMs = 15_000;
@@ -19,8 +19,12 @@ const drainMs = 1_000;
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
+const dataField = encoder.encode("data:");
+
 /** Whether a block holds more than comments. */
-function holdsData(text: string): boolean {
+function holdsData(block: Uint8Array): boolean {
+  if (dataField.every((byte, index) => block[index] === byte)) return true;
+  const text = decoder.decode(block);
   return text.startsWith("data:") || text.includes("\ndata:") || text.includes("\rdata:");
 }
 
@@ -36,7 +40,7 @@ export interface StreamEnd {
   status: number;
   error: unknown;
   /** What was sent, up to what the log keeps. */
-  text: string;
+  sent: BodyPieces;
 }
 
 /** A stream on its way to a client. */
@@ -59,17 +63,16 @@ async function readFirstBlock(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   blocks: EventBlocks,
   options: RelayOptions,
-): Promise<EventBlock> {
+): Promise<Uint8Array> {
   const provider = options.context.log.provider ?? "provider";
   for (;;) {
     const { done, value } = await reader.read();
     const bytes = done ? blocks.takeRest() : blocks.push(value);
     if (bytes !== undefined) {
-      const text = decoder.decode(bytes);
-      const event = readFirstEvent(text);
+      const event = readFirstEventOf(bytes);
       if (event !== undefined) {
         checkFirstEvent(event.data, options);
-        return { bytes, text };
+        return bytes;
       }
     }
     if (done) {
@@ -103,9 +106,9 @@ class Relay implements RunningStream {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #blocks = new EventBlocks();
   readonly #startedAt: number;
-  #first: EventBlock | undefined;
+  #first: Uint8Array | undefined;
   /** What was sent, up to what the log keeps. */
-  #sent = "";
+  readonly #sent = new BodyPieces();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #lastReadAt: number;
   #lastSentAt: number;
@@ -167,8 +170,8 @@ class Relay implements RunningStream {
     this.#options.attempt.abort(new AbortReason("shutdown", "Cannot finish the stream: the gateway is stopping"));
   }
 
-  #send({ bytes, text }: EventBlock): void {
-    if (this.#sent.length < maxLoggedBody) this.#sent += text;
+  #send(bytes: Uint8Array): void {
+    this.#sent.add(bytes);
     this.#controller?.enqueue(bytes);
     this.#lastSentAt = this.#options.services.clock.monotonic();
   }
@@ -200,16 +203,15 @@ class Relay implements RunningStream {
         this.#finish();
         return true;
       }
-      const bytes = this.#blocks.push(value);
-      if (bytes === undefined) return false;
-      block = { bytes, text: decoder.decode(bytes) };
-      if (holdsData(block.text)) this.#lastReadAt = this.#options.services.clock.monotonic();
+      block = this.#blocks.push(value);
+      if (block === undefined) return false;
+      if (holdsData(block)) this.#lastReadAt = this.#options.services.clock.monotonic();
     }
     return this.#pass(block);
   }
 
   /** Sends what the observer lets go on of a block; true when something was sent or the stream is over. */
-  #pass(block: EventBlock): boolean {
+  #pass(block: Uint8Array): boolean {
     const { observer } = this.#options;
     const kept = observer.observe(block);
     if (kept !== undefined) this.#send(kept);
@@ -223,7 +225,7 @@ class Relay implements RunningStream {
     const rest = this.#blocks.takeRest();
     // an event that only lacks its blank line is whole; one that was cut is not sent on
     const text = rest === undefined ? "" : `${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`;
-    if (isWholeEvent(text)) this.#pass({ bytes: encoder.encode(text), text });
+    if (isWholeEvent(text)) this.#pass(encoder.encode(text));
     if (this.#ended) return;
     if (observer.state() === "open") {
       const provider = context.log.provider ?? "provider";
@@ -301,7 +303,7 @@ class Relay implements RunningStream {
     this.#ended = true;
     this.#options.services.streams.delete(this);
     this.#options.attempt.release();
-    this.#options.onEnd({ status, error, text: this.#sent });
+    this.#options.onEnd({ status, error, sent: this.#sent });
   }
 }
 

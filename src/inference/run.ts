@@ -54,19 +54,22 @@ function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Reco
 }
 
 /**
- * Text of an answer that is read whole.
+ * Bytes of an answer that is read whole.
  *
- * @throws {UpstreamError} If it breaks off, is too large or is not UTF-8.
+ * @throws {UpstreamError} If it breaks off or is too large.
  */
-function readAnswer(upstream: Response, { attempt }: { attempt: Attempt }, provider: string): Promise<string> {
-  return readBytes(upstream, answerBounds).then(
-    (bytes) => toText(bytes, provider),
-    (error) => {
-      if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
-      if (error.problem === "too_large") throw badAnswer(provider, "it is too large", error);
-      throw toAttemptError(error.cause, attempt, provider);
-    },
-  );
+async function readAnswer(
+  upstream: Response,
+  { attempt }: { attempt: Attempt },
+  provider: string,
+): Promise<Uint8Array> {
+  try {
+    return await readBytes(upstream, answerBounds);
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
+    if (error.problem === "too_large") throw badAnswer(provider, "it is too large", error);
+    throw toAttemptError(error.cause, attempt, provider);
+  }
 }
 
 function toText(bytes: Uint8Array, provider: string): string {
@@ -114,8 +117,9 @@ async function answerWhole<Name extends OperationName>(
 ): Promise<Reply> {
   const { log } = context;
   const { slug } = run.destination.provider;
-  const text = hideCredential(await readAnswer(upstream, run, slug), run, upstream.status);
+  const bytes = await readAnswer(upstream, run, slug);
   log.upstreamEndedAt = services.clock.monotonic();
+  const text = hideCredential(toText(bytes, slug), run, upstream.status);
   if (upstream.status < 200 || upstream.status > 299) throw toProviderError(upstream, text, context, services);
   const body = parseAnswer(text, slug);
   const error = body.error;
@@ -124,10 +128,11 @@ async function answerWhole<Name extends OperationName>(
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }
   log.usage = toLoggedUsage(body.usage);
-  log.responseBody = run.adapter.fromUpstream ? convert(run, body) : text;
+  const converted = run.adapter.fromUpstream ? convert(run, body) : undefined;
+  log.responseBody = converted ?? bytes;
   const headers = unifiedHeaders(upstream, slug, services);
   headers["content-type"] = "application/json";
-  return { status: upstream.status, headers, body: log.responseBody };
+  return { status: upstream.status, headers, body: converted ?? text };
 }
 
 /** The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault. */
@@ -156,10 +161,10 @@ async function answerStream<Name extends OperationName>(
   headers["x-accel-buffering"] = "no";
   const body = await relayEvents({
     ...{ upstream, attempt: run.attempt, observer, context, services },
-    onEnd({ status, error, text }) {
+    onEnd({ status, error, sent }) {
       log.upstreamEndedAt = services.clock.monotonic();
       log.usage = toLoggedUsage(observer.usage());
-      log.responseBody = text;
+      log.responseBody = sent;
       settle(context, services, { status, error, responseHeaders: headers });
     },
   });

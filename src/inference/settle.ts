@@ -55,10 +55,12 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
   const sensitive = context.header("sensitive-headers");
   services.record({
     details: toDetails(context, services, outcome),
-    sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
-    requestHeaders: context.headers,
-    responseHeaders: outcome.responseHeaders,
-    requestBody: log.requestBody,
-    responseBody: log.responseBody,
+    content: {
+      sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
+      requestHeaders: context.headers.values(),
+      responseHeaders: outcome.responseHeaders,
+      requestBody: log.requestBody,
+      responseBody: log.responseBody,
+    },
   });
 }

@@ -1,50 +1,47 @@
 import { isObject, parseJson } from "../lib/json.ts";
 import { doneEvent, encodeEvent, readEvents } from "../lib/sse.ts";
-
-/** Whole events, as bytes and as the text they are: each stream is decoded once. */
-export interface EventBlock {
-  bytes: Uint8Array;
-  text: string;
-}
+import { findNotable } from "./notable.ts";
 
 /** Reads a stream of events that goes to the client in the upstream's own shape. */
 export interface StreamObserver {
-  /** Sees whole events and says what goes on: the same, others, or none. */
-  observe(block: EventBlock): EventBlock | undefined;
+  /** Sees the bytes of whole events and says what goes on: the same, others, or none. */
+  observe(block: Uint8Array): Uint8Array | undefined;
   /** `complete`: what was seen is a whole answer. `failed`: the upstream told the client of a failure itself. */
   state(): "open" | "complete" | "failed";
   /** Whether the event that ends a stream, or a failure, has come: nothing behind it goes on. */
   isOver(): boolean;
   /** What is still owed to the client after a right end. */
-  ending(): EventBlock | undefined;
+  ending(): Uint8Array | undefined;
   /** Error event in the form of the route. */
-  failure(body: object): EventBlock;
+  failure(body: object): Uint8Array;
   /** Usage the upstream told; undefined while it told none. */
   usage(): unknown;
 }
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 const finishForm = /"finish_reason"\s*:\s*"/;
 const usageForm = /"usage"\s*:\s*\{/;
 const errorForm = /"error"\s*:\s*[{"]/;
 
-function toBlock(text: string): EventBlock {
-  return { bytes: encoder.encode(text), text };
+const lineFeed = 0x0a;
+
+/** Start of the event that holds the byte at `index`. Where lines do not end with plain line feeds: of all events. */
+function startOfEvent(bytes: Uint8Array, index: number): number {
+  if (bytes.includes(0x0d)) return 0;
+  let end = bytes.lastIndexOf(lineFeed, index);
+  while (end > 0 && bytes[end - 1] !== lineFeed) end = bytes.lastIndexOf(lineFeed, end - 1);
+  return end > 0 ? end + 1 : 0;
 }
 
-/** Where the event that ends a stream stands; -1 when it is not there. It may stand inside other data too: events are looked into. */
-function indexOfDone(text: string): number {
-  return text.indexOf("[DONE]");
-}
-
-/** Start of the first event that has to be looked into; -1 when none has. All before it goes on as it is. */
-function startOfNotable(text: string): number {
-  const found = [indexOfDone(text), text.search(usageForm), text.search(errorForm)].filter((index) => index >= 0);
-  if (found.length === 0) return -1;
-  if (text.includes("\r")) return 0;
-  const before = text.lastIndexOf("\n\n", Math.min(...found));
-  return before < 0 ? 0 : before + 2;
+function join(before: Uint8Array, text: string): Uint8Array | undefined {
+  const behind = encoder.encode(text);
+  if (before.length === 0) return behind.length === 0 ? undefined : behind;
+  const joined = new Uint8Array(before.length + behind.length);
+  joined.set(before);
+  joined.set(behind, before.length);
+  return joined;
 }
 
 /**
@@ -91,17 +88,16 @@ export function createCompletionObserver(options: { includeUsage: boolean }): St
 
   return {
     observe(block) {
-      const { text } = block;
-      const start = done ? 0 : startOfNotable(text);
-      if (finishForm.test(start < 0 ? text : text.slice(0, start))) finished = true;
-      if (start < 0) return block;
-      const kept = text.slice(0, start) + rewrite(text.slice(start));
-      return kept === "" ? undefined : toBlock(kept);
+      const { at, finishes } = findNotable(block);
+      if (finishes) finished = true;
+      if (at < 0 && !done) return block;
+      const start = done ? 0 : startOfEvent(block, at);
+      return join(block.subarray(0, start), rewrite(decoder.decode(block.subarray(start))));
     },
     state: () => (failed ? "failed" : done || finished ? "complete" : "open"),
     isOver: () => done || failed,
-    ending: () => (done ? undefined : toBlock(doneEvent)),
-    failure: (body) => toBlock(encodeEvent(body)),
+    ending: () => (done ? undefined : encoder.encode(doneEvent)),
+    failure: (body) => encoder.encode(encodeEvent(body)),
     usage: () => usage,
   };
 }

@@ -95,7 +95,8 @@ async function readCounted(
     for (;;) {
       const { done, value } = await reader.read();
       if (clock.expired) throw new BodyError("timeout");
-      if (done) return bytes.subarray(0, length);
+      // whoever keeps the body must not keep much more room than it takes
+      if (done) return length * 2 < bytes.length ? bytes.slice(0, length) : bytes.subarray(0, length);
       if (length + value.length > bounds.bytes) throw new BodyError("too_large");
       if (length + value.length > bytes.length) {
         const larger = new Uint8Array(Math.max(bytes.length * 2, length + value.length));

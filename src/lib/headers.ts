@@ -96,14 +96,60 @@ export function createHeaderRules(ownPrefixes: readonly string[]): HeaderRules {
   };
 }
 
+/** Members of `Headers` that some platforms have. */
+interface ListedHeaders extends Headers {
+  toJSON?(): Record<string, string | string[]>;
+}
+
+/** All headers by their names in lower case. Read once: asking the platform for each is slow. */
+export class HeaderMap {
+  readonly #values: Readonly<Record<string, string>>;
+
+  constructor(headers: Headers) {
+    this.#values = listHeaders(headers);
+  }
+
+  get(name: string): string | undefined {
+    return Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
+  }
+
+  /** Their values by name; not to be written to. */
+  values(): Readonly<Record<string, string>> {
+    return this.#values;
+  }
+}
+
+/** Headers by their names in lower case, as a new object. */
+export function listHeaders(headers: ListedHeaders): Record<string, string> {
+  // adapters of hosts make headers of their own, which inherit this method and cannot be asked by it
+  if (Object.getPrototypeOf(headers) === Headers.prototype && headers.toJSON) return joinRepeated(headers.toJSON());
+  const listed: Record<string, string> = {};
+  headers.forEach((value, name) => {
+    listed[name] = value;
+  });
+  return listed;
+}
+
+function joinRepeated(listed: Record<string, string | string[]>): Record<string, string> {
+  for (const name of repeatable) {
+    const values = listed[name];
+    if (Array.isArray(values)) listed[name] = values.join(", ");
+  }
+  // no other header is listed more than once
+  return listed as Record<string, string>;
+}
+
+/** Headers that platforms list value by value. */
+const repeatable = ["set-cookie"];
+
 /** Headers of a client's request that a passthrough call carries on. */
 export function passthroughRequestHeaders(
-  headers: ReadonlyMap<string, string>,
+  headers: Readonly<Record<string, string>>,
   mayGoUpstream: NameFilter,
 ): Record<string, string> {
   const kept: Record<string, string> = {};
-  const connection = namedByConnection(headers.get("connection"));
-  for (const [name, value] of headers) {
+  const connection = namedByConnection(headers.connection);
+  for (const [name, value] of Object.entries(headers)) {
     if (mayGoUpstream(name) && !connection.includes(name)) kept[name] = value;
   }
   return kept;
@@ -112,9 +158,11 @@ export function passthroughRequestHeaders(
 /** Headers of an upstream's answer that a filter of `HeaderRules` lets go back to the client. */
 export function answerHeaders(headers: Headers, passes: NameFilter): Record<string, string> {
   const kept: Record<string, string> = {};
-  const connection = namedByConnection(headers.get("connection"));
-  headers.forEach((value, name) => {
-    if (passes(name) && !connection.includes(name)) kept[name] = value;
-  });
+  const listed = listHeaders(headers);
+  const connection = namedByConnection(listed.connection);
+  for (const name in listed) {
+    const value = listed[name];
+    if (value !== undefined && passes(name) && !connection.includes(name)) kept[name] = value;
+  }
   return kept;
 }

@@ -1,4 +1,5 @@
 import { type AddressGuard, AddressRefusedError, createAddressGuard, isLiteralHost } from "./address.ts";
+import { listHeaders } from "./headers.ts";
 
 /** One request as a transport sends it. */
 export interface TransportInit {
@@ -108,7 +109,7 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
     };
     try {
       init.signal?.throwIfAborted();
-      return start(url, init, init.origin).then(check).catch(fail);
+      return start(url, init, init.origin).then(check, fail);
     } catch (error) {
       return Promise.reject(toOutboundError(error, init.signal));
     }
@@ -117,9 +118,8 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
 
 function headerLength(headers: Headers): number {
   let length = 0;
-  headers.forEach((value, name) => {
-    length += name.length + value.length + 4; // ": " and the line end
-  });
+  const listed = listHeaders(headers);
+  for (const name in listed) length += name.length + (listed[name]?.length ?? 0) + 4; // ": " and the line end
   return length;
 }
 

@@ -126,6 +126,22 @@ export function readFirstEvent(text: string): SseEvent | undefined {
   return readEvents(text)[0];
 }
 
+const decoder = new TextDecoder();
+
+/** The first event of bytes that hold whole events; what follows it is not decoded. */
+export function readFirstEventOf(bytes: Uint8Array): SseEvent | undefined {
+  const head = decoder.decode(bytes.subarray(0, endOfFirstBlock(bytes)));
+  return (head.includes("\r") ? undefined : readFirstEvent(head)) ?? readFirstEvent(decoder.decode(bytes));
+}
+
+/** Index after the first blank line of plain line feeds; the length when there is none. */
+function endOfFirstBlock(bytes: Uint8Array): number {
+  for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, end + 1)) {
+    if (bytes[end + 1] === lineFeed) return end + 2;
+  }
+  return bytes.length;
+}
+
 /** Text of an event whose payload is a JSON value: always one line of data. */
 export function encodeEvent(payload: unknown, event?: string): string {
   const data = JSON.stringify(payload);

@@ -1,5 +1,5 @@
 import { startTimer } from "../lib/clock.ts";
-import type { LogEntry } from "../schemas/logs.ts";
+import type { LogRecord } from "./record.ts";
 
 /** Rows of one write, small enough not to hold the event loop. */
 const batchRows = 64;
@@ -13,13 +13,15 @@ const maxPauseMs = 5_000;
 /** What the queue needs of the outside. */
 export interface LogQueueOptions {
   /** Stores rows, all or none. */
-  store(entries: readonly LogEntry[]): Promise<void>;
+  store(entries: readonly LogRecord[]): Promise<void>;
   /** The row that tells a tenant how many of its rows were lost. */
-  describeLoss(sample: LogEntry, rows: number): LogEntry;
+  describeLoss(sample: LogRecord, rows: number): LogRecord;
   /** Whether an error means that the rows will never be stored; absent: they are tried again. */
   isPermanent?(error: unknown): boolean;
   /** Told once for each failing series of writes. */
   warn(message: string, error: unknown): void;
+  /** Most bytes that are written together, if not one row alone has more; default 1 MiB, which holds an event loop shortly. */
+  batchBytes?: number | undefined;
   /** For tests; by default the figures of the module. */
   limits?: { rows: number; bytes: number };
 }
@@ -34,30 +36,34 @@ export interface LogQueueState {
 
 /** Takes rows without making the caller wait and stores them in batches. */
 export interface LogQueue {
-  add(entry: LogEntry): void;
+  add(entry: LogRecord): void;
   state(): LogQueueState;
   /** Stores what is waiting; gives up after one failed try of each batch. */
   close(): Promise<void>;
 }
 
-function sizeOf(entry: LogEntry): number {
-  return entry.details.length + bodySizeOf(entry) + 256;
+/** What a record takes besides its bodies and headers, about. */
+const plainSize = 1024;
+
+function sizeOf(entry: LogRecord): number {
+  return plainSize + contentSizeOf(entry);
 }
 
-function bodySizeOf(entry: LogEntry): number {
-  return entry.content?.length ?? 0;
+function contentSizeOf({ content }: LogRecord): number {
+  if (content === null) return 0;
+  return plainSize + (content.requestBody?.length ?? 0) + (content.responseBody?.length ?? 0);
 }
 
 /** Rows that wait, in order, with their size; drops bodies, then rows, when too much waits. */
 class WaitingRows {
-  #rows: LogEntry[] = [];
+  #rows: LogRecord[] = [];
   #bytes = 0;
   /** Rows before this one have lost their bodies already. */
   #bodiless = 0;
   readonly #limits: { rows: number; bytes: number };
   lostBodies = 0;
   lostRows = 0;
-  readonly #lost = new Map<string, { sample: LogEntry; rows: number }>();
+  readonly #lost = new Map<string, { sample: LogRecord; rows: number }>();
 
   constructor(limits: { rows: number; bytes: number }) {
     this.#limits = limits;
@@ -71,7 +77,7 @@ class WaitingRows {
     return this.#bytes;
   }
 
-  push(entry: LogEntry): void {
+  push(entry: LogRecord): void {
     this.#rows.push(entry);
     this.#bytes += sizeOf(entry);
     while (this.#bytes > this.#limits.bytes && this.#bodiless < this.#rows.length) this.#dropBodies();
@@ -82,8 +88,8 @@ class WaitingRows {
 
   #dropBodies(): void {
     const entry = this.#rows[this.#bodiless];
-    if (entry && bodySizeOf(entry) > 0) {
-      this.#bytes -= bodySizeOf(entry);
+    if (entry && contentSizeOf(entry) > 0) {
+      this.#bytes -= contentSizeOf(entry);
       this.#rows[this.#bodiless] = { ...entry, content: null };
       this.lostBodies++;
     }
@@ -99,20 +105,20 @@ class WaitingRows {
   }
 
   /** Notes a row that is not kept. */
-  countLost(entry: LogEntry): void {
-    const tenant = JSON.stringify([entry.organisationId, entry.workspaceId]);
+  countLost(entry: LogRecord): void {
+    const tenant = JSON.stringify([entry.details.organisation_id, entry.details.workspace_id]);
     const counted = this.#lost.get(tenant);
     if (counted) counted.rows++;
     else this.#lost.set(tenant, { sample: entry, rows: 1 });
     this.lostRows++;
   }
 
-  /** The oldest rows, at most `limit`. */
-  take(limit: number): LogEntry[] {
+  /** The oldest rows, at most `limit`, with at most `bytesLimit` bytes unless one alone has more. */
+  take(limit: number, bytesLimit: number): LogRecord[] {
     let bytes = 0;
     let count = 0;
     for (const entry of this.#rows) {
-      if (count === limit || (count > 0 && bytes + sizeOf(entry) > batchBytes)) break;
+      if (count === limit || (count > 0 && bytes + sizeOf(entry) > bytesLimit)) break;
       bytes += sizeOf(entry);
       count++;
     }
@@ -121,7 +127,7 @@ class WaitingRows {
     return this.#rows.splice(0, count);
   }
 
-  putBack(entries: readonly LogEntry[]): void {
+  putBack(entries: readonly LogRecord[]): void {
     const later = this.#rows;
     this.#rows = [];
     this.#bytes = 0;
@@ -130,7 +136,7 @@ class WaitingRows {
   }
 
   /** Rows that tell of losses, at most `limit`; `confirm` says that they were stored. */
-  describeLosses(describe: LogQueueOptions["describeLoss"], limit: number): { entries: LogEntry[]; confirm(): void } {
+  describeLosses(describe: LogQueueOptions["describeLoss"], limit: number): { entries: LogRecord[]; confirm(): void } {
     const told = [...this.#lost].slice(0, limit).map(([tenant, { sample, rows }]) => ({ tenant, sample, rows }));
     return {
       entries: told.map(({ sample, rows }) => describe(sample, rows)),
@@ -171,7 +177,7 @@ export function createLogQueue(options: LogQueueOptions): LogQueue {
   const pauseMs = () => (failures === 0 ? flushAfterMs : Math.min(flushAfterMs * 2 ** failures, maxPauseMs));
 
   /** After a failure: what can be stored later waits, a row that never can is counted as lost. */
-  const handleFailure = (rows: readonly LogEntry[], error: unknown) => {
+  const handleFailure = (rows: readonly LogRecord[], error: unknown) => {
     const hopeless = options.isPermanent?.(error) === true;
     const [only] = rows;
     if (hopeless && rows.length === 1 && only) {
@@ -186,7 +192,10 @@ export function createLogQueue(options: LogQueueOptions): LogQueue {
   /** Writes one batch, losses first; false when the store failed. */
   const writeBatch = async (): Promise<boolean> => {
     const losses = waiting.describeLosses(options.describeLoss, Math.min(nextRows, batchRows / 2));
-    const rows = waiting.take(Math.max(nextRows - losses.entries.length, nextRows === 1 ? 1 : 0));
+    const rows = waiting.take(
+      Math.max(nextRows - losses.entries.length, nextRows === 1 ? 1 : 0),
+      options.batchBytes ?? batchBytes,
+    );
     const entries = [...losses.entries, ...rows];
     if (entries.length === 0) return true;
     try {

@@ -1,19 +1,55 @@
 import { isObject, parseJson } from "../lib/json.ts";
 import type { LogContent, LogDetails, LogEntry, LoggedUsage, LogSide } from "../schemas/logs.ts";
+import { type HeldBody, isCut, textOfBody } from "./body.ts";
 import type { Redactor } from "./redact.ts";
 
-/** Most characters of a body that are stored. */
-export const maxLoggedBody = 1024 * 1024;
-
-/** What is known of a request when it is over. Bodies are null where there is none or it is not text. */
+/** What is known of a request when it is over, as it was; secrets are taken out where it is written. */
 export interface LogRecord {
   details: LogDetails;
+  /** Null when it could not be kept. */
+  content: RecordContent | null;
+}
+
+/** Headers and bodies of a request. Bodies are null where there is none or it is not text. */
+export interface RecordContent {
   /** Lower-case names the caller wants hidden; null when its list could not be read. */
   sensitiveHeaders: readonly string[] | null;
-  requestHeaders: Iterable<readonly [string, string]>;
+  requestHeaders: Readonly<Record<string, string>>;
   responseHeaders: Readonly<Record<string, string>>;
-  requestBody: string | null;
-  responseBody: string | null;
+  requestBody: HeldBody | null;
+  responseBody: HeldBody | null;
+}
+
+/** A record whose details are JSON already. */
+export interface DraftRecord {
+  id: string;
+  organisationId: string;
+  workspaceId: string | null;
+  /** JSON of `LogDetails`. */
+  details: string;
+  content: DraftContent | null;
+}
+
+/** Content whose bodies may have been cut already. */
+export interface DraftContent extends RecordContent {
+  /** Which body is longer than what is stored: that of the request, that of the answer. */
+  truncated: [boolean, boolean];
+}
+
+/** A record with its details as text. */
+export function toDraft({ details, content }: LogRecord): DraftRecord {
+  return {
+    id: details.id,
+    organisationId: details.organisation_id,
+    workspaceId: details.workspace_id,
+    details: JSON.stringify(details),
+    content: content && { ...content, truncated: cutsOf(content) },
+  };
+}
+
+/** Which bodies of a content are cut when it is stored. */
+export function cutsOf({ requestBody, responseBody }: RecordContent): [boolean, boolean] {
+  return [isCut(requestBody), isCut(responseBody)];
 }
 
 /** Text the database keeps whole: it would cut it at U+0000. */
@@ -22,9 +58,8 @@ function storedText(text: string): string {
 }
 
 /** A body cut to what is stored and masked. */
-function storedBody(body: string | null, redactor: Redactor): string | null {
-  if (body === null) return null;
-  return storedText(redactor.text(body.length > maxLoggedBody ? body.slice(0, maxLoggedBody) : body));
+function storedBody(body: HeldBody | null, redactor: Redactor): string | null {
+  return body === null ? null : storedText(redactor.text(textOfBody(body)));
 }
 
 /** First line of a stored content: headers, and how the text after it is cut into two bodies. */
@@ -38,25 +73,20 @@ interface ContentHead {
 
 /** Headers and bodies as one text: a line of JSON, then the bodies as they are, which spares encoding them again. */
 function toContent(
-  record: LogRecord,
+  { requestBody, responseBody, truncated }: DraftContent,
   redactor: Redactor,
   request: Record<string, string>,
   response: Record<string, string>,
 ): string {
-  const sent = storedBody(record.requestBody, redactor);
-  const answered = storedBody(record.responseBody, redactor);
+  const sent = storedBody(requestBody, redactor);
+  const answered = storedBody(responseBody, redactor);
   const head: ContentHead = {
     request,
     response,
     lengths: [sent?.length ?? null, answered?.length ?? null],
-    truncated: [isCut(record.requestBody), isCut(record.responseBody)],
+    truncated,
   };
   return `${JSON.stringify(head)}\n${sent ?? ""}${answered ?? ""}`;
-}
-
-/** Texts that were gathered while they flowed by stop at the limit themselves. */
-function isCut(body: string | null): boolean {
-  return body !== null && body.length >= maxLoggedBody;
 }
 
 function readSide(headers: unknown, body: string | null, truncated: unknown): LogSide {
@@ -80,38 +110,35 @@ export function readContent(content: string | null): LogContent {
 }
 
 /** The row that is stored for a record: redacted, its parts as texts. */
-export function toLogEntry(record: LogRecord, redactor: Redactor): LogEntry | Promise<LogEntry> {
-  const request = redactor.headers(record.requestHeaders, record.sensitiveHeaders);
-  const response = redactor.headers(Object.entries(record.responseHeaders), record.sensitiveHeaders);
+export function toLogEntry(draft: DraftRecord, redactor: Redactor): LogEntry | Promise<LogEntry> {
+  const { content } = draft;
+  if (content === null) return toEntry(draft, redactor, null);
+  const request = redactor.headers(content.requestHeaders, content.sensitiveHeaders);
+  const response = redactor.headers(content.responseHeaders, content.sensitiveHeaders);
   if (request instanceof Promise || response instanceof Promise) {
     return Promise.all([request, response]).then(([sent, answered]) =>
-      toEntry(record, redactor, toContent(record, redactor, sent, answered)),
+      toEntry(draft, redactor, toContent(content, redactor, sent, answered)),
     );
   }
-  return toEntry(record, redactor, toContent(record, redactor, request, response));
+  return toEntry(draft, redactor, toContent(content, redactor, request, response));
 }
 
-function toEntry({ details }: LogRecord, redactor: Redactor, content: string | null): LogEntry {
-  return {
-    id: details.id,
-    organisationId: details.organisation_id,
-    workspaceId: details.workspace_id,
-    details: redactor.text(JSON.stringify(details)),
-    content,
-  };
+function toEntry(draft: DraftRecord, redactor: Redactor, content: string | null): LogEntry {
+  const { id, organisationId, workspaceId, details } = draft;
+  return { id, organisationId, workspaceId, details: redactor.text(details), content };
 }
 
-/** The row that tells a tenant how many of its rows could not be kept. */
-export function describeLoss(sample: LogEntry, rows: number, id: string): LogEntry {
-  const { organisationId, workspaceId } = sample;
+/** The record that tells a tenant how many of its records could not be kept. */
+export function describeLoss(sample: LogRecord, rows: number, id: string): LogRecord {
+  const { organisation_id, workspace_id } = sample.details;
   const details: LogDetails = {
-    ...{ id, organisation_id: organisationId, workspace_id: workspaceId, api_key_id: "", status: 0, provider: null },
+    ...{ id, organisation_id, workspace_id, api_key_id: "", status: 0, provider: null },
     ...{ model: null, trace_id: id, method: "", path: "", operation: "rows_lost", metadata: {}, stream: false },
     ...{ span_id: null, parent_span_id: null, span_name: null, duration_ms: 0, first_byte_ms: null, upstream_ms: null },
     ...{ upstream_url: null, upstream_calls: 0, usage: null },
     error: { type: "rows_lost", code: null, message: `${rows} log rows could not be kept` },
   };
-  return { id, organisationId, workspaceId, details: JSON.stringify(details), content: null };
+  return { details, content: null };
 }
 
 /** Token counts of an upstream's usage object; what is no whole, non-negative number counts as nothing. */

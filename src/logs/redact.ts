@@ -1,4 +1,4 @@
-import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
 
 /** Headers whose values are never stored, whatever a caller says. */
@@ -36,6 +36,9 @@ const secretForms: readonly RegExp[] = [
 const hintsOfForms =
   "[kix]-[A-Za-z0-9_-]{16}|AIza|A(?:KIA|SIA)[0-9A-Z]{16}|[kf]_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8}|Y-----";
 
+/** No form fits a shorter text. */
+const shortestSecret = 16;
+
 /** Longest a value that is a credential stays in memory for the sake of its digest. */
 const rememberDigestsMs = 5 * 60_000;
 
@@ -50,7 +53,7 @@ export interface Redactor {
    * @param extra Lower-case names a caller wants hidden; null hides every header that is not common.
    */
   headers(
-    headers: Iterable<readonly [string, string]>,
+    headers: Readonly<Record<string, string>>,
     extra: readonly string[] | null,
   ): Record<string, string> | Promise<Record<string, string>>;
   /** A text without anything that has the form of a credential. */
@@ -64,6 +67,12 @@ const commonHeaders = new Set([
 
 /** Prefix of tokens of identity providers. */
 const scimPrefix = "scim";
+
+/** Settings of a redactor that can be handed to another thread. */
+export interface RedactionSettings extends Omit<RedactorOptions, "mac"> {
+  /** Key of the digest for sensitive values. */
+  key: Uint8Array<ArrayBuffer>;
+}
 
 /** What a redactor is made from. */
 export interface RedactorOptions {
@@ -91,7 +100,6 @@ export function createRedactor(options: RedactorOptions): Redactor {
   }
   const text = (value: string): string =>
     hint.test(value) ? forms.reduce((result, form) => result.replace(form, masked), value) : value;
-  const shortText = memoizeText(2_000, text, 256);
   const digests = new BoundedMap<string, string>(2_000);
   let digestsSince = performance.now();
   const remember = (value: string, digest: string): string => {
@@ -114,9 +122,10 @@ export function createRedactor(options: RedactorOptions): Redactor {
     headers(headers, extra) {
       const result: Record<string, string> = {};
       const late: Promise<void>[] = [];
-      for (const [name, value] of headers) {
+      for (const name in headers) {
+        const value = headers[name] ?? "";
         const sensitive = names.has(name) || (extra === null ? !commonHeaders.has(name) : extra.includes(name));
-        const shown = sensitive ? hide(value) : value.length > 256 ? text(value) : shortText(value);
+        const shown = sensitive ? hide(value) : value.length < shortestSecret ? value : text(value);
         if (typeof shown === "string") result[name] = shown;
         else late.push(shown.then((digest) => void Object.assign(result, { [name]: digest })));
       }

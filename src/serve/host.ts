@@ -7,6 +7,7 @@ import { describeFailure, runCommand } from "./cli.ts";
 import { loadSettings, nodeMac, printBanner } from "./environment.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogThread } from "./log-thread.ts";
+import { zstdCodec } from "./text-codec.ts";
 
 type Runtime = "bun" | "deno" | "node";
 
@@ -34,7 +35,8 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
   const transport = await createTransport();
   const { selfTestConnector } = await import("./transport.ts");
   await selfTestConnector(transport);
-  return createGateway({ ...settings.gateway, transport, createMac: nodeMac, createLogWriter: createLogThread });
+  const host = { transport, createMac: nodeMac, createLogWriter: createLogThread, logCodec: zstdCodec };
+  return createGateway({ ...settings.gateway, ...host });
 }
 
 /** Largest body of any route. */

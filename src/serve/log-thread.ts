@@ -1,11 +1,18 @@
 import { Worker } from "node:worker_threads";
 import type { DatabaseLocation } from "../db/client.ts";
-import type { LogWriter } from "../db/log-writer.ts";
-import type { LogBatch } from "../db/stores/logs.ts";
+import { type PackedRecords, packRecords } from "../logs/pack.ts";
+import type { RedactionSettings } from "../logs/redact.ts";
+import type { LogWriter } from "../logs/writer.ts";
+
+/** What the thread starts with. */
+export interface WorkerSettings {
+  location: DatabaseLocation;
+  redaction: RedactionSettings;
+}
 
 /** What the thread is asked. */
 export type WorkerRequest =
-  | { id: number; kind: "append"; batches: readonly LogBatch[] }
+  | { id: number; kind: "append"; records: PackedRecords }
   | { id: number; kind: "purge"; time: number; limit: number }
   | { id: number; kind: "close" };
 
@@ -20,6 +27,12 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/**
+ * A batch is answered only once the busy request loop gets to read it: with few bytes in each, large bodies would come in
+ * faster than they are written, and be dropped.
+ */
+const threadBatchBytes = 4 * 1024 * 1024;
+
 /** Where the thread's code is: beside this file, or in a compiled program under the root of the sources. */
 const workerUrl = import.meta.url.endsWith("/log-thread.ts")
   ? new URL("./log-worker.ts", import.meta.url)
@@ -32,20 +45,21 @@ class LogThread {
   #next = 0;
   ended = false;
 
-  constructor(location: DatabaseLocation) {
-    this.#worker = new Worker(workerUrl, { workerData: location });
+  constructor(settings: WorkerSettings) {
+    this.#worker = new Worker(workerUrl, { workerData: settings });
     this.#worker.on("message", (reply: WorkerReply) => this.#settle(reply));
     this.#worker.on("error", (error) => this.#fail(error));
     this.#worker.on("exit", () => this.#fail(new Error("Cannot write log rows: the thread ended")));
     this.#worker.unref();
   }
 
-  ask(request: Ask): Promise<number> {
+  /** @param handedOver Memory that belongs to the thread from now on. */
+  ask(request: Ask, handedOver: ArrayBuffer[] = []): Promise<number> {
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#waiting.set(id, { resolve, reject });
       this.#worker.ref(); // at the end nothing else keeps the process alive until the last rows are stored
-      this.#worker.postMessage({ ...request, id });
+      this.#worker.postMessage({ ...request, id }, handedOver);
     });
   }
 
@@ -70,17 +84,23 @@ class LogThread {
   }
 }
 
-/** A log writer on a thread of its own: the request loop only hands rows over. A thread that ends is started again at the next write. */
-export function createLogThread(location: DatabaseLocation): LogWriter {
+/**
+ * A log writer on a thread of its own: the request loop only hands records over, and secrets are taken out there. A thread
+ * that ends is started again at the next write.
+ */
+export function createLogThread(location: DatabaseLocation, redaction: RedactionSettings): LogWriter {
+  const settings: WorkerSettings = { location, redaction };
   // started before it is needed: until it runs, a killed process loses what waits for it
-  let thread = new LogThread(location);
+  let thread = new LogThread(settings);
   const running = (): LogThread => {
-    if (thread.ended) thread = new LogThread(location);
+    if (thread.ended) thread = new LogThread(settings);
     return thread;
   };
   return {
-    async append(batches) {
-      await running().ask({ kind: "append", batches });
+    batchBytes: threadBatchBytes,
+    async append(records) {
+      const packed = packRecords(records);
+      await running().ask({ kind: "append", records: packed }, [packed.bodies.buffer]);
     },
     purge: (time, limit) => running().ask({ kind: "purge", time, limit }),
     async close() {

@@ -1,19 +1,38 @@
 import { parentPort, workerData } from "node:worker_threads";
-import type { DatabaseLocation } from "../db/client.ts";
-import { openLogWriter } from "../db/log-writer.ts";
-import type { WorkerReply, WorkerRequest } from "./log-thread.ts";
+import { openDatabase } from "../db/client.ts";
+import { createLogStore, toBatches } from "../db/stores/logs.ts";
+import { unpackRecords } from "../logs/pack.ts";
+import { createRedactor } from "../logs/redact.ts";
+import { writeDrafts } from "../logs/writer.ts";
+import { nodeMac } from "./environment.ts";
+import type { WorkerReply, WorkerRequest, WorkerSettings } from "./log-thread.ts";
+import { zstdCodec } from "./text-codec.ts";
+
+/** The writer with a connection of its own. The schema must be up to date. */
+async function openWriter({ location, redaction }: WorkerSettings) {
+  const database = await openDatabase(location);
+  const { append, purge } = createLogStore(database, zstdCodec);
+  const { key, ...names } = redaction;
+  const redactor = createRedactor({ ...names, mac: nodeMac(key) });
+  return {
+    database,
+    purge,
+    redactor,
+    append: (entries: Parameters<typeof toBatches>[0]) => append(toBatches(entries)),
+  };
+}
 
 /** The thread that writes log rows: each request gets one reply, in order. */
-function serve(location: DatabaseLocation): void {
-  const writer = openLogWriter(location);
+function serve(settings: WorkerSettings): void {
+  const opened = openWriter(settings);
   const run = async (request: WorkerRequest): Promise<number> => {
-    const { append, purge, close } = await writer;
-    if (request.kind === "close") await close();
+    const { database, purge, redactor, append } = await opened;
+    if (request.kind === "close") await database.close();
     else if (request.kind === "purge") return purge(request.time, request.limit);
-    else await append(request.batches);
+    else await writeDrafts(unpackRecords(request.records), redactor, append);
     return 0;
   };
-  writer.catch(() => {}); // told to whoever asks first
+  opened.catch(() => {}); // told to whoever asks first
   parentPort?.on("message", (request: WorkerRequest) => {
     const reply = (message: WorkerReply) => parentPort?.postMessage(message);
     run(request).then(

@@ -4,7 +4,8 @@ import { test } from "node:test";
 import { readLookupId } from "../../src/auth/api-key.ts";
 import { createMasterKeyText } from "../../src/auth/master-keys.ts";
 import { openDatabase } from "../../src/db/client.ts";
-import { createGateway, type GatewayOptions } from "../../src/gateway.ts";
+import type { GatewayOptions } from "../../src/gateway/options.ts";
+import { createGateway } from "../../src/gateway.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 import { createTemporaryFolder, createTestGateway, helloBody, masterKeys, requestHeaders } from "../support/gateway.ts";
 

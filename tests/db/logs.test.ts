@@ -5,9 +5,11 @@ import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { createLogStore, type LogScope, type LogStore, toBatches } from "../../src/db/stores/logs.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
-import { maxLoggedBody, readContent, toLogEntry } from "../../src/logs/record.ts";
+import { maxLoggedBody } from "../../src/logs/body.ts";
+import { readContent, toDraft, toLogEntry } from "../../src/logs/record.ts";
 import { createRedactor } from "../../src/logs/redact.ts";
 import type { LogDetails, LogEntry } from "../../src/schemas/logs.ts";
+import { zstdCodec } from "../../src/serve/text-codec.ts";
 
 const details: LogDetails = {
   ...{ id: "", organisation_id: "o1", workspace_id: "w1", api_key_id: "k", status: 200, provider: "echo", model: "m" },
@@ -144,8 +146,9 @@ test("J6: append() keeps bodies whole beside one that was cut inside a character
   const redactor = createRedactor({ mac: () => "", keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [] });
   const requestBody = `${"x".repeat(maxLoggedBody - 1)}\ud83d\ude00 behind`;
   const id = createId();
-  const record = { details: { ...details, id }, sensitiveHeaders: [], requestBody, responseBody: "☂ answered" };
-  await append(store, [await toLogEntry({ ...record, requestHeaders: [], responseHeaders: {} }, redactor)]);
+  const headers = { sensitiveHeaders: [], requestHeaders: {}, responseHeaders: {} };
+  const record = { details: { ...details, id }, content: { ...headers, requestBody, responseBody: "☂ answered" } };
+  await append(store, [await toLogEntry(toDraft(record), redactor)]);
   const { request, response } = readContent((await store.find(mine, id))?.content ?? null);
   assert.equal(response.body, "☂ answered");
   assert.deepEqual([request.body?.length, request.truncated], [maxLoggedBody, true]);
@@ -195,5 +198,19 @@ test("append() gives new rows new numbers, also when the newest are gone", async
     [2],
   );
   assert.equal((await store.find(mine, last.id))?.content, "own content");
+  await database.close();
+});
+
+test("find() gives back contents that were compressed, and those that were stored before as they are", async () => {
+  const { database, store } = await open();
+  const compressing = createLogStore(database, zstdCodec);
+  const [plain, packed] = [entry({}, "plain ☂ content"), entry({}, `packed ☂ content ${"x".repeat(5_000)}`)];
+  await append(store, [plain]);
+  await append(compressing, [packed, entry({}, null)]);
+  assert.equal((await compressing.find(mine, plain.id))?.content, plain.content);
+  assert.equal((await compressing.find(mine, packed.id))?.content, packed.content);
+  assert.equal((await store.find(mine, packed.id))?.content, null, "without a codec the row is shown without content");
+  const { rows } = await database.read("SELECT length(content) AS n FROM log_bodies ORDER BY seq DESC LIMIT 1");
+  assert.ok(Number(rows[0]?.n) < 1_000);
   await database.close();
 });

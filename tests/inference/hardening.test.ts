@@ -8,8 +8,7 @@ import { createGateway } from "../../src/gateway.ts";
 import { webMac } from "../../src/lib/hash.ts";
 import { readEvents } from "../../src/lib/sse.ts";
 import { createLogQueue } from "../../src/logs/queue.ts";
-import { describeLoss } from "../../src/logs/record.ts";
-import type { LogEntry } from "../../src/schemas/logs.ts";
+import { describeLoss, type LogRecord } from "../../src/logs/record.ts";
 import {
   adminKey,
   chat,
@@ -25,6 +24,7 @@ import {
   waitForLogs,
   workspaceKey,
 } from "../support/gateway.ts";
+import { logRecord } from "../support/log-record.ts";
 import { startServer, startSocketServer, type Upstream } from "../support/upstream.ts";
 
 async function using(server: Promise<Upstream>, run: (upstream: Upstream) => Promise<void>) {
@@ -265,11 +265,8 @@ test("L2: the logged address has no query", async () => {
   await g.close();
 });
 
-function entry(id: string, changes: Partial<LogEntry> = {}): LogEntry {
-  return { id, organisationId: "o", workspaceId: "w", details: "{}", content: null, ...changes };
-}
 function setUp(limits?: { rows: number; bytes: number }) {
-  const batches: LogEntry[][] = [];
+  const batches: LogRecord[][] = [];
   const state = { failing: false, tries: 0 };
   const queue = createLogQueue({
     async store(e) {
@@ -277,7 +274,7 @@ function setUp(limits?: { rows: number; bytes: number }) {
       if (state.failing) throw new Error("away");
       batches.push([...e]);
     },
-    describeLoss: (s, n) => describeLoss(s, n, `loss-${s.organisationId}`),
+    describeLoss: (s, n) => describeLoss(s, n, `loss-${s.details.organisation_id}`),
     warn: () => {},
     ...(limits && { limits }),
   });
@@ -287,21 +284,21 @@ const until = async (c: () => boolean) => {
   for (let i = 0; i < 2000 && !c(); i++) await new Promise((r) => setTimeout(r, 5));
   assert.ok(c());
 };
-const told = (rows: readonly LogEntry[]) =>
+const told = (rows: readonly LogRecord[]) =>
   rows
-    .filter((r) => r.details.includes("rows_lost"))
-    .reduce((s, r) => s + Number(/(\d+) log rows/.exec(r.details)?.[1]), 0);
+    .filter((r) => r.details.operation === "rows_lost")
+    .reduce((s, r) => s + Number(/(\d+) log rows/.exec(r.details.error?.message ?? "")?.[1]), 0);
 test("L1: rows lost while the store fails are all told when it is back", async () => {
   const { queue, state, stored } = setUp({ rows: 5, bytes: 1_000_000 });
   state.failing = true;
-  for (let i = 0; i < 12; i++) queue.add(entry(`r${i}`));
+  for (let i = 0; i < 12; i++) queue.add(logRecord(`r${i}`));
   await until(() => state.tries >= 2);
-  for (let i = 12; i < 20; i++) queue.add(entry(`r${i}`));
+  for (let i = 12; i < 20; i++) queue.add(logRecord(`r${i}`));
   await until(() => state.tries >= 3);
   state.failing = false;
   await until(() => told(stored()) > 0);
   await queue.close();
-  const kept = stored().filter((r) => r.id.startsWith("r")).length;
+  const kept = stored().filter((r) => r.details.id.startsWith("r")).length;
   assert.equal(
     kept + told(stored()),
     20,
@@ -310,13 +307,13 @@ test("L1: rows lost while the store fails are all told when it is back", async (
 });
 test("L1: close() tells of losses", async () => {
   const { queue, stored } = setUp({ rows: 5, bytes: 1_000_000 });
-  for (let i = 0; i < 12; i++) queue.add(entry(`r${i}`));
+  for (let i = 0; i < 12; i++) queue.add(logRecord(`r${i}`));
   await queue.close();
   assert.equal(told(stored()), 7);
 });
 test("L1: a batch with a loss row has 64 rows at most", async () => {
   const { queue, batches, stored } = setUp({ rows: 100, bytes: 1_000_000 });
-  for (let i = 0; i < 120; i++) queue.add(entry(`r${i}`));
+  for (let i = 0; i < 120; i++) queue.add(logRecord(`r${i}`));
   await until(() => stored().length >= 101);
   await queue.close();
   assert.ok(

@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLogQueue, type LogQueueOptions } from "../../src/logs/queue.ts";
-import { describeLoss } from "../../src/logs/record.ts";
-import type { LogEntry } from "../../src/schemas/logs.ts";
-
-function entry(id: string, changes: Partial<LogEntry> = {}): LogEntry {
-  return {
-    ...{ id, organisationId: "o", workspaceId: "w", details: "{}", content: null },
-    ...changes,
-  };
-}
+import { describeLoss, type LogRecord } from "../../src/logs/record.ts";
+import { bodiesOf, logRecord } from "../support/log-record.ts";
 
 /** A store that keeps batches, can be told to fail or to wait, and a queue over it. */
 function setUp(limits?: LogQueueOptions["limits"]) {
-  const batches: LogEntry[][] = [];
+  const batches: LogRecord[][] = [];
   const warnings: string[] = [];
   const state = { failing: false, tries: 0 };
   const queue = createLogQueue({
@@ -22,7 +15,7 @@ function setUp(limits?: LogQueueOptions["limits"]) {
       if (state.failing) throw new Error("away");
       batches.push([...entries]);
     },
-    describeLoss: (sample, rows) => describeLoss(sample, rows, `loss-of-${sample.organisationId}`),
+    describeLoss: (sample, rows) => describeLoss(sample, rows, `loss-of-${sample.details.organisation_id}`),
     warn: (message) => warnings.push(message),
     ...(limits && { limits }),
   });
@@ -38,12 +31,12 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-const ids = (entries: readonly LogEntry[]) => entries.map(({ id }) => id);
-const numbered = (count: number) => Array.from({ length: count }, (_, index) => entry(`row-${index}`));
+const ids = (entries: readonly LogRecord[]) => entries.map(({ details }) => details.id);
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => logRecord(`row-${index}`));
 
 test("L1: a row is stored by itself, without a batch to fill", async () => {
   const { queue, stored } = setUp();
-  queue.add(entry("one"));
+  queue.add(logRecord("one"));
   await until(() => stored().length === 1);
   assert.deepEqual(ids(stored()), ["one"]);
   await queue.close();
@@ -62,22 +55,22 @@ test("L1: rows are stored in order, in batches of at most 64, each once", async 
 
 test("L1: a batch holds at most a megabyte unless one row is larger", async () => {
   const { queue, batches, stored } = setUp();
-  for (let index = 0; index < 6; index++) queue.add(entry(`row-${index}`, { content: "x".repeat(400_000) }));
-  queue.add(entry("large", { content: "x".repeat(3_000_000) }));
-  queue.add(entry("last"));
+  for (let index = 0; index < 6; index++) queue.add(logRecord(`row-${index}`, { responseBody: "x".repeat(400_000) }));
+  queue.add(logRecord("large", { responseBody: "x".repeat(3_000_000) }));
+  queue.add(logRecord("last"));
   await until(() => stored().length === 8);
   assert.deepEqual(ids(stored()), ["row-0", "row-1", "row-2", "row-3", "row-4", "row-5", "large", "last"]);
   for (const batch of batches) {
-    const size = batch.reduce((sum, row) => sum + (row.content?.length ?? 0), 0);
+    const size = batch.reduce((sum, row) => sum + bodiesOf(row), 0);
     assert.ok(size <= 1024 * 1024 || batch.length === 1, `${batch.length} rows of ${size} characters`);
   }
   await queue.close();
 });
 
 test("L1: too many bytes drop the oldest bodies first and keep every row", async () => {
-  const { queue, stored } = setUp({ rows: 100, bytes: 10_000 });
-  for (let index = 0; index < 8; index++) queue.add(entry(`row-${index}`, { content: "q".repeat(2_000) }));
-  assert.ok(queue.state().bytes <= 10_000);
+  const { queue, stored } = setUp({ rows: 100, bytes: 20_000 });
+  for (let index = 0; index < 8; index++) queue.add(logRecord(`row-${index}`, { responseBody: "q".repeat(2_000) }));
+  assert.ok(queue.state().bytes <= 20_000);
   await queue.close();
   assert.deepEqual(
     ids(stored()),
@@ -94,23 +87,23 @@ test("L1: too many rows drop the oldest and leave a rows_lost row of their tenan
   const { queue, stored } = setUp({ rows: 5, bytes: 1_000_000 });
   for (const row of numbered(12)) queue.add(row);
   await until(() => stored().length === 6);
-  const kept = stored().filter(({ details }) => !details.includes("rows_lost"));
+  const kept = stored().filter(({ details }) => details.operation !== "rows_lost");
   assert.deepEqual(ids(kept), ["row-7", "row-8", "row-9", "row-10", "row-11"]);
-  const [loss] = stored().filter(({ details }) => details.includes("rows_lost"));
-  assert.equal(loss?.organisationId, "o");
-  assert.equal(loss?.workspaceId, "w");
-  assert.match(JSON.parse(loss?.details ?? "{}").error.message, /^7 log rows/);
+  const [loss] = stored().filter(({ details }) => details.operation === "rows_lost");
+  assert.equal(loss?.details.organisation_id, "o");
+  assert.equal(loss?.details.workspace_id, "w");
+  assert.match(loss?.details.error?.message ?? "", /^7 log rows/);
   assert.equal(queue.state().lostRows, 7);
   await queue.close();
 });
 
 test("L1: losses are told to each tenant apart", async () => {
   const { queue, stored } = setUp({ rows: 2, bytes: 1_000_000 });
-  for (let index = 0; index < 4; index++) queue.add(entry(`a-${index}`, { organisationId: "a" }));
-  for (let index = 0; index < 3; index++) queue.add(entry(`b-${index}`, { organisationId: "b" }));
+  for (let index = 0; index < 4; index++) queue.add(logRecord(`a-${index}`, { organisationId: "a" }));
+  for (let index = 0; index < 3; index++) queue.add(logRecord(`b-${index}`, { organisationId: "b" }));
   await until(() => stored().length === 4);
-  const losses = stored().filter(({ details }) => details.includes("rows_lost"));
-  const told = losses.map((loss) => [loss.organisationId, JSON.parse(loss.details).error.message]);
+  const losses = stored().filter(({ details }) => details.operation === "rows_lost");
+  const told = losses.map((loss) => [loss.details.organisation_id, loss.details.error?.message]);
   assert.deepEqual(told, [
     ["a", "4 log rows could not be kept"],
     ["b", "1 log rows could not be kept"],
@@ -135,12 +128,12 @@ test("L1: a failing store keeps rows, warns once, and gets all of them when it i
 test("L1: a store that fails again after it came back is warned of again", async () => {
   const { queue, state, warnings, stored } = setUp();
   state.failing = true;
-  queue.add(entry("one"));
+  queue.add(logRecord("one"));
   await until(() => state.tries >= 1);
   state.failing = false;
   await until(() => stored().length === 1);
   state.failing = true;
-  queue.add(entry("two"));
+  queue.add(logRecord("two"));
   await until(() => warnings.length === 2);
   state.failing = false;
   await queue.close();
@@ -150,7 +143,7 @@ test("L1: a store that fails again after it came back is warned of again", async
 test("L1: a failing store never holds more than the bounds", async () => {
   const { queue, state } = setUp({ rows: 50, bytes: 40_000 });
   state.failing = true;
-  for (let index = 0; index < 500; index++) queue.add(entry(`row-${index}`, { content: "x".repeat(5_000) }));
+  for (let index = 0; index < 500; index++) queue.add(logRecord(`row-${index}`, { responseBody: "x".repeat(5_000) }));
   await until(() => state.tries >= 2);
   assert.ok(queue.state().rows <= 50, `${queue.state().rows} rows`);
   assert.ok(queue.state().bytes <= 40_000, `${queue.state().bytes} bytes`);
@@ -169,7 +162,7 @@ test("close() stores what waits, in batches", async () => {
 test("close() ends although the store fails", async () => {
   const { queue, state } = setUp();
   state.failing = true;
-  queue.add(entry("one"));
+  queue.add(logRecord("one"));
   await queue.close();
   assert.equal(state.tries, 1);
 });

@@ -1,48 +1,61 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { webMac } from "../../src/lib/hash.ts";
+import { BodyPieces, maxLoggedBody } from "../../src/logs/body.ts";
+import { packRecords, unpackRecords } from "../../src/logs/pack.ts";
 import {
+  type DraftRecord,
   describeLoss,
   type LogRecord,
-  maxLoggedBody,
+  type RecordContent,
   readContent,
+  toDraft,
   toLogEntry,
   toLoggedUsage,
 } from "../../src/logs/record.ts";
 import { createRedactor } from "../../src/logs/redact.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
+import { plainDetails } from "../support/log-record.ts";
 
 const key = new Uint8Array(32).fill(9);
 const options = { keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [] };
 const redactor = createRedactor({ ...options, mac: nodeMac(key) });
 
-const details: LogDetails = {
-  ...{ id: "id", organisation_id: "o", workspace_id: "w", api_key_id: "k", status: 200, provider: "echo", model: "m" },
-  ...{ method: "POST", path: "/v1/chat/completions", operation: "chat", metadata: {}, stream: false, trace_id: "t" },
-  ...{ duration_ms: 1, span_id: null, parent_span_id: null, span_name: null, first_byte_ms: null },
-  ...{ upstream_ms: null, upstream_url: null, upstream_calls: 0, usage: null, error: null },
-};
+type Changes = Partial<RecordContent> & { details?: LogDetails };
 
-function record(changes: Partial<LogRecord> = {}): LogRecord {
-  return {
-    ...{ details, sensitiveHeaders: [], requestBody: null, responseBody: null },
-    ...{ requestHeaders: [], responseHeaders: {} },
-    ...changes,
+function record({ details = plainDetails, ...changes }: Changes = {}): LogRecord {
+  const nothing = {
+    sensitiveHeaders: [],
+    requestHeaders: {},
+    responseHeaders: {},
+    requestBody: null,
+    responseBody: null,
   };
+  return { details, content: { ...nothing, ...changes } };
 }
 
-/** A record as it is read again. */
-async function store(changes: Partial<LogRecord>) {
-  const entry = await toLogEntry(record(changes), redactor);
+function one(drafts: readonly DraftRecord[]): DraftRecord {
+  const [draft] = drafts;
+  assert.ok(draft);
+  return draft;
+}
+
+/** A record as it is read again, by either way to the database: both must store the same. */
+async function store(changes: Changes) {
+  const entry = await toLogEntry(toDraft(record(changes)), redactor);
+  const packed = packRecords([record(), record(changes), record()]);
+  const handedOver = unpackRecords(structuredClone(packed, { transfer: [packed.bodies.buffer] }));
+  assert.equal(handedOver.length, 3);
+  assert.deepEqual(await toLogEntry(one(handedOver.slice(1)), redactor), entry);
   return { entry, details: JSON.parse(entry.details), content: readContent(entry.content) };
 }
 
 test("toLogEntry() answers at once where digests do, and alike where they do not", async () => {
-  const requestHeaders: [string, string][] = [["authorization", "Bearer a"]];
-  const entry = toLogEntry(record({ requestHeaders }), redactor);
+  const requestHeaders = { authorization: "Bearer a" };
+  const entry = toLogEntry(toDraft(record({ requestHeaders })), redactor);
   assert.equal(entry instanceof Promise, false);
-  const late = toLogEntry(record({ requestHeaders }), createRedactor({ ...options, mac: webMac(key) }));
+  const late = toLogEntry(toDraft(record({ requestHeaders })), createRedactor({ ...options, mac: webMac(key) }));
   assert.equal(late instanceof Promise, true);
   assert.deepEqual(await late, entry);
 });
@@ -75,7 +88,7 @@ test("toLogEntry() writes U+0000 out and keeps what follows it", async () => {
   const { entry, content } = await store({ requestBody: "a\0b", responseBody: "\0" });
   assert.deepEqual([content.request.body, content.response.body], ["a\\u0000b", "\\u0000"]);
   assert.equal(entry.content?.includes("\0"), false);
-  const named = await store({ details: { ...details, model: "m\0n", trace_id: "t\0u" } });
+  const named = await store({ details: { ...plainDetails, model: "m\0n", trace_id: "t\0u" } });
   assert.equal(named.entry.details.includes("\0"), false);
   assert.deepEqual([named.details.model, named.details.trace_id], ["m\0n", "t\0u"]);
 });
@@ -93,7 +106,7 @@ test("L3: toLogEntry() masks keys in bodies and details", async () => {
   const stored = await store({
     requestBody: `{"a":"${secret}"}`,
     responseBody: secret,
-    details: { ...details, error, model: secret, trace_id: secret, metadata: { key: secret } },
+    details: { ...plainDetails, error, model: secret, trace_id: secret, metadata: { key: secret } },
   });
   assert.equal(JSON.stringify(stored.entry).includes(secret), false);
   assert.equal(stored.content.request.body, '{"a":"[masked]"}');
@@ -103,7 +116,7 @@ test("L3: toLogEntry() masks keys in bodies and details", async () => {
 
 test("L4: a line end in a text or a header cannot forge a row", async () => {
   const metadata = { a: 'x"}\n{"status":200' };
-  const stored = await store({ details: { ...details, metadata }, requestHeaders: [["x-a", 'b\n"}']] });
+  const stored = await store({ details: { ...plainDetails, metadata }, requestHeaders: { "x-a": 'b\n"}' } });
   assert.equal(stored.entry.details.includes("\n"), false);
   assert.deepEqual(stored.details.metadata, metadata);
   assert.equal(stored.content.request.headers["x-a"], 'b\n"}');
@@ -148,14 +161,48 @@ for (const [name, usage, wanted] of [
 }
 
 test("describeLoss() belongs to the tenant of the sample and holds nothing else of it", async () => {
-  const { entry } = await store({
+  const sample = record({
     requestBody: "secret body",
-    details: { ...details, model: "secret model", metadata: { a: "secret" } },
+    details: { ...plainDetails, model: "secret model", metadata: { a: "secret" } },
   });
-  const loss = describeLoss(entry, 12, "loss-id");
-  assert.deepEqual([loss.id, loss.organisationId, loss.workspaceId], ["loss-id", "o", "w"]);
-  const told = JSON.parse(loss.details);
-  assert.deepEqual([told.organisation_id, told.workspace_id, told.operation], ["o", "w", "rows_lost"]);
-  assert.match(told.error.message, /^12 log rows/);
+  const loss = describeLoss(sample, 12, "loss-id");
+  const { id, organisation_id, workspace_id, operation, error } = loss.details;
+  assert.deepEqual([id, organisation_id, workspace_id, operation], ["loss-id", "o", "w", "rows_lost"]);
+  assert.match(error?.message ?? "", /^12 log rows/);
   assert.equal(JSON.stringify(loss).includes("secret"), false);
 });
+
+const characters = "ascii, é, ☂, \ud83d\ude00 and more; ";
+const encoded = new TextEncoder().encode(characters.repeat(500));
+
+for (const step of [1, 7, 2047, 2048, 5000, encoded.length]) {
+  test(`BodyPieces holds a body that comes ${step} bytes at a time`, async () => {
+    const pieces = new BodyPieces();
+    for (let start = 0; start < encoded.length; start += step) pieces.add(encoded.slice(start, start + step));
+    assert.equal(pieces.length, encoded.length);
+    const { content } = await store({ requestBody: pieces, responseBody: encoded });
+    assert.equal(content.request.body, characters.repeat(500));
+    assert.equal(content.response.body, characters.repeat(500));
+  });
+}
+
+test("BodyPieces keeps what is stored and says that it was cut", async () => {
+  const pieces = new BodyPieces();
+  for (let index = 0; index < 20; index++) pieces.add(new TextEncoder().encode("é".repeat(50_000)));
+  assert.equal(pieces.length, maxLoggedBody);
+  const { content } = await store({ responseBody: pieces, requestBody: "sent" });
+  assert.equal(content.response.body, "é".repeat(maxLoggedBody / 2));
+  assert.deepEqual([content.request.truncated, content.response.truncated], [false, true]);
+});
+
+for (const bytes of [
+  [0xff, 0x61],
+  [0xe2, 0x82],
+  [0xef, 0xbb, 0xbf, 0x61],
+  [0xc3, 0x28],
+]) {
+  test(`a body of the bytes ${bytes} does not shift the one behind it`, async () => {
+    const { content } = await store({ requestBody: Uint8Array.from(bytes), responseBody: "answer" });
+    assert.equal(content.response.body, "answer");
+  });
+}

@@ -9,7 +9,10 @@ import { nodeMac } from "../../src/serve/environment.ts";
 const key = Uint8Array.from({ length: 32 }, (_, index) => index);
 
 function create(changes: Partial<RedactorOptions> = {}) {
-  return createRedactor({ mac: nodeMac(key), keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [], ...changes });
+  const options = { mac: nodeMac(key), keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [], ...changes };
+  const { text, headers } = createRedactor(options);
+  const redact = (from: Headers, extra: readonly string[] | null) => headers(Object.fromEntries(from), extra);
+  return { text, headers: redact };
 }
 
 const hidden = (value: string) => `hmac:${createHmac("sha256", key).update(value).digest("hex").slice(0, 12)}`;

@@ -6,7 +6,8 @@ import { readMasterKeys, unwrapRootSecret } from "../../src/auth/master-keys.ts"
 import type { ConnectionInfo } from "../../src/context.ts";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import type { ApiKeyRow } from "../../src/db/tables/api-keys.ts";
-import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway.ts";
+import type { GatewayOptions } from "../../src/gateway/options.ts";
+import { createGateway, type Gateway } from "../../src/gateway.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { deriveKey, webMac } from "../../src/lib/hash.ts";
 import type { Transport } from "../../src/lib/outbound.ts";

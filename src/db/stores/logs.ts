@@ -84,11 +84,19 @@ function toBatch(entries: LogEntry[]): LogBatch {
   };
 }
 
+/** Makes texts small where they are stored. */
+export interface TextCodec {
+  compress(text: string): Uint8Array;
+  expand(bytes: Uint8Array): string;
+}
+
 const insertBatch =
   "INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details) VALUES (?, ?, ?, ?, ?)";
 const insertContent = "INSERT INTO log_bodies (seq, content) VALUES (last_insert_rowid(), ?)";
 
-function toInserts({ organisationId, workspaceId, firstId, lastId, details, content }: LogBatch): InStatement[] {
+function toInserts(batch: LogBatch, codec: TextCodec | undefined): InStatement[] {
+  const { organisationId, workspaceId, firstId, lastId, details } = batch;
+  const content = codec ? codec.compress(batch.content) : batch.content;
   return [
     { sql: insertBatch, args: [organisationId, workspaceId, firstId, lastId, details] },
     { sql: insertContent, args: [content] },
@@ -109,9 +117,15 @@ function readDetails(row: Row): LogDetails[] {
   return Array.isArray(value) ? (value as LogDetails[]) : [];
 }
 
-/** The content of the row at `index` of a batch, from the `content` of its bodies. */
-export function readContentAt(content: unknown, index: number): string | null {
-  if (typeof content !== "string") return null;
+/** The contents of a batch as they were stored; undefined when they were not kept or cannot be read here. */
+export function readContents(stored: unknown, codec: TextCodec | undefined): string | undefined {
+  if (typeof stored === "string") return stored;
+  return stored instanceof ArrayBuffer ? codec?.expand(new Uint8Array(stored)) : undefined;
+}
+
+/** The content of the row at `index` of a batch, from the contents of all its rows. */
+export function readContentAt(content: string | undefined, index: number): string | null {
+  if (content === undefined) return null;
   const end = content.indexOf("\n");
   const lengths: unknown = parseJson(content.slice(0, end));
   if (!Array.isArray(lengths) || typeof lengths[index] !== "number") return null;
@@ -178,7 +192,7 @@ async function listRows(database: Database, scope: LogScope, filter: LogFilter):
   return found.map((details) => ({ details, content: null }));
 }
 
-async function findRow(database: Database, scope: LogScope, id: string): Promise<StoredLog | undefined> {
+async function findRow({ database, codec }: StoreParts, scope: LogScope, id: string): Promise<StoredLog | undefined> {
   const condition = scopeCondition(scope);
   const sql = `SELECT seq, details, content FROM log_batches LEFT JOIN log_bodies USING (seq)
     WHERE ${condition.sql} AND last_id >= ? AND first_id <= ? ORDER BY last_id LIMIT 1 OFFSET ?`;
@@ -189,19 +203,25 @@ async function findRow(database: Database, scope: LogScope, id: string): Promise
     const batch = readDetails(row);
     const index = batch.findIndex((details) => details.id === id);
     const details = batch[index];
-    if (details) return { details, content: readContentAt(row.content, index) };
+    if (details) return { details, content: readContentAt(readContents(row.content, codec), index) };
   }
 }
 
-/** The log store over libSQL. */
-export function createLogStore(database: Database): LogStore {
+interface StoreParts {
+  database: Database;
+  codec: TextCodec | undefined;
+}
+
+/** The log store over libSQL. Contents are compressed where the host can. */
+export function createLogStore(database: Database, codec?: TextCodec): LogStore {
+  const parts: StoreParts = { database, codec };
   return {
     async append(batches) {
-      await database.write(batches.flatMap(toInserts));
+      await database.write(batches.flatMap((batch) => toInserts(batch, codec)));
     },
     list: (scope, filter) => listRows(database, scope, filter),
     async find(scope, id) {
-      return isId(id) ? findRow(database, scope, id) : undefined;
+      return isId(id) ? findRow(parts, scope, id) : undefined;
     },
     async purge(time, limit) {
       // the numbers follow the time closely, so the oldest are found without an index on time

@@ -1,0 +1,55 @@
+import { defaultKeyPrefix } from "../auth/api-key.ts";
+import { type Installation, openInstallation } from "../auth/first-start.ts";
+import { createMasterKeyText, type MasterKey, type ReadMasterKeys, readMasterKeys } from "../auth/master-keys.ts";
+import { type Database, openDatabase } from "../db/client.ts";
+import { migrate } from "../db/migrate.ts";
+import { createInstallationStore } from "../db/stores/installation.ts";
+import type { Clock } from "../lib/clock.ts";
+import { webMac } from "../lib/hash.ts";
+import type { GatewayOptions } from "./options.ts";
+
+function requireMasterKeys(options: GatewayOptions, location: string): [MasterKey, ...MasterKey[]] {
+  const given = options.masterKeys ?? (location === ":memory:" ? createMasterKeyText() : undefined);
+  const [first, ...others] = given === undefined ? [] : readMasterKeys(given);
+  if (first) return [first, ...others];
+  throw new TypeError("Cannot open a lasting database without master keys: set masterKeys (GATEWAY_MASTER_KEYS)");
+}
+
+/** Reads the master keys again, if the host can. */
+export function readerOf({ readMasterKeys: read }: GatewayOptions): ReadMasterKeys {
+  return () => {
+    const text = read?.();
+    return text === undefined ? undefined : readMasterKeys(text);
+  };
+}
+
+/** The open database and what opens its secrets. */
+export interface OpenData {
+  database: Database;
+  installation: Installation;
+  masterKeys: [MasterKey, ...MasterKey[]];
+}
+
+/** Opens the database, brings its schema up to date and opens the installation in it. */
+export async function openData(options: GatewayOptions, clock: Clock): Promise<OpenData> {
+  const url = options.database ?? ":memory:";
+  const masterKeys = requireMasterKeys(options, url);
+  const authToken = options.databaseAuthToken;
+  const database = await openDatabase({ url, ...(authToken !== undefined && { authToken }) });
+  try {
+    await migrate(database);
+    const installation = await openInstallation({
+      store: createInstallationStore(database),
+      masterKeys,
+      readMasterKeys: readerOf(options),
+      createMac: options.createMac ?? webMac,
+      keyPrefix: options.keyPrefix ?? defaultKeyPrefix,
+      now: clock.now(),
+      bootstrap: options.bootstrap ?? {},
+    });
+    return { database, installation, masterKeys };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+import type { Limits } from "../context.ts";
+import type { TokenSettings } from "../control/tokens.ts";
+import type { DatabaseLocation } from "../db/client.ts";
+import type { TextCodec } from "../db/stores/logs.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { MacFactory } from "../lib/hash.ts";
+import type { Transport } from "../lib/outbound.ts";
+import type { RedactionSettings } from "../logs/redact.ts";
+import type { LogWriter } from "../logs/writer.ts";
+import type { Provider } from "../providers/types.ts";
+
+/** What a gateway is made from. Everything has a default but the transport of hosts without a global `fetch`. */
+export interface GatewayOptions {
+  /** `file:`, `:memory:`, `libsql://` or `http(s)://`. Default `:memory:`. */
+  database?: string;
+  databaseAuthToken?: string;
+  /** `v2:<base64url of 32 bytes>,v1:<…>`; needed by every database that outlives the process. */
+  masterKeys?: string;
+  /** Reads the master keys again, where they can change while the gateway runs; undefined when there are none to read. */
+  readMasterKeys?: () => string | undefined;
+  /** Keys of the first start, instead of random ones. */
+  bootstrap?: { adminKey?: string; workspaceKey?: string };
+  /** Providers besides the built-in ones. */
+  providers?: readonly Provider[];
+  /** Hosts that may be private; see `docs/configuration.md`. */
+  trustedHosts?: readonly string[];
+  /** Sends requests; by default the global `fetch`, without address checks after name resolution. */
+  transport?: Transport;
+  /** Synchronous digests, where the host has them. */
+  createMac?: MacFactory;
+  /** Writes log rows of a database in a file elsewhere than on the request loop. */
+  createLogWriter?: (location: DatabaseLocation, redaction: RedactionSettings) => LogWriter;
+  /** Makes logged bodies small; without it they are stored as they are, and compressed ones cannot be read. */
+  logCodec?: TextCodec;
+  clock?: Clock;
+  limits?: Partial<Limits>;
+  keyPrefix?: string;
+  headerAliases?: readonly string[];
+  /** Lower-case header names whose values are never stored. */
+  sensitiveHeaders?: readonly string[];
+  logRetentionDays?: number;
+  authFailuresPerMinute?: number;
+  /** Tokens of identity providers. */
+  tokens?: TokenSettings;
+  serverTiming?: boolean;
+  /** Credential of the deployment this gateway is, as its creation answered it. */
+  clientAuth?: string;
+  /** Told what an operator should know; by default written to the console. */
+  warn?: (message: string, error?: unknown) => void;
+  /** Told lines of the process log that are worth keeping; by default written to the console. */
+  log?: (line: string) => void;
+}
+
+/** Who is told what an operator should know. */
+export function warnOf({ warn }: GatewayOptions): NonNullable<GatewayOptions["warn"]> {
+  return warn ?? ((message, error) => console.error(message, error ?? ""));
+}

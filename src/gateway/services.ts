@@ -1,0 +1,151 @@
+import { acceptByEmail } from "../admin/invite-acceptance.ts";
+import { defaultKeyPrefix } from "../auth/api-key.ts";
+import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
+import { createScimAuthenticator } from "../auth/scim-token.ts";
+import type { Limits, RunningStream, Services } from "../context.ts";
+import { createControlPlane } from "../control/plane.ts";
+import { createTokens } from "../control/tokens.ts";
+import { createVault } from "../control/vault.ts";
+import { isRefusedStatement } from "../db/client.ts";
+import { createApiKeyStore } from "../db/stores/api-keys.ts";
+import type { Change } from "../db/stores/audit.ts";
+import { createLogStore, type LogStore, toBatches } from "../db/stores/logs.ts";
+import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
+import { createAddressGuard } from "../lib/address.ts";
+import type { Clock } from "../lib/clock.ts";
+import { webMac } from "../lib/hash.ts";
+import { createHeaderRules } from "../lib/headers.ts";
+import { createIdFactory } from "../lib/ids.ts";
+import { createOutbound, webTransport } from "../lib/outbound.ts";
+import { createTimers } from "../lib/timers.ts";
+import { createLogQueue, type LogQueue } from "../logs/queue.ts";
+import { describeLoss } from "../logs/record.ts";
+import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
+import { createLogWriter, type LogWriter } from "../logs/writer.ts";
+import { createProviderRegistry } from "../providers/registry.ts";
+import { type OpenData, readerOf } from "./data.ts";
+import { type GatewayOptions, warnOf } from "./options.ts";
+
+const defaultLimits: Limits = {
+  jsonBodyBytes: 25 * 1024 * 1024,
+  streamedBodyBytes: 512 * 1024 * 1024,
+  requestTimeoutMs: 300_000,
+  streamIdleTimeoutMs: 120_000,
+  streamTotalTimeoutMs: 30 * 60_000,
+};
+
+/** What services are made from besides the options. */
+export interface ServiceParts extends OpenData {
+  clock: Clock;
+  isReady(): boolean;
+}
+
+/** How secrets are taken out of what is stored. */
+function redactionOf(options: GatewayOptions, { installation }: OpenData): RedactionSettings {
+  return {
+    key: installation.keys.logHash,
+    keyPrefix: options.keyPrefix ?? defaultKeyPrefix,
+    sensitiveNames: options.sensitiveHeaders ?? [],
+    aliasPrefixes: options.headerAliases ?? [],
+  };
+}
+
+/** The writer the host offers for files, else one that shares the gateway's connection. */
+function createWriter(
+  options: GatewayOptions,
+  store: LogStore,
+  { redaction, redactor }: { redaction: RedactionSettings; redactor: Redactor },
+): LogWriter {
+  const url = options.database ?? ":memory:";
+  if (options.createLogWriter && url.startsWith("file:")) return options.createLogWriter({ url }, redaction);
+  const append = (entries: Parameters<typeof toBatches>[0]) => store.append(toBatches(entries));
+  return createLogWriter({ append, purge: store.purge }, redactor);
+}
+
+/** The log: its store, its queue, and what takes secrets out of it. */
+function createLog(options: GatewayOptions, parts: ServiceParts, createId: () => string) {
+  const logStore = createLogStore(parts.database, options.logCodec);
+  const redaction = redactionOf(options, parts);
+  const redactor = createRedactor({ ...redaction, mac: (options.createMac ?? webMac)(redaction.key) });
+  const writer = createWriter(options, logStore, { redaction, redactor });
+  const queue: LogQueue = createLogQueue({
+    store: (records) => writer.append(records),
+    batchBytes: writer.batchBytes,
+    describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
+    isPermanent: isRefusedStatement,
+    warn: warnOf(options),
+  });
+  return { logStore, redactor, writer, queue };
+}
+
+/** Kinds of record on which it depends who a key belongs to and what it may. */
+const keyResources = new Set(["users", "workspaces", "workspace_users", "organisations"]);
+
+/** Lets go of the keys a change concerns; without changes, of all. */
+function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | undefined): void {
+  if (!changes) authenticator.forget({});
+  for (const { organisationId, resource, recordId } of changes ?? []) {
+    if (resource === "api_keys") authenticator.forget({ organisationId, keyId: recordId });
+    else authenticator.forget({ organisationId, tokensOnly: !keyResources.has(resource) });
+  }
+}
+
+/** The control plane and those who tell who is calling; what changes in the one is forgotten by the others. */
+async function createIdentity(
+  options: GatewayOptions,
+  { clock, database, installation, masterKeys }: ServiceParts,
+  { outbound, guard, services }: Pick<Services, "outbound"> & { guard: Services["addressGuard"]; services(): Services },
+) {
+  const createMac = options.createMac ?? webMac;
+  const { pepper } = installation.keys;
+  const keyMac = createMac(pepper);
+  const keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
+  const control = await createControlPlane({
+    ...{ database, clock, outbound, guard },
+    vault: createVault(masterKeys, readerOf(options)),
+    auditMac: createMac(installation.keys.audit),
+    changed: (changes) => forgetKeys(authenticator, changes),
+  });
+  const tokens = createTokens({
+    ...{ control, outbound, guard, clock, settings: options.tokens ?? {} },
+    ...(options.clientAuth !== undefined && { clientAuthDigest: keyMac(options.clientAuth) }),
+    acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services()),
+  });
+  const authenticator = createAuthenticator({
+    ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper, mac: keyMac },
+    failuresPerMinute: options.authFailuresPerMinute ?? 300,
+    ...(tokens && { tokens }),
+  });
+  const { refuse } = authenticator;
+  const scimAuthenticator = createScimAuthenticator({ clock, pepper, refuse, store: createScimTokenStore(database) });
+  return { control, keyMac, keyPrefix, authenticator, scimAuthenticator };
+}
+
+/** Wires the parts that live as long as the gateway. */
+export async function createServices(
+  options: GatewayOptions,
+  parts: ServiceParts,
+): Promise<{ services: Services; writer: LogWriter; closeQueue(): Promise<void> }> {
+  const { clock, installation, isReady } = parts;
+  const headerPrefixes = ["x-gateway-", ...(options.headerAliases ?? [])];
+  const createId = createIdFactory(clock.now);
+  const { logStore, redactor, writer, queue } = createLog(options, parts, createId);
+  const guard = createAddressGuard({
+    trustedHosts: options.trustedHosts ?? [],
+    warn: (message) => warnOf(options)(message),
+  });
+  const outbound = createOutbound({ transport: options.transport ?? webTransport, guard });
+  const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
+  const services: Services = {
+    ...identity,
+    ...{ clock, createId, isReady, outbound, addressGuard: guard, timers: createTimers() },
+    ...{ logStore, redactor, record: queue.add },
+    limits: { ...defaultLimits, ...options.limits },
+    providers: createProviderRegistry(options.providers),
+    stateMac: (options.createMac ?? webMac)(installation.keys.state),
+    ...{ headerPrefixes, headerRules: createHeaderRules(headerPrefixes) },
+    serverTiming: options.serverTiming ?? false,
+    streams: new Set<RunningStream>(),
+  };
+  return { services, closeQueue: queue.close, writer };
+}

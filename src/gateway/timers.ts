@@ -1,0 +1,52 @@
+import type { Services } from "../context.ts";
+import { startHeadTeller } from "../control/audit-heads.ts";
+import { followEveryMs } from "../control/follower.ts";
+import type { LogWriter } from "../logs/writer.ts";
+import { type GatewayOptions, warnOf } from "./options.ts";
+
+/** How often old log rows are looked for, and how many go at once. */
+const purgeEveryMs = 60_000;
+const purgeBatches = 16;
+
+/** Starts what a gateway does by the clock: streams that stand still, old rows, other nodes' changes. Returns what stops it. */
+export function startTimers(
+  { services, writer }: { services: Services; writer: LogWriter },
+  options: GatewayOptions,
+): () => void {
+  const warn = warnOf(options);
+  const streams = setInterval(() => {
+    if (services.streams.size === 0) return;
+    const now = services.clock.monotonic();
+    for (const stream of [...services.streams]) stream.tick(now);
+  }, 1_000);
+  const keepMs = (options.logRetentionDays ?? 30) * 86_400_000;
+  const purgeOld = async () => {
+    const time = services.clock.now() - keepMs;
+    while ((await writer.purge(time, purgeBatches)) === purgeBatches);
+  };
+  const purge = setInterval(() => {
+    purgeOld().catch((error) => warn("Cannot remove old log rows", error));
+    services.control.upkeep().catch((error) => warn("Cannot bring keys up to date", error));
+  }, purgeEveryMs);
+  let following = true;
+  const follow = setInterval(() => {
+    services.control.follower.look().then(
+      () => {
+        following = true;
+      },
+      (error) => {
+        if (following) warn("Cannot see what other nodes changed", error);
+        following = false;
+      },
+    );
+  }, followEveryMs);
+  const tell = options.log ?? ((line) => console.log(line));
+  const stopTelling = startHeadTeller(services.control.stores, { tell, warn });
+  return () => {
+    stopTelling();
+    clearInterval(streams);
+    clearInterval(purge);
+    clearInterval(follow);
+    services.timers.close();
+  };
+}

@@ -1,0 +1,87 @@
+/** A body as it was held: its text, its bytes in UTF-8, or those as they flowed by. */
+export type HeldBody = string | Uint8Array | BodyPieces;
+
+/** Most characters or bytes of a body that are stored. */
+export const maxLoggedBody = 1024 * 1024;
+
+/** Smaller pieces are put together: each one costs more than its bytes. */
+const smallPiece = 2048;
+const pageBytes = 16 * 1024;
+
+/** The first bytes of a body that flows by, up to what is stored. */
+export class BodyPieces {
+  readonly #pieces: Uint8Array[] = [];
+  /** Where small pieces are gathered, and how much of it is used. */
+  #page: Uint8Array | undefined;
+  #used = 0;
+  /** Bytes that were kept. */
+  length = 0;
+
+  /** Keeps a piece that nobody writes to from now on. */
+  add(piece: Uint8Array): void {
+    const bytes = piece.length <= maxLoggedBody - this.length ? piece : piece.subarray(0, maxLoggedBody - this.length);
+    if (bytes.length === 0) return;
+    this.length += bytes.length;
+    if (bytes.length < smallPiece) this.#gather(bytes);
+    else {
+      this.#endPage();
+      this.#pieces.push(bytes);
+    }
+  }
+
+  #gather(bytes: Uint8Array): void {
+    if (this.#page && this.#used + bytes.length > this.#page.length) this.#endPage();
+    this.#page ??= new Uint8Array(pageBytes);
+    this.#page.set(bytes, this.#used);
+    this.#used += bytes.length;
+  }
+
+  #endPage(): void {
+    if (!this.#page) return;
+    this.#pieces.push(this.#page.subarray(0, this.#used));
+    this.#page = undefined;
+    this.#used = 0;
+  }
+
+  /** What was kept, in order. */
+  pieces(): readonly Uint8Array[] {
+    return this.#page ? [...this.#pieces, this.#page.subarray(0, this.#used)] : this.#pieces;
+  }
+
+  /** Writes what was kept behind `offset`; the room must be there. */
+  copyTo(target: Uint8Array, offset: number): void {
+    let position = offset;
+    for (const piece of this.pieces()) {
+      target.set(piece, position);
+      position += piece.length;
+    }
+  }
+}
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** A body as text, cut to what is stored. */
+export function textOfBody(body: HeldBody): string {
+  return typeof body === "string" ? body.slice(0, maxLoggedBody) : decoder.decode(bytesOf(body));
+}
+
+/** Bytes of a body, cut to what is stored. */
+function bytesOf(body: Uint8Array | BodyPieces): Uint8Array {
+  if (body instanceof Uint8Array) return body.subarray(0, maxLoggedBody);
+  const bytes = new Uint8Array(body.length);
+  body.copyTo(bytes, 0);
+  return bytes;
+}
+
+/** A body as something that can be written into one piece of memory, cut to what is stored. */
+export function toBytes(body: HeldBody): Uint8Array | BodyPieces {
+  if (body instanceof BodyPieces) return body;
+  const bytes = typeof body === "string" ? encoder.encode(body.slice(0, maxLoggedBody)) : body;
+  return bytes.subarray(0, maxLoggedBody);
+}
+
+/** Whether a body was cut: what is gathered while it flows by stops at the limit itself. */
+export function isCut(body: HeldBody | null): boolean {
+  return body !== null && body.length >= maxLoggedBody;
+}

@@ -1,0 +1,13 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import type { TextCodec } from "../db/stores/logs.ts";
+
+/** Largest text that is read again: far above any batch of log rows. */
+const maxTextBytes = 256 * 1024 * 1024;
+/** The fastest: prompts and streams repeat themselves so much that more work finds little more. */
+const params = { [constants.ZSTD_c_compressionLevel]: 1 };
+
+/** Zstandard (RFC 8878). */
+export const zstdCodec: TextCodec = {
+  compress: (text) => zstdCompressSync(text, { params }),
+  expand: (bytes) => zstdDecompressSync(bytes, { maxOutputLength: maxTextBytes }).toString(),
+};
