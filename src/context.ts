@@ -18,7 +18,8 @@ import type { HeldBody } from "./logs/body.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
-import type { LoggedUsage } from "./schemas/logs.ts";
+import type { RoutingState } from "./routing/state.ts";
+import type { AttemptLog, LoggedUsage } from "./schemas/logs.ts";
 
 /** Bounds an operator can move. Sizes in bytes, times in milliseconds. */
 export interface Limits {
@@ -75,6 +76,9 @@ export interface Services {
   readonly headerPrefixes: readonly string[];
   readonly headerRules: HeaderRules;
   readonly serverTiming: boolean;
+  readonly routing: RoutingState;
+  /** The operator allows only saved configs and stored providers. */
+  readonly savedOnly: boolean;
   readonly streams: Set<RunningStream>;
   /** False while the gateway starts or drains. */
   isReady(): boolean;
@@ -92,6 +96,15 @@ export interface LogDraft {
   upstreamEndedAt: number | null;
   upstreamUrl: string | null;
   upstreamCalls: number;
+  /** Place in the config of the target that was called last. */
+  label: string;
+  /** Retries of that target; -1 when they were used up. */
+  retries: number;
+  /** What a config had tried, in order; empty without one. */
+  attempts: AttemptLog[];
+  /** Slug of the saved config, and labels its breakers left out. */
+  configSlug: string | null;
+  skipped: readonly string[];
   usage: LoggedUsage | null;
   requestBody: HeldBody | null;
   responseBody: HeldBody | null;
@@ -131,6 +144,8 @@ export interface CallerContext extends RequestContext {
   metadata: Metadata;
 }
 
+const noLabels: readonly string[] = [];
+
 /** A draft of which nothing is known. */
 export function createLogDraft(): LogDraft {
   return {
@@ -143,6 +158,11 @@ export function createLogDraft(): LogDraft {
     upstreamEndedAt: null,
     upstreamUrl: null,
     upstreamCalls: 0,
+    label: "config",
+    retries: 0,
+    attempts: [],
+    configSlug: null,
+    skipped: noLabels,
     usage: null,
     requestBody: null,
     responseBody: null,

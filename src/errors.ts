@@ -12,6 +12,10 @@ export interface GatewayErrorOptions {
   headers?: Record<string, string>;
   /** Slug of the provider that failed. */
   provider?: string;
+  /** Everything that is wrong, where more than one thing can be. */
+  errors?: readonly string[];
+  /** The setting or header that is not allowed, without prefix. */
+  field?: string;
 }
 
 /** An error that is answered to the caller as it is. Subclasses fix status and type. */
@@ -23,6 +27,8 @@ export abstract class GatewayError extends Error {
   readonly param: string | null;
   readonly headers: Record<string, string>;
   readonly provider: string | undefined;
+  readonly errors: readonly string[] | undefined;
+  readonly field: string | undefined;
 
   constructor(message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -31,6 +37,8 @@ export abstract class GatewayError extends Error {
     this.param = options.param ?? null;
     this.headers = options.headers ?? {};
     this.provider = options.provider;
+    this.errors = options.errors;
+    this.field = options.field;
   }
 }
 
@@ -132,18 +140,23 @@ export class ClientClosedError extends GatewayError {
 /** Members of an upstream's error object that are handed on. */
 export interface UpstreamErrorDetails extends GatewayErrorOptions {
   type?: string;
+  /** Headers of the upstream's answer, all of them. */
+  upstreamHeaders?: Headers;
 }
 
 /** The provider answered with a failure, or did not answer. */
 export class UpstreamError extends GatewayError {
   override readonly status: number;
   override readonly type: string;
+  /** Headers of the upstream's answer, where it gave one. */
+  readonly upstreamHeaders: Headers | undefined;
 
   /** @param status What the caller is answered; 502 where it is no status of a failure, such as that of a redirect. */
   constructor(status: number, message: string, details: UpstreamErrorDetails = {}) {
     super(message, details);
     this.status = status >= 400 && status <= 599 ? status : 502;
     this.type = details.type ?? errorTypeOf(this.status);
+    this.upstreamHeaders = details.upstreamHeaders;
   }
 }
 
@@ -211,15 +224,16 @@ function toScimErrorBody({ message, status, code }: GatewayError): Record<string
 /** The body of an error answer. */
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
   if (form === "scim") return toScimErrorBody(error);
-  const { message, type, param, provider } = error;
+  const { message, type, param, provider, errors, field } = error;
   const code = codeOf(error, form);
   return {
     status: "failure",
     message,
     ...(form === "messages" && { type: "error" }),
     ...(form === "admin" && { success: false, data: { message, errorCode: code } }),
-    error: { message, type, code, param },
+    error: { message, type, code, param, ...(field !== undefined && { field }) },
     ...(provider !== undefined && { provider }),
+    ...(errors !== undefined && { errors }),
   };
 }
 

@@ -111,6 +111,22 @@ function tokens(environment: Environment): NonNullable<GatewayOptions["tokens"]>
   };
 }
 
+/** Limits of configs; what is no whole number above zero counts as unset. */
+function targetLimits(environment: Environment): NonNullable<GatewayOptions["targetLimits"]> {
+  const read = (name: string) => {
+    const value = text(environment, name) ?? "";
+    return /^[1-9][0-9]{0,5}$/.test(value) ? Number(value) : undefined;
+  };
+  const root = read("MAX_ROOT_CONFIG_TARGETS");
+  const conditional = read("MAX_CONDITIONAL_ROOT_CONFIG_TARGETS");
+  const nested = read("MAX_NESTED_CONFIG_TARGETS");
+  return {
+    ...(root !== undefined && { root }),
+    ...(conditional !== undefined && { conditional }),
+    ...(nested !== undefined && { nested }),
+  };
+}
+
 function keyPrefix(environment: Environment): string | undefined {
   const prefix = text(environment, "API_KEY_PREFIX");
   if (prefix === undefined || /^[A-Za-z0-9-]{1,16}$/.test(prefix)) return prefix;
@@ -152,6 +168,8 @@ export function readSettings(environment: Environment): Settings {
       headerAliases: aliases(environment),
       sensitiveHeaders: list(environment, "ORGANISATION_HEADERS_TO_MASK").map((name) => name.toLowerCase()),
       serverTiming: flag(environment, "SERVER_TIMING"),
+      savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
+      targetLimits: targetLimits(environment),
       limits: limits(environment),
     },
   };

@@ -1,8 +1,9 @@
 import type { ConfigRow, ConfigVersionRow } from "../db/tables/configs.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
-import { ConflictError } from "../errors.ts";
+import { ConflictError, InvalidRequestError } from "../errors.ts";
 import { findJsonExcess, isObject, parseJson } from "../lib/json.ts";
+import { readConfig as readRoutingConfig } from "../routing/read-config.ts";
 import { CreateConfig, UpdateConfig } from "../schemas/configs.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
 import {
@@ -18,39 +19,28 @@ import {
 } from "./request.ts";
 
 /** Bounds of a config's structure. */
-const configLimits = { depth: 16, values: 20_000, keys: 1_000 };
+const configLimits = { depth: 64, values: 20_000, keys: 1_000 };
 
-/** Most targets at the root, at the root of a conditional config, and below one target. */
-const targetLimits = { root: 100, conditional: 1_000, nested: 50 };
-
-function countTargets(value: unknown): number {
-  if (!isObject(value) || !Array.isArray(value.targets)) return 0;
-  return value.targets.length + value.targets.reduce((sum: number, target) => sum + countTargets(target), 0);
-}
-
-function checkTargets(config: Record<string, unknown>): void {
-  const { strategy, targets = [] } = config;
-  if (!Array.isArray(targets)) throw refuseField("config.targets", "must be a list");
-  const isConditional = isObject(strategy) && strategy.mode === "conditional";
-  const most = isConditional ? targetLimits.conditional : targetLimits.root;
-  if (targets.length > most) refuseField("config.targets", `must have at most ${most} entries`);
-  for (const [index, target] of targets.entries()) {
-    if (!isObject(target)) refuseField(`config.targets[${index}]`, "must be an object");
-    if (countTargets(target) > targetLimits.nested) {
-      refuseField(`config.targets[${index}].targets`, `must have at most ${targetLimits.nested} entries in all`);
-    }
-  }
-}
-
-/** A config as it is stored. */
-function toContent(config: Record<string, unknown> | string): string {
+/**
+ * A config as it is stored.
+ *
+ * @throws {InvalidRequestError} AB01, naming everything that is wrong with it.
+ */
+function toContent(config: Record<string, unknown> | string, { services }: AdminCall<unknown>): string {
   const value = typeof config === "string" ? parseJson(config) : config;
-  if (!isObject(value)) return refuseField("config", "must be an object, or the same as JSON text");
+  if (!isObject(value)) throw refuseField("config", "must be an object, or the same as JSON text");
   const text = JSON.stringify(value);
   const excess = findJsonExcess(new TextEncoder().encode(text.padEnd(2048)), configLimits);
   if (excess !== undefined) refuseField("config", `has ${excess}`);
-  checkTargets(value);
-  return text;
+  const { problems } = readRoutingConfig(value, services.routing.strictOptions);
+  if (!problems) return text;
+  const errors = problems.map(({ path, message }) => `path: ${path || "config"}, message: ${message}`);
+  const [first] = problems;
+  throw new InvalidRequestError(`Invalid request: config: ${errors.slice(0, 3).join("; ")}`, {
+    code: "AB01",
+    param: first?.path ? `config.${first.path}` : "config",
+    errors: errors.slice(0, 50),
+  });
 }
 
 function toSummary(row: ConfigRow) {
@@ -119,7 +109,7 @@ function clearDefault(call: AdminCall<unknown>, tenant: Tenant) {
 async function createConfig(call: AdminCall<CreateConfig>) {
   const { body, stores, now, actor } = call;
   const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
-  const content = toContent(body.config);
+  const content = toContent(body.config, call);
   const isDefault = body.isDefault ?? body.is_default ?? false;
   const id = crypto.randomUUID();
   const versionId = crypto.randomUUID();
@@ -146,7 +136,7 @@ async function createConfig(call: AdminCall<CreateConfig>) {
 async function updateConfig(call: AdminCall<UpdateConfig>) {
   const { body, stores, now, actor } = call;
   const { row, tenant } = await findConfig(call);
-  const content = body.config === undefined ? undefined : toContent(body.config);
+  const content = body.config === undefined ? undefined : toContent(body.config, call);
   const current = await stores.configVersions.get(tenant, row.versionId);
   // the same content again is no new version
   const isNew = content !== undefined && content !== current?.content;

@@ -8,6 +8,7 @@ import type { Transport } from "../lib/outbound.ts";
 import type { RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import type { Provider } from "../providers/types.ts";
+import type { TargetLimits } from "../routing/config.ts";
 
 /** What a gateway is made from. Everything has a default but the transport of hosts without a global `fetch`. */
 export interface GatewayOptions {
@@ -43,6 +44,12 @@ export interface GatewayOptions {
   /** Tokens of identity providers. */
   tokens?: TokenSettings;
   serverTiming?: boolean;
+  /** Most targets of a config. */
+  targetLimits?: Partial<TargetLimits>;
+  /** Only saved configs and stored providers may be named. */
+  savedOnly?: boolean;
+  /** Numbers in [0, 1) for routing. */
+  random?: () => number;
   /** Credential of the deployment this gateway is, as its creation answered it. */
   clientAuth?: string;
   /** Told what an operator should know; by default written to the console. */

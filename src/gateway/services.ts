@@ -22,7 +22,9 @@ import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
-import { createProviderRegistry } from "../providers/registry.ts";
+import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
+import { defaultTargetLimits } from "../routing/config.ts";
+import { createRoutingState } from "../routing/state.ts";
 import { type OpenData, readerOf } from "./data.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
 
@@ -121,6 +123,22 @@ async function createIdentity(
   return { control, keyMac, keyPrefix, authenticator, scimAuthenticator };
 }
 
+/** What routing remembers. */
+function createRouting(options: GatewayOptions, providers: ProviderRegistry, clock: Clock) {
+  return createRoutingState({
+    limits: { ...defaultTargetLimits, ...options.targetLimits },
+    providers: {
+      has: (slug) => providers.has(slug),
+      needsNoKey: (slug) => keylessProviders.has(slug) || providers.get(slug)?.isLocal === true,
+    },
+    random: options.random ?? Math.random,
+    now: clock.monotonic,
+  });
+}
+
+/** Providers that serve without a credential. */
+const keylessProviders = new Set(["ollama", "triton"]);
+
 /** Wires the parts that live as long as the gateway. */
 export async function createServices(
   options: GatewayOptions,
@@ -135,13 +153,14 @@ export async function createServices(
     warn: (message) => warnOf(options)(message),
   });
   const outbound = createOutbound({ transport: options.transport ?? webTransport, guard });
+  const providers = createProviderRegistry(options.providers);
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const services: Services = {
     ...identity,
     ...{ clock, createId, isReady, outbound, addressGuard: guard, timers: createTimers() },
     ...{ logStore, redactor, record: queue.add },
     limits: { ...defaultLimits, ...options.limits },
-    providers: createProviderRegistry(options.providers),
+    ...{ providers, routing: createRouting(options, providers, clock), savedOnly: options.savedOnly ?? false },
     stateMac: (options.createMac ?? webMac)(installation.keys.state),
     ...{ headerPrefixes, headerRules: createHeaderRules(headerPrefixes) },
     serverTiming: options.serverTiming ?? false,

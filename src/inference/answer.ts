@@ -1,22 +1,27 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext, LogDraft, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { answerHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 
 /** Headers that tell how a request was served. */
-export function routingHeaders(provider: string): Record<string, string> {
+export function routingHeaders(provider: string, { label, retries }: LogDraft): Record<string, string> {
   return {
     "x-gateway-provider": provider,
-    "x-gateway-last-used-option-index": "config",
-    "x-gateway-retry-attempt-count": "0",
+    "x-gateway-last-used-option-index": label,
+    "x-gateway-retry-attempt-count": retries === 0 ? "0" : String(retries),
     "x-gateway-cache-status": "DISABLED",
   };
 }
 
 /** Headers of a unified answer: the upstream's that matter, then ours. */
-export function unifiedHeaders(upstream: Response, provider: string, services: Services): Record<string, string> {
+export function unifiedHeaders(
+  upstream: Response,
+  provider: string,
+  { log }: CallerContext,
+  services: Services,
+): Record<string, string> {
   const headers = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
-  return Object.assign(headers, routingHeaders(provider));
+  return Object.assign(headers, routingHeaders(provider, log));
 }
 
 function textOrNull(value: unknown): string | null {
@@ -53,7 +58,8 @@ export function toProviderError(
   return new UpstreamError(upstream.status, `${provider} error: ${message || `status ${upstream.status}`}`, {
     ...details,
     provider,
-    headers: { ...headers, ...routingHeaders(provider) },
+    headers: { ...headers, ...routingHeaders(provider, context.log) },
+    upstreamHeaders: upstream.headers,
   });
 }
 

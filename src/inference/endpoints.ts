@@ -2,7 +2,9 @@ import type { KeyAccess } from "../auth/access.ts";
 import { defineEndpoint, defineJsonEndpoint, type Endpoint, type Method } from "../endpoint.ts";
 import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from "../schemas/chat.ts";
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
+import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { ModelList } from "../schemas/models.ts";
+import { explainConfig } from "./explain.ts";
 import { listModels } from "./models.ts";
 import { runPassthrough } from "./passthrough.ts";
 import { runInference } from "./run.ts";
@@ -44,6 +46,16 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     body: EmbeddingRequest,
     response: EmbeddingResponse,
     handle: (body, context, services) => runInference("embed", body, context, services),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/configs/explain",
+    tag: "Configs",
+    summary: "Tell what a config would do with a request; nothing is called",
+    access: { keys: "workspace", scopes: ["configs.read", "completions.write"] },
+    body: ExplainRequest,
+    response: ExplainResponse,
+    handle: explainConfig,
   }),
   defineEndpoint({
     method: "GET",

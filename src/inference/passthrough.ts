@@ -8,12 +8,16 @@ import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
 import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/record.ts";
-import { AbortReason } from "../providers/call.ts";
+import { AbortReason, type Destination } from "../providers/call.ts";
 import { routingHeaders } from "./answer.ts";
 import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { type RequestConfig, readRequestConfig } from "./config-source.ts";
+import type { Caller } from "./execute.ts";
+import { readLeafDestination } from "./leaf.ts";
+import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
-import { readDestination, readTimeout } from "./target.ts";
+import { readRequestDestination, readTimeout } from "./target.ts";
 
 /** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
 const heldBody = 256 * 1024;
@@ -162,7 +166,7 @@ async function answerUpstream(
   const { status } = upstream;
   const headers = {
     ...answerHeaders(upstream.headers, services.headerRules.returned),
-    ...routingHeaders(provider),
+    ...routingHeaders(provider, log),
   };
   const keepText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
   const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
@@ -210,21 +214,22 @@ async function readHeld(
   }
 }
 
-/**
- * Hands a request to the provider as it is and its answer back as it is: bytes, status and headers, less those that belong
- * to one connection.
- */
-export async function runPassthrough(context: CallerContext, services: Services): Promise<Reply> {
-  const { request } = context;
-  const found = readDestination(context, services, context.url.searchParams.get("model") ?? undefined);
-  const destination = found instanceof Promise ? await found : found;
-  const { provider } = destination;
-  if (provider.local && destination.customHost === undefined) {
-    throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
-      code: "unsupported_endpoint",
-    });
-  }
-  const timeoutMs = readTimeout(context, services);
+/** A body on its way through. */
+type Upload = Uint8Array | ReadableStream<Uint8Array> | undefined;
+
+/** An answer on its way back, with the call it belongs to. */
+interface PassedAnswer {
+  upstream: Response;
+  attempt: Attempt;
+}
+
+/** The provider's request: the caller's, less what belongs to one connection or to the gateway. */
+function preparePassed(
+  destination: Destination,
+  body: Upload,
+  context: CallerContext,
+  services: Services,
+): PreparedCall {
   const headers = passthroughRequestHeaders(context.headers.values(), services.headerRules.mayGoUpstream);
   // the provider's rule decides how its credential is sent
   delete headers.authorization;
@@ -232,20 +237,101 @@ export async function runPassthrough(context: CallerContext, services: Services)
     if (value.includes(context.gatewayKey)) delete headers[name];
   }
   Object.assign(headers, destination.managed?.headers);
-  const body = await readUpload(context, services);
-  const isRead = body === undefined || context.log.requestBody !== null;
-  requireModelOfBody(destination, { model: context.log.model, isRead });
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
   const path = upstreamPath(context) + context.url.search;
-  const call: PreparedCall = {
+  return {
     ...destination,
     ...{ method: context.method, path, headers, raw: true },
     ...(body !== undefined && { body }),
   };
-  const attempt = startAttempt(request, timeoutMs, services.timers);
+}
+
+/** Makes one call. The attempt is released by whoever takes its answer. */
+async function pass(
+  { destination, timeoutMs }: { destination: Destination; timeoutMs: number },
+  body: Upload,
+  context: CallerContext,
+  services: Services,
+): Promise<PassedAnswer> {
+  const { provider } = destination;
+  if (provider.local && destination.customHost === undefined) {
+    throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
+      code: "unsupported_endpoint",
+    });
+  }
+  const isRead = body === undefined || context.log.requestBody !== null;
+  requireModelOfBody(destination, { model: context.log.model, isRead });
+  const attempt = startAttempt(context.request, timeoutMs, services.timers);
   try {
-    const upstream = await send(call, attempt, context, services);
+    const upstream = await send(preparePassed(destination, body, context, services), attempt, context, services);
+    return { upstream, attempt };
+  } catch (error) {
+    attempt.release();
+    throw error;
+  }
+}
+
+/** The model a path or query names. */
+function namedModel(context: CallerContext): string | undefined {
+  return context.url.searchParams.get("model") ?? undefined;
+}
+
+/** Passes a request on to the provider it names. */
+async function passDirectly(context: CallerContext, services: Services): Promise<PassedAnswer> {
+  const destination = await readRequestDestination(context, services, { model: namedModel(context) });
+  const timeoutMs = readTimeout(context, services);
+  const body = await readUpload(context, services);
+  return pass({ destination, timeoutMs }, body, context, services);
+}
+
+/** Groups of paths whose records live at one provider. */
+const singleTarget = /^\/v1\/(?:files|batches|fine_tuning)(?:\/|$)/;
+
+/** Passes a request on as a config says; a body that flows through is sent once only. */
+async function passByConfig(
+  config: RequestConfig,
+  body: Upload,
+  context: CallerContext,
+  services: Services,
+): Promise<PassedAnswer> {
+  if (singleTarget.test(context.url.pathname) && config.node.targets.length > 1) {
+    throw new InvalidRequestError(
+      "Invalid config provided. Maximum one target is allowed for batch/file/fine_tuning requests",
+      { code: "invalid_config", param: "x-gateway-config" },
+    );
+  }
+  const { model } = context.log;
+  const plan = planRequest(config, model === null ? {} : { model }, { context, services });
+  const caller: Caller<PassedAnswer> = {
+    async call({ node, settings }, { deadline }) {
+      const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context, services);
+      const ownMs = readTimeout(context, services, settings.requestTimeoutMs);
+      const timeoutMs = Math.min(ownMs, Math.max(deadline - services.clock.monotonic(), 1));
+      return pass({ destination, timeoutMs }, body, context, services);
+    },
+    statusOf: ({ upstream }) => upstream.status,
+    headersOf: ({ upstream }) => upstream.headers,
+    discard({ upstream, attempt }) {
+      upstream.body?.cancel().catch(() => {});
+      attempt.release();
+    },
+    canRepeat: !(body instanceof ReadableStream),
+  };
+  return runPlan(config, plan, caller, { context, services });
+}
+
+/**
+ * Hands a request to the provider as it is and its answer back as it is: bytes, status and headers, less those that belong
+ * to one connection.
+ */
+export async function runPassthrough(context: CallerContext, services: Services): Promise<Reply> {
+  const given = readRequestConfig(context, services);
+  const config = given instanceof Promise ? await given : given;
+  const { upstream, attempt } = config
+    ? await passByConfig(config, await readUpload(context, services), context, services)
+    : await passDirectly(context, services);
+  try {
     return await answerUpstream(upstream, attempt, context, services);
   } finally {
     if (!context.log.deferred) attempt.release();

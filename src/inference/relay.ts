@@ -50,6 +50,8 @@ export interface RelayOptions {
   observer: StreamObserver;
   context: CallerContext;
   services: Services;
+  /** Longest silence inside the stream. */
+  idleMs: number;
   /** Called once. */
   onEnd(end: StreamEnd): void;
 }
@@ -156,7 +158,7 @@ class Relay implements RunningStream {
     if (!this.#asking && now - this.#lastAskedAt > clientStallMs) {
       this.#leave();
       this.#controller?.error(new Error("the client reads nothing"));
-    } else if (now - this.#lastReadAt > limits.streamIdleTimeoutMs) {
+    } else if (now - this.#lastReadAt > this.#options.idleMs) {
       attempt.abort(new AbortReason("idle", "Cannot finish the stream: the upstream went silent"));
     } else if (now - this.#startedAt > limits.streamTotalTimeoutMs) {
       attempt.abort(new AbortReason("idle", "Cannot finish the stream: it takes too long"));

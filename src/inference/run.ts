@@ -1,210 +1,127 @@
-import { maskSecret } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
 import type { JsonBody } from "../endpoint.ts";
-import { UpstreamError } from "../errors.ts";
-import { BodyError, readBytes } from "../lib/body.ts";
-import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
+import { GatewayError, InvalidRequestError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
-import { toLoggedUsage } from "../logs/record.ts";
-import { type Destination, productName } from "../providers/call.ts";
-import { type OperationAdapter, type OperationName, type Operations, requireOperation } from "../providers/types.ts";
-import { statusOfErrorBody, toProviderError, unifiedHeaders } from "./answer.ts";
-import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
-import { relayEvents } from "./relay.ts";
-import { settle } from "./settle.ts";
-import { createCompletionObserver } from "./stream-observer.ts";
-import { readDestination, readForwardedHeaders, readTimeout } from "./target.ts";
+import type { OperationName, Operations } from "../providers/types.ts";
+import { applyOverlays } from "../routing/overlays.ts";
+import { type Plan, PlanError, type PlannedAttempt, planAttempts } from "../routing/plan.ts";
+import type { StickyStore } from "../routing/sticky.ts";
+import { routingHeaders } from "./answer.ts";
+import { callTarget } from "./call-target.ts";
+import { type RequestConfig, readRequestConfig } from "./config-source.ts";
+import { breakerKey, type Caller, executePlan } from "./execute.ts";
+import { checkLeaves, readLeafDestination } from "./leaf.ts";
+import { readRequestDestination } from "./target.ts";
 
-/** Largest decoded answer that is read whole. */
-const maxAnswerBytes = 64 * 1024 * 1024;
-/** The attempt keeps the time: reading needs no timer of its own. */
-const answerBounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
-
-/** One unified operation on its way to its provider. */
-interface Run<Name extends OperationName> {
-  adapter: OperationAdapter<Name>;
-  request: Operations[Name]["request"];
-  destination: Destination;
-  attempt: Attempt;
-  streamed: boolean;
+function modelOf(request: object): string | undefined {
+  const model: unknown = Reflect.get(request, "model");
+  return typeof model === "string" ? model : undefined;
 }
 
-/** The upstream's request, its headers built from nothing. */
-function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Record<string, string>): PreparedCall {
-  const { adapter, request, destination, streamed } = run;
-  const method = adapter.method ?? "POST";
-  const headers = forwarded;
-  headers.accept = streamed ? "text/event-stream" : "application/json";
-  headers["accept-encoding"] = "identity";
-  headers["user-agent"] = productName;
-  const { provider, customHost, credential } = destination;
-  const call: PreparedCall = {
-    provider,
-    customHost,
-    credential,
-    method,
-    path: adapter.path(request),
-    headers,
-    raw: false,
-  };
-  if (method === "GET") return call;
-  headers["content-type"] = "application/json";
-  call.body = JSON.stringify(adapter.toUpstream ? adapter.toUpstream(request) : request);
-  return call;
+/** What plans are made with. */
+export interface PlanParts {
+  context: CallerContext;
+  services: Services;
+  /** Where choices are remembered; by default for other requests too. */
+  sticky?: StickyStore;
 }
 
 /**
- * Bytes of an answer that is read whole.
+ * What a config means for a request.
  *
- * @throws {UpstreamError} If it breaks off or is too large.
+ * @param params Top-level members of the body.
+ * @throws {InvalidRequestError} 400 if it leads to no target.
  */
-async function readAnswer(
-  upstream: Response,
-  { attempt }: { attempt: Attempt },
-  provider: string,
-): Promise<Uint8Array> {
+export function planRequest(
+  config: RequestConfig,
+  params: Readonly<Record<string, unknown>>,
+  { context, services, sticky = services.routing.sticky }: PlanParts,
+): Plan {
+  const { routing } = services;
+  checkLeaves(config, services);
   try {
-    return await readBytes(upstream, answerBounds);
+    return planAttempts(config.node, {
+      facts: { metadata: context.metadata, params, pathname: context.url.pathname },
+      headers: context.headers,
+      identity: context.principal.keyId,
+      configId: config.slug === null ? config.id : `${config.slug} ${config.id}`,
+      ...{ random: routing.random, sticky },
+      isOpen: (path, breaker, node) =>
+        routing.breakers.state(breakerKey(path, config, context, node), breaker) === "open",
+    });
+  } catch (cause) {
+    if (!(cause instanceof PlanError)) throw cause;
+    throw new InvalidRequestError(`${cause.message} (${cause.path})`, {
+      ...{ cause, code: "invalid_config", param: "x-gateway-config" },
+    });
+  }
+}
+
+/** Runs a plan and notes in the log how; its last error tells which target it came from. */
+export async function runPlan<Value>(
+  config: RequestConfig,
+  plan: Plan,
+  caller: Caller<Value>,
+  { context, services }: { context: CallerContext; services: Services },
+): Promise<Value> {
+  const { log } = context;
+  log.configSlug = config.slug;
+  log.skipped = plan.skipped;
+  try {
+    return await executePlan(plan.root, caller, { context, services, config });
   } catch (error) {
-    if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
-    if (error.problem === "too_large") throw badAnswer(provider, "it is too large", error);
-    throw toAttemptError(error.cause, attempt, provider);
+    if (error instanceof GatewayError) Object.assign(error.headers, routingHeaders(log.provider ?? "", log));
+    throw error;
   }
 }
 
-function toText(bytes: Uint8Array, provider: string): string {
-  const excess = findJsonExcess(bytes);
-  if (excess !== undefined) throw badAnswer(provider, `it has ${excess}`);
-  try {
-    return decodeUtf8(bytes);
-  } catch (cause) {
-    throw badAnswer(provider, "it is not UTF-8", cause);
-  }
-}
+const noHeaders = undefined;
 
-function badAnswer(provider: string, problem: string, cause?: unknown): UpstreamError {
-  return new UpstreamError(502, `Cannot use the answer of ${provider}: ${problem}`, {
-    provider,
-    code: "upstream_bad_answer",
-    ...(cause !== undefined && { cause }),
-  });
-}
-
-/** An upstream that repeats the credential in its error would show the caller one that is not the caller's. */
-function hideCredential(text: string, { destination }: { destination: Destination }, status: number): string {
-  const { managed, credential } = destination;
-  if (!managed || !credential || status < 400) return text;
-  return text.replaceAll(credential, maskSecret(credential));
-}
-
-function parseAnswer(text: string, provider: string): Record<string, unknown> {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch (cause) {
-    throw badAnswer(provider, "it is not valid JSON", cause);
-  }
-  if (!isObject(body)) throw badAnswer(provider, "it is not a JSON object");
-  return body;
-}
-
-/** The client's answer to an upstream answer that is not a stream. */
-async function answerWhole<Name extends OperationName>(
-  upstream: Response,
-  run: Run<Name>,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
-  const { log } = context;
-  const { slug } = run.destination.provider;
-  const bytes = await readAnswer(upstream, run, slug);
-  log.upstreamEndedAt = services.clock.monotonic();
-  const text = hideCredential(toText(bytes, slug), run, upstream.status);
-  if (upstream.status < 200 || upstream.status > 299) throw toProviderError(upstream, text, context, services);
-  const body = parseAnswer(text, slug);
-  const error = body.error;
-  if (error !== undefined && error !== null && body.choices === undefined) {
-    const status = statusOfErrorBody(error);
-    throw toProviderError({ status, headers: upstream.headers }, text, context, services);
-  }
-  log.usage = toLoggedUsage(body.usage);
-  const converted = run.adapter.fromUpstream ? convert(run, body) : undefined;
-  log.responseBody = converted ?? bytes;
-  const headers = unifiedHeaders(upstream, slug, services);
-  headers["content-type"] = "application/json";
-  return { status: upstream.status, headers, body: converted ?? text };
-}
-
-/** The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault. */
-function convert<Name extends OperationName>(run: Run<Name>, body: unknown): string {
-  const { slug } = run.destination.provider;
-  try {
-    const answer = run.adapter.fromUpstream?.(body, run.request) ?? body;
-    return JSON.stringify(isObject(answer) ? { ...answer, provider: slug } : answer);
-  } catch (cause) {
-    throw badAnswer(slug, "it does not have the expected members", cause);
-  }
-}
-
-async function answerStream<Name extends OperationName>(
-  upstream: Response,
-  run: Run<Name>,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
-  const { log } = context;
-  const options: unknown = Reflect.get(run.request, "stream_options");
-  const includeUsage = isObject(options) && options.include_usage === true;
-  const observer = createCompletionObserver({ includeUsage });
-  const headers = unifiedHeaders(upstream, run.destination.provider.slug, services);
-  headers["content-type"] = "text/event-stream; charset=utf-8";
-  headers["x-accel-buffering"] = "no";
-  const body = await relayEvents({
-    ...{ upstream, attempt: run.attempt, observer, context, services },
-    onEnd({ status, error, sent }) {
-      log.upstreamEndedAt = services.clock.monotonic();
-      log.usage = toLoggedUsage(observer.usage());
-      log.responseBody = sent;
-      settle(context, services, { status, error, responseHeaders: headers });
+/** Makes the calls of a unified operation. */
+function createCaller<Name extends OperationName>(
+  name: Name,
+  value: Operations[Name]["request"],
+  parts: { context: CallerContext; services: Services },
+): Caller<Reply> {
+  const { context, services } = parts;
+  return {
+    async call({ node, settings }: PlannedAttempt, { deadline }) {
+      const request = applyOverlays(value, settings);
+      const model = modelOf(request);
+      const destination = await readLeafDestination({ node, settings, model }, context, services);
+      context.log.model = destination.managed?.model ?? model ?? null;
+      return callTarget(name, request, { destination, settings, deadline }, parts);
     },
-  });
-  log.deferred = true;
-  return { status: upstream.status, headers, body };
+    statusOf: ({ status }) => status,
+    headersOf: () => noHeaders,
+    // an answer that came is the last one: there is nothing to let go of
+    discard: ({ body }) => {
+      if (body instanceof ReadableStream) body.cancel().catch(() => {});
+    },
+    canRepeat: true,
+  };
 }
 
-/** The request as it goes upstream: with the plain name of the model where it was asked for by reference. */
-function withModel<Request extends object>(request: Request, model: string | undefined): Request {
-  return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
-}
-
-function isEventStream(response: Response): boolean {
-  return response.status === 200 && /^text\/event-stream/i.test(response.headers.get("content-type") ?? "");
-}
-
-/** Runs one unified operation: finds its provider, calls it, answers in the shape of the route. */
+/** Runs one unified operation: finds its targets, calls them, answers in the shape of the route. */
 export async function runInference<Name extends OperationName>(
   name: Name,
   { value }: JsonBody<Operations[Name]["request"]>,
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
-  const { log, request } = context;
-  const model: unknown = Reflect.get(value, "model");
-  log.model = typeof model === "string" ? model : null;
-  const streamed = Reflect.get(value, "stream") === true;
-  log.stream = streamed;
-  const found = readDestination(context, services, log.model ?? undefined);
-  const destination = found instanceof Promise ? await found : found;
-  const adapter = requireOperation(destination.provider, name);
-  const forwarded = Object.assign(readForwardedHeaders(context, services), destination.managed?.headers);
-  const attempt = startAttempt(request, readTimeout(context, services), services.timers);
-  const asked = withModel(value, destination.managed?.model);
-  const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed };
-  try {
-    const upstream = await send(prepareCall(run, forwarded), attempt, context, services);
-    if (streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
-    return await answerWhole(upstream, run, context, services);
-  } finally {
-    if (!log.deferred) attempt.release();
+  const { log } = context;
+  const model = modelOf(value);
+  log.model = model ?? null;
+  log.stream = Reflect.get(value, "stream") === true;
+  const parts = { context, services };
+  const given = readRequestConfig(context, services);
+  const config = given instanceof Promise ? await given : given;
+  if (config) {
+    const params: Record<string, unknown> = { ...value };
+    return runPlan(config, planRequest(config, params, parts), createCaller(name, value, parts), parts);
   }
+  const found = readRequestDestination(context, services, { model });
+  const destination = found instanceof Promise ? await found : found;
+  if (destination.managed?.model !== undefined) log.model = destination.managed.model;
+  return callTarget(name, value, { destination }, parts);
 }

@@ -25,8 +25,9 @@ export function readStoredName(text: string | null | undefined): StoredName | un
   return end < 0 ? { slug: text.slice(1), model: undefined } : { slug: text.slice(1, end), model: text.slice(end + 1) };
 }
 
-function refuseName(slug: string): never {
-  throw new InvalidRequestError(`Following keys are not valid: ${slug}`, {
+/** @throws {InvalidRequestError} 400: the workspace has no providers of these slugs. */
+export function refuseNames(slugs: readonly string[]): never {
+  throw new InvalidRequestError(`Following keys are not valid: ${slugs.join(", ")}`, {
     param: "x-gateway-provider",
     code: "invalid_provider",
   });
@@ -166,13 +167,23 @@ async function openCredential(stored: StoredProvider, services: Services): Promi
   }
 }
 
-/** The view of the caller's workspace. */
-export async function readView({ principal }: CallerContext, services: Services): Promise<WorkspaceView> {
-  const { organisationId, workspaceId } = principal;
-  const view =
-    workspaceId === null ? undefined : await services.control.directory.workspace({ organisationId, workspaceId });
+function requireView(view: WorkspaceView | undefined): WorkspaceView {
   if (view) return view;
   throw new PermissionError("Forbidden! The workspace of this key is gone", { code: "AB03" });
+}
+
+function refuseUnreadable(cause: unknown): never {
+  throw new UnavailableError("Cannot read the workspace of this key: the database does not answer", {
+    ...{ cause, code: "database_unavailable", retryAfterSeconds: 1 },
+  });
+}
+
+/** The view of the caller's workspace; at once when it is in memory. */
+export function readView({ principal }: CallerContext, services: Services): WorkspaceView | Promise<WorkspaceView> {
+  const { organisationId, workspaceId } = principal;
+  if (workspaceId === null) return requireView(undefined);
+  const view = services.control.directory.workspace({ organisationId, workspaceId });
+  return view instanceof Promise ? view.then(requireView, refuseUnreadable) : requireView(view);
 }
 
 /**
@@ -194,7 +205,7 @@ export async function readStoredDestination(
     );
   }
   const view = await readView(context, services);
-  const stored = view.providers.get(name.slug) ?? refuseName(name.slug);
+  const stored = view.providers.get(name.slug) ?? refuseNames([name.slug]);
   const model = name.model ?? options.model;
   requireUsableProvider(stored, services.clock.now());
   requireModel(stored, model);

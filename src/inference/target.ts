@@ -1,28 +1,12 @@
 import type { CallerContext, Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { isHeaderValue, readNameList } from "../lib/headers.ts";
-import { parseJson } from "../lib/json.ts";
 import type { Destination } from "../providers/call.ts";
 import { requireCustomHost } from "./custom-host.ts";
 import { readStoredDestination, readStoredName, type StoredName } from "./stored-provider.ts";
 
 function refuse(message: string, param: string, code: string, cause?: unknown): never {
   throw new InvalidRequestError(message, { param, code, ...(cause !== undefined && { cause }) });
-}
-
-function checkConfigHeader(text: string, { principal }: CallerContext): never {
-  if (!principal.defaults.allowConfigOverride) {
-    const message = "Cannot use x-gateway-config: this key does not allow requests to bring a config";
-    refuse(message, "x-gateway-config", "config_override_not_allowed");
-  }
-  if (parseJson(text) === undefined && !/^pc-[A-Za-z0-9_-]+$/.test(text)) {
-    refuse("Invalid config passed. You need to pass a valid json", "x-gateway-config", "invalid_config");
-  }
-  refuse(
-    "Cannot use x-gateway-config: this gateway routes by x-gateway-provider",
-    "x-gateway-config",
-    "config_not_supported",
-  );
 }
 
 /** Whether the request names a provider at all. */
@@ -44,17 +28,16 @@ function readStored(context: CallerContext, model: string | undefined): StoredNa
 /**
  * Where a request goes: from its headers, or from a model written `@provider/model`.
  *
- * @param model The model the request names.
+ * @param options.model The model the request names.
+ * @param options.customHost Base address for requests that name none.
  * @throws {InvalidRequestError} If no provider is named, the provider is unknown or the host is refused.
  * @throws {GatewayError} As `readStoredDestination`, when the request names a stored provider.
  */
-export function readDestination(
+export function readRequestDestination(
   context: CallerContext,
   services: Services,
-  model?: string,
+  { model, customHost: fallbackHost }: { model?: string | undefined; customHost?: string | undefined },
 ): Destination | Promise<Destination> {
-  const config = context.header("config");
-  if (config !== null) checkConfigHeader(config, context);
   const slug = context.header("provider");
   if (slug === null || slug.startsWith("@") || context.header("virtual-key") !== null) {
     const stored = readStored(context, model);
@@ -71,25 +54,32 @@ export function readDestination(
     refuse(`Invalid provider passed: known providers are ${names}`, "x-gateway-provider", "invalid_provider");
   }
   const provider = known.bind((name) => context.header(name));
-  const customHost = context.header("custom-host") ?? undefined;
+  const customHost = context.header("custom-host") ?? fallbackHost;
   if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
   context.log.provider = slug;
   return { provider, customHost, credential: context.providerCredential };
 }
 
+const noNames: readonly string[] = [];
 const unforwardable = new Set(["metadata-flavor", "x-aws-ec2-metadata-token", "x-google-metadata-request"]);
 
 /**
- * Headers named in `x-gateway-forward-headers`, as the caller sent them.
+ * Headers named in `x-gateway-forward-headers`, else in the config, as the caller sent them.
  *
  * @throws {InvalidRequestError} If the list is malformed or names what must not be forwarded.
  */
-export function readForwardedHeaders(context: CallerContext, services: Services): Record<string, string> {
+export function readForwardedHeaders(
+  context: CallerContext,
+  services: Services,
+  ofConfig: readonly string[] = noNames,
+): Record<string, string> {
   const list = context.header("forward-headers");
-  if (list === null) return {};
+  if (list === null && ofConfig.length === 0) return {};
   const param = "x-gateway-forward-headers";
   const names =
-    readNameList(list) ?? refuse(`Cannot read ${param}: write a list of header names`, param, "invalid_header");
+    list === null
+      ? ofConfig
+      : (readNameList(list) ?? refuse(`Cannot read ${param}: write a list of header names`, param, "invalid_header"));
   const forwarded: Record<string, string> = {};
   for (const name of names) {
     if (name === param || unforwardable.has(name))
@@ -106,13 +96,13 @@ export function readForwardedHeaders(context: CallerContext, services: Services)
 }
 
 /**
- * Time this request gives the provider, in milliseconds.
+ * Time this request gives the provider, in milliseconds: by its header, its config, else the default.
  *
  * @throws {InvalidRequestError} If the header is not a whole number above zero.
  */
-export function readTimeout(context: CallerContext, services: Services): number {
+export function readTimeout(context: CallerContext, services: Services, ofConfig?: number): number {
   const text = context.header("request-timeout");
-  if (text === null) return services.limits.requestTimeoutMs;
+  if (text === null) return ofConfig ?? services.limits.requestTimeoutMs;
   if (!/^[1-9][0-9]{0,9}$/.test(text)) {
     const message = "Cannot use x-gateway-request-timeout: write milliseconds as a whole number above zero";
     refuse(message, "x-gateway-request-timeout", "invalid_header");

@@ -66,6 +66,8 @@ export interface Provider {
   readonly slug: string;
   /** Whether callers may give settings beside a stored credential. */
   readonly hasOpenSettings: boolean;
+  /** Whether it answers inside the process. */
+  readonly isLocal: boolean;
   /**
    * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
    *
@@ -89,6 +91,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
   return {
     slug,
     hasOpenSettings: definition.settings.open === true,
+    isLocal: local !== undefined,
     bind(read) {
       const values = readValues(read);
       if (values) return bindSettings(parseSettings(definition.settings, values));

@@ -41,7 +41,7 @@ export interface Plan {
 export interface PlanInput {
   facts: RequestFacts;
   /** By their names in lower case. */
-  headers: ReadonlyMap<string, string>;
+  headers: { get(name: string): string | undefined };
   /** The key or token behind the request. */
   identity: string;
   /** Version of the config: what was remembered for another one does not count. */
@@ -50,7 +50,7 @@ export interface PlanInput {
   random(): number;
   sticky: StickyStore;
   /** Whether a leaf's breaker lets no call through now. */
-  isOpen(path: string, breaker: BreakerSettings): boolean;
+  isOpen(path: string, breaker: BreakerSettings, node: ConfigNode): boolean;
 }
 
 /** A config leads to no target: the request cannot be served by it. */
@@ -141,7 +141,7 @@ class Planner {
   /** Whether every call below a node would meet an open breaker. */
   #isOpen(node: ConfigNode, breaker: BreakerSettings | undefined): boolean {
     const { strategy, targets } = node;
-    if (!strategy) return breaker !== undefined && this.#input.isOpen(node.path, breaker);
+    if (!strategy) return breaker !== undefined && this.#input.isOpen(node.path, breaker, node);
     if (strategy.mode === "conditional") return false;
     const own = strategy.breaker ?? breaker;
     return targets.length > 0 && targets.every((target) => this.#isOpen(target, own));

@@ -31,7 +31,7 @@ export function createStickyStore(now: () => number): StickyStore {
 export interface RequestTraits {
   facts: RequestFacts;
   /** By their names in lower case. */
-  headers: ReadonlyMap<string, string>;
+  headers: { get(name: string): string | undefined };
 }
 
 function readPathOf(value: unknown, names: readonly string[]): unknown {

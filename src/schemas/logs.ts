@@ -9,6 +9,17 @@ const LoggedUsage = v.object({
   reasoning_tokens: v.number(),
 });
 
+/** One target a config had tried. */
+const AttemptLog = v.object({
+  label: v.string(),
+  provider: v.nullable(v.string()),
+  model: v.nullable(v.string()),
+  status: v.number(),
+  duration_ms: v.number(),
+  retries: v.number(),
+});
+export type AttemptLog = v.InferOutput<typeof AttemptLog>;
+
 /** One log row without bodies. */
 export const LogRow = v.object({
   id: v.string(),
@@ -34,6 +45,9 @@ export const LogRow = v.object({
   upstream_ms: v.nullable(v.number()),
   upstream_url: v.nullable(v.string()),
   upstream_calls: v.number(),
+  config: v.optional(v.nullable(v.string())),
+  attempts: v.optional(v.array(AttemptLog)),
+  skipped: v.optional(v.array(v.string())),
   usage: v.nullable(LoggedUsage),
   error: v.nullable(v.object({ type: v.string(), code: v.nullable(v.string()), message: v.string() })),
 });

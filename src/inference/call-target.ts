@@ -1,0 +1,231 @@
+import { maskSecret } from "../auth/api-key.ts";
+import type { CallerContext, Services } from "../context.ts";
+import { UpstreamError } from "../errors.ts";
+import { BodyError, readBytes } from "../lib/body.ts";
+import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
+import type { Reply } from "../lib/reply.ts";
+import { toLoggedUsage } from "../logs/record.ts";
+import { type Destination, productName } from "../providers/call.ts";
+import { type OperationAdapter, type OperationName, type Operations, requireOperation } from "../providers/types.ts";
+import type { InheritedSettings } from "../routing/config.ts";
+import { statusOfErrorBody, toProviderError, unifiedHeaders } from "./answer.ts";
+import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { relayEvents } from "./relay.ts";
+import { settle } from "./settle.ts";
+import { createCompletionObserver } from "./stream-observer.ts";
+import { readForwardedHeaders, readTimeout } from "./target.ts";
+
+/** Largest decoded answer that is read whole. */
+const maxAnswerBytes = 64 * 1024 * 1024;
+/** The attempt keeps the time: reading needs no timer of its own. */
+const answerBounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
+
+/** One unified operation on its way to its provider. */
+interface Run<Name extends OperationName> {
+  adapter: OperationAdapter<Name>;
+  request: Operations[Name]["request"];
+  destination: Destination;
+  attempt: Attempt;
+  streamed: boolean;
+  settings: InheritedSettings | undefined;
+}
+
+/** The upstream's request, its headers built from nothing. */
+function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Record<string, string>): PreparedCall {
+  const { adapter, request, destination, streamed } = run;
+  const method = adapter.method ?? "POST";
+  const headers = forwarded;
+  headers.accept = streamed ? "text/event-stream" : "application/json";
+  headers["accept-encoding"] = "identity";
+  headers["user-agent"] = productName;
+  const { provider, customHost, credential } = destination;
+  const call: PreparedCall = {
+    provider,
+    customHost,
+    credential,
+    method,
+    path: adapter.path(request),
+    headers,
+    raw: false,
+  };
+  if (method === "GET") return call;
+  headers["content-type"] = "application/json";
+  call.body = JSON.stringify(adapter.toUpstream ? adapter.toUpstream(request) : request);
+  return call;
+}
+
+/**
+ * Bytes of an answer that is read whole.
+ *
+ * @throws {UpstreamError} If it breaks off or is too large.
+ */
+async function readAnswer(
+  upstream: Response,
+  { attempt }: { attempt: Attempt },
+  provider: string,
+): Promise<Uint8Array> {
+  try {
+    return await readBytes(upstream, answerBounds);
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
+    if (error.problem === "too_large") throw badAnswer(provider, "it is too large", error);
+    throw toAttemptError(error.cause, attempt, provider);
+  }
+}
+
+function toText(bytes: Uint8Array, provider: string): string {
+  const excess = findJsonExcess(bytes);
+  if (excess !== undefined) throw badAnswer(provider, `it has ${excess}`);
+  try {
+    return decodeUtf8(bytes);
+  } catch (cause) {
+    throw badAnswer(provider, "it is not UTF-8", cause);
+  }
+}
+
+function badAnswer(provider: string, problem: string, cause?: unknown): UpstreamError {
+  return new UpstreamError(502, `Cannot use the answer of ${provider}: ${problem}`, {
+    provider,
+    code: "upstream_bad_answer",
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+/** An upstream that repeats the credential in its error would show the caller one that is not the caller's. */
+function hideCredential(text: string, { destination }: { destination: Destination }, status: number): string {
+  const { managed, credential } = destination;
+  if (!managed || !credential || status < 400) return text;
+  return text.replaceAll(credential, maskSecret(credential));
+}
+
+function parseAnswer(text: string, provider: string): Record<string, unknown> {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw badAnswer(provider, "it is not valid JSON", cause);
+  }
+  if (!isObject(body)) throw badAnswer(provider, "it is not a JSON object");
+  return body;
+}
+
+/** The client's answer to an upstream answer that is not a stream. */
+async function answerWhole<Name extends OperationName>(
+  upstream: Response,
+  run: Run<Name>,
+  context: CallerContext,
+  services: Services,
+): Promise<Reply> {
+  const { log } = context;
+  const { slug } = run.destination.provider;
+  const bytes = await readAnswer(upstream, run, slug);
+  log.upstreamEndedAt = services.clock.monotonic();
+  const text = hideCredential(toText(bytes, slug), run, upstream.status);
+  if (upstream.status < 200 || upstream.status > 299) throw toProviderError(upstream, text, context, services);
+  const body = parseAnswer(text, slug);
+  const error = body.error;
+  if (error !== undefined && error !== null && body.choices === undefined) {
+    const status = statusOfErrorBody(error);
+    throw toProviderError({ status, headers: upstream.headers }, text, context, services);
+  }
+  log.usage = toLoggedUsage(body.usage);
+  const converted = run.adapter.fromUpstream ? convert(run, body) : undefined;
+  log.responseBody = converted ?? bytes;
+  const headers = unifiedHeaders(upstream, slug, context, services);
+  headers["content-type"] = "application/json";
+  return { status: upstream.status, headers, body: converted ?? text };
+}
+
+/** The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault. */
+function convert<Name extends OperationName>(run: Run<Name>, body: unknown): string {
+  const { slug } = run.destination.provider;
+  try {
+    const answer = run.adapter.fromUpstream?.(body, run.request) ?? body;
+    return JSON.stringify(isObject(answer) ? { ...answer, provider: slug } : answer);
+  } catch (cause) {
+    throw badAnswer(slug, "it does not have the expected members", cause);
+  }
+}
+
+async function answerStream<Name extends OperationName>(
+  upstream: Response,
+  run: Run<Name>,
+  context: CallerContext,
+  services: Services,
+): Promise<Reply> {
+  const { log } = context;
+  const options: unknown = Reflect.get(run.request, "stream_options");
+  const includeUsage = isObject(options) && options.include_usage === true;
+  const observer = createCompletionObserver({ includeUsage });
+  const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
+  headers["content-type"] = "text/event-stream; charset=utf-8";
+  headers["x-accel-buffering"] = "no";
+  const body = await relayEvents({
+    ...{ upstream, attempt: run.attempt, observer, context, services },
+    idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
+    onEnd({ status, error, sent }) {
+      log.upstreamEndedAt = services.clock.monotonic();
+      log.usage = toLoggedUsage(observer.usage());
+      log.responseBody = sent;
+      settle(context, services, { status, error, responseHeaders: headers });
+    },
+  });
+  log.deferred = true;
+  return { status: upstream.status, headers, body };
+}
+
+/** The request as it goes upstream: with the plain name of the model where it was asked for by reference. */
+function withModel<Request extends object>(request: Request, model: string | undefined): Request {
+  return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
+}
+
+function isEventStream(response: Response): boolean {
+  return response.status === 200 && /^text\/event-stream/i.test(response.headers.get("content-type") ?? "");
+}
+
+/** One target of a request: where it goes, and with which settings of its config. */
+export interface Target {
+  destination: Destination;
+  /** Absent for requests without a config. */
+  settings?: InheritedSettings;
+  /** Milliseconds of the monotonic clock at which the whole request ends. */
+  deadline?: number;
+}
+
+/** Time a call may take: its own, but no longer than is left of the whole request. */
+function timeoutOf({ settings, deadline }: Target, context: CallerContext, services: Services): number {
+  const timeoutMs = readTimeout(context, services, settings?.requestTimeoutMs);
+  return deadline === undefined ? timeoutMs : Math.min(timeoutMs, Math.max(deadline - services.clock.monotonic(), 1));
+}
+
+/**
+ * Calls one target and answers in the shape of the route.
+ *
+ * @param request The request, the parameters of the config applied.
+ * @throws {GatewayError} If the provider fails, cannot be reached or does not have the operation.
+ */
+export async function callTarget<Name extends OperationName>(
+  name: Name,
+  request: Operations[Name]["request"],
+  target: Target,
+  { context, services }: { context: CallerContext; services: Services },
+): Promise<Reply> {
+  const { log } = context;
+  const { destination, settings } = target;
+  const { managed } = destination;
+  const adapter = requireOperation(destination.provider, name);
+  const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
+  const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
+  const asked = withModel(request, managed?.model);
+  const streamed = Reflect.get(asked, "stream") === true;
+  log.stream = streamed;
+  const attempt = startAttempt(context.request, timeoutOf(target, context, services), services.timers);
+  const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed, settings };
+  try {
+    const upstream = await send(prepareCall(run, headers), attempt, context, services);
+    if (streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
+    return await answerWhole(upstream, run, context, services);
+  } finally {
+    if (!log.deferred) attempt.release();
+  }
+}

@@ -1,0 +1,153 @@
+import type { CallerContext, Services } from "../context.ts";
+import type { StoredConfig, WorkspaceView } from "../control/directory.ts";
+import { blocksInlineConfig } from "../control/settings.ts";
+import { InvalidRequestError } from "../errors.ts";
+import { isObject } from "../lib/json.ts";
+import type { ConfigNode } from "../routing/config.ts";
+import type { ReadConfigResult } from "../routing/read-config.ts";
+import { readView } from "./stored-provider.ts";
+
+/** The config of a request, and where it comes from. */
+export interface RequestConfig {
+  node: ConfigNode;
+  /** Changes with its content: what was remembered for another one does not count. */
+  id: string;
+  /** Slug of a saved config; null for one the request brought. */
+  slug: string | null;
+  view: WorkspaceView;
+}
+
+const param = "x-gateway-config";
+
+function refuse(message: string, code: string, details: { cause?: unknown } = {}): never {
+  throw new InvalidRequestError(message, { param, code, ...details });
+}
+
+/** The config a text says, or a refusal that lists what is wrong with it. */
+function requireConfig(result: ReadConfigResult | undefined): ConfigNode {
+  if (result === undefined) return refuse("Invalid config passed. You need to pass a valid json", "invalid_config");
+  if (result.config) return result.config;
+  const errors = result.problems.map(({ path, message }) => `path: ${path || "config"}, message: ${message}`);
+  throw new InvalidRequestError(`Invalid config passed: ${errors.slice(0, 3).join("; ")}`, {
+    ...{ param, code: "invalid_config", errors: errors.slice(0, 50) },
+  });
+}
+
+/** Saved configs too long to be remembered by their text. */
+const longConfigs = new WeakMap<StoredConfig, ReadConfigResult | undefined>();
+
+function readSaved(saved: StoredConfig, { routing }: Services): ReadConfigResult | undefined {
+  if (saved.content.length <= 64 * 1024) return routing.read(saved.content);
+  if (!longConfigs.has(saved)) longConfigs.set(saved, routing.read(saved.content));
+  return longConfigs.get(saved);
+}
+
+function fromSaved(saved: StoredConfig, view: WorkspaceView, services: Services): RequestConfig {
+  const node = requireConfig(readSaved(saved, services));
+  return { node, id: saved.row.versionId, slug: saved.row.slug, view };
+}
+
+/** Headers that shape the address of a provider. */
+const addressHeaders = [
+  ...["azure-resource-name", "azure-region", "azure-endpoint-name", "azure-foundry-url", "aws-region"],
+  ...["vertex-region", "vertex-project-id", "huggingface-base-url", "workers-ai-account-id", "snowflake-account"],
+  ...["oracle-region", "databricks-workspace", "fireworks-account-id"],
+];
+
+/** What a request may not bring where only saved things count, in the order it is looked for. */
+function findInline(context: CallerContext): { code: string; field: string; message: string } | undefined {
+  const has = (name: string) => context.header(name) !== null;
+  const config = context.header("config");
+  const provider = context.header("provider");
+  const address = addressHeaders.find(has);
+  if (config !== null && !config.startsWith("pc-")) {
+    return { code: "inline_config_blocked", field: "config", message: "save the config and name it by its slug" };
+  }
+  if (provider !== null && !provider.startsWith("@")) {
+    return { code: "inline_provider_blocked", field: "provider", message: "name a stored provider as @slug" };
+  }
+  if (has("custom-host")) {
+    return { code: "inline_custom_host_blocked", field: "custom-host", message: "set the host on the integration" };
+  }
+  if (address !== undefined) {
+    return { code: "inline_provider_url_blocked", field: address, message: "set it on the integration" };
+  }
+  if (!has("forward-headers")) return undefined;
+  return { code: "inline_forward_headers_blocked", field: "forward-headers", message: "set them on the integration" };
+}
+
+/**
+ * Refuses what a request may not bring itself where the organisation, the workspace or the operator allows only what is saved.
+ *
+ * @throws {InvalidRequestError} 400 with the code of the first violation.
+ */
+function requireSavedOnly(context: CallerContext, services: Services, view: WorkspaceView): void {
+  if (!services.savedOnly && !blocksInlineConfig(view)) return;
+  const found = findInline(context);
+  if (!found) return;
+  throw new InvalidRequestError(`Cannot use x-gateway-${found.field} here: ${found.message}`, {
+    ...{ code: found.code, param: `x-gateway-${found.field}`, field: found.field },
+  });
+}
+
+/** The config a request gets from its key or its workspace; a name that leads nowhere counts as none. */
+function defaultConfig({ principal }: CallerContext, view: WorkspaceView): StoredConfig | undefined {
+  const own = principal.defaults.configId;
+  const found = own === null ? undefined : view.configs.get(own);
+  if (found) return found;
+  const { defaults } = view.workspace;
+  const name = isObject(defaults) ? defaults.user_api_key_config : undefined;
+  return typeof name === "string" ? view.configs.get(name) : undefined;
+}
+
+/** Older clients ask for retries in a header of their own. */
+function legacyRetry(context: CallerContext, services: Services, view: WorkspaceView): RequestConfig | undefined {
+  const count = context.header("retry-count");
+  if (count === null) return undefined;
+  if (!/^[0-9]{1,3}$/.test(count)) refuse("Cannot use x-gateway-retry-count: write a whole number", "invalid_header");
+  const text = JSON.stringify({ retry: { attempts: Math.min(Number(count), 5) } });
+  return { node: requireConfig(services.routing.read(text)), id: "", slug: null, view };
+}
+
+/** The config of a text: JSON, or the slug of a saved one. */
+function fromText(text: string, view: WorkspaceView, services: Services): RequestConfig {
+  if (!text.startsWith("pc-")) return { node: requireConfig(services.routing.read(text)), id: "", slug: null, view };
+  const saved = view.configs.get(text);
+  return saved ? fromSaved(saved, view, services) : refuse("Invalid config id passed", "invalid_config_id");
+}
+
+/**
+ * The config a text names or holds, whoever may use it.
+ *
+ * @throws {InvalidRequestError} 400 if it cannot be used.
+ */
+export async function readConfigText(text: string, context: CallerContext, services: Services): Promise<RequestConfig> {
+  return fromText(text, await readView(context, services), services);
+}
+
+function find(context: CallerContext, services: Services, view: WorkspaceView): RequestConfig | undefined {
+  requireSavedOnly(context, services, view);
+  const text = context.header("config");
+  if (text === null) {
+    const saved = defaultConfig(context, view);
+    return saved ? fromSaved(saved, view, services) : legacyRetry(context, services, view);
+  }
+  if (!context.principal.defaults.allowConfigOverride) {
+    refuse("Cannot override default config set for this API key.", "config_override_not_allowed");
+  }
+  return fromText(text, view, services);
+}
+
+/**
+ * The config a request is routed by: its own, else its key's, else its workspace's; undefined when there is none. At once
+ * when the workspace is in memory.
+ *
+ * @throws {InvalidRequestError} 400 if it cannot be used, or the request brings what only saved things may.
+ */
+export function readRequestConfig(
+  context: CallerContext,
+  services: Services,
+): RequestConfig | undefined | Promise<RequestConfig | undefined> {
+  const view = readView(context, services);
+  return view instanceof Promise ? view.then((late) => find(context, services, late)) : find(context, services, view);
+}

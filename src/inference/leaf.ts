@@ -1,0 +1,118 @@
+import type { CallerContext, Services } from "../context.ts";
+import { InvalidRequestError } from "../errors.ts";
+import type { Destination } from "../providers/call.ts";
+import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
+import type { RequestConfig } from "./config-source.ts";
+import { requireCustomHost } from "./custom-host.ts";
+import { readStoredDestination, readStoredName, refuseNames, type StoredName } from "./stored-provider.ts";
+import { readRequestDestination } from "./target.ts";
+
+/** The stored provider a leaf names: by `@slug`, by virtual key, or in a model it sets. */
+export function storedNameOf({ provider, virtualKey, overrideParams }: ConfigNode): StoredName | undefined {
+  const named = readStoredName(provider);
+  if (named) return named;
+  if (provider !== undefined) return undefined;
+  if (virtualKey !== undefined) return { slug: virtualKey.replace(/^@/, ""), model: undefined };
+  const { model } = overrideParams;
+  return typeof model === "string" ? readStoredName(model) : undefined;
+}
+
+/** Whether a leaf takes its provider from the request: it says so, or it is the whole config and names none. */
+function isFromRequest(node: ConfigNode): boolean {
+  if (node.passthrough) return true;
+  return node.path === "config" && node.provider === undefined && storedNameOf(node) === undefined;
+}
+
+/** Configs whose leaves were checked against a view of the workspace: neither of the two ever changes. */
+const checked = new WeakMap<ConfigNode, WeakSet<object>>();
+
+function listLeaves(node: ConfigNode): ConfigNode[] {
+  return node.strategy ? node.targets.flatMap(listLeaves) : [node];
+}
+
+/**
+ * Refuses a config that names stored providers the workspace does not have, or hosts that are refused, wherever they stand.
+ *
+ * @throws {InvalidRequestError} 400 naming them.
+ */
+export function checkLeaves({ node, view }: RequestConfig, services: Services): void {
+  const known = checked.get(node) ?? new WeakSet();
+  if (known.has(view)) return;
+  const leaves = listLeaves(node);
+  const unknown = leaves.flatMap((leaf) => {
+    const name = storedNameOf(leaf);
+    return name && !view.providers.has(name.slug) ? [name.slug] : [];
+  });
+  if (unknown.length > 0) refuseNames([...new Set(unknown)]);
+  const walk = (one: ConfigNode): void => {
+    if (one.customHost !== undefined) requireCustomHost(one.customHost, services, `${one.path}.custom_host`);
+    one.targets.forEach(walk);
+  };
+  walk(node);
+  known.add(view);
+  checked.set(node, known);
+}
+
+function textOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** A leaf with a provider of its own credential. */
+function plainDestination(
+  node: ConfigNode,
+  settings: InheritedSettings,
+  context: CallerContext,
+  services: Services,
+): Destination {
+  const slug = node.provider ?? "";
+  const known = services.providers.get(slug);
+  if (!known) {
+    throw new InvalidRequestError(`Cannot use ${node.path}: it names no provider`, {
+      ...{ code: "provider_required", param: "x-gateway-config" },
+    });
+  }
+  const { providerSettings } = node;
+  const customHost = context.header("custom-host") ?? settings.customHost;
+  if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
+  context.log.provider = slug;
+  const read = (name: string) => {
+    const member = name.replaceAll("-", "_");
+    const own = Object.hasOwn(providerSettings, member) ? textOf(providerSettings[member]) : null;
+    return own ?? (known.hasOpenSettings ? context.header(name) : null);
+  };
+  return { provider: known.bind(read), customHost, credential: node.apiKey };
+}
+
+/** What a leaf means for a request. */
+export interface LeafInput {
+  node: ConfigNode;
+  settings: InheritedSettings;
+  /** The model the request asks for, the leaf's parameters applied. */
+  model: string | undefined;
+}
+
+/**
+ * Where the call of a leaf goes.
+ *
+ * @throws {GatewayError} As `readStoredDestination`; 400 for what cannot be used.
+ */
+export function readLeafDestination(
+  { node, settings, model }: LeafInput,
+  context: CallerContext,
+  services: Services,
+): Destination | Promise<Destination> {
+  if (isFromRequest(node)) return readRequestDestination(context, services, { model, customHost: settings.customHost });
+  const stored = storedNameOf(node);
+  if (!stored) return plainDestination(node, settings, context, services);
+  if (settings.customHost !== undefined) {
+    throw new InvalidRequestError(
+      `Cannot use custom_host of ${node.path} with a stored provider: set it on the integration`,
+      { param: "x-gateway-config", code: "invalid_custom_host" },
+    );
+  }
+  // the model may name the same provider again
+  const inModel = readStoredName(model);
+  const name = inModel?.slug === stored.slug ? inModel : { slug: stored.slug, model: inModel?.model ?? stored.model };
+  return readStoredDestination(name, context, { services, model });
+}

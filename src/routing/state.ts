@@ -1,0 +1,62 @@
+import { memoizeText } from "../lib/bounded-map.ts";
+import { parseJson } from "../lib/json.ts";
+import { type Breakers, createBreakers } from "./breaker.ts";
+import type { TargetLimits } from "./config.ts";
+import { type ReadConfigOptions, type ReadConfigResult, readConfig } from "./read-config.ts";
+import { createRetryBudget, type RetryBudget } from "./retry.ts";
+import { createStickyStore, type StickyStore } from "./sticky.ts";
+
+/** What routing remembers between requests. */
+export interface RoutingState {
+  readonly breakers: Breakers;
+  readonly budget: RetryBudget;
+  readonly sticky: StickyStore;
+  readonly limits: TargetLimits;
+  /** How a config is read before it is saved. */
+  readonly strictOptions: ReadConfigOptions;
+  /** A number in [0, 1). */
+  random(): number;
+  /** What a config's JSON text says; read once for each distinct text. Undefined when it is no JSON. */
+  read(text: string): ReadConfigResult | undefined;
+  /** How many texts were read, not counting those that were known. */
+  readonly reads: number;
+}
+
+/** What the state is made from. */
+export interface RoutingStateOptions {
+  limits: TargetLimits;
+  providers: ReadConfigOptions["providers"];
+  random(): number;
+  /** Milliseconds of a monotonic clock. */
+  now(): number;
+}
+
+/** Texts that are remembered, and how long they may be. */
+const maxTexts = 1_000;
+const maxTextLength = 64 * 1024;
+
+/** Creates the state of a gateway. */
+export function createRoutingState({ limits, providers, random, now }: RoutingStateOptions): RoutingState {
+  let reads = 0;
+  const read = memoizeText(
+    maxTexts,
+    (text): ReadConfigResult | undefined => {
+      reads++;
+      const value = parseJson(text);
+      return value === undefined ? undefined : readConfig(value, { limits, providers, strict: false });
+    },
+    maxTextLength,
+  );
+  return {
+    breakers: createBreakers(now),
+    budget: createRetryBudget(now),
+    sticky: createStickyStore(now),
+    limits,
+    strictOptions: { limits, providers, strict: true },
+    random,
+    read,
+    get reads() {
+      return reads;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import * as v from "valibot";
+
+const object = v.record(v.string(), v.unknown());
+
+const HeaderName = v.pipe(v.string(), v.regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/, "must be the name of a header"));
+const HeaderValue = v.pipe(v.string(), v.regex(/^[\t\x20-\x7e]*$/, "must be the value of a header"));
+
+/** Body of `POST /configs/explain`. */
+export const ExplainRequest = v.object({
+  config: v.union([v.string(), object], "must be a config or the slug of a saved one"),
+  request: v.object({
+    path: v.optional(v.pipe(v.string(), v.regex(/^\/[^\s?#]{0,1023}$/, "must be a path"))),
+    body: v.optional(object),
+    headers: v.optional(v.record(HeaderName, HeaderValue)),
+    metadata: v.optional(v.record(v.string(), v.string())),
+  }),
+});
+export type ExplainRequest = v.InferOutput<typeof ExplainRequest>;
+
+/** Answer of `POST /configs/explain`. */
+export const ExplainResponse = v.object({
+  object: v.literal("plan"),
+  attempts: v.array(
+    v.object({
+      label: v.string(),
+      provider: v.nullable(v.string()),
+      model: v.nullable(v.string()),
+      host: v.nullable(v.string()),
+      params: object,
+      retry: v.nullable(v.object({ attempts: v.number(), on_status_codes: v.array(v.number()) })),
+      timeout_ms: v.number(),
+      why: v.string(),
+    }),
+  ),
+  conditions: v.array(v.object({ label: v.string(), query: v.unknown(), matched: v.boolean(), why: v.string() })),
+  warnings: v.array(v.string()),
+});
+export type ExplainResponse = v.InferOutput<typeof ExplainResponse>;
