@@ -29,7 +29,7 @@ function isPlain(value: unknown): value is string | number | boolean {
 
 /** A test that compares as numbers; what is no number never holds. */
 function compareNumbers(wanted: unknown, holds: (value: number, wanted: number) => boolean): Test {
-  const bound = Number.parseFloat(String(wanted));
+  const bound = isPlain(wanted) ? Number.parseFloat(String(wanted)) : Number.NaN;
   return (value) => isPlain(value) && holds(Number.parseFloat(String(value)), bound);
 }
 
