@@ -162,10 +162,15 @@ function strategyOf(targets: readonly Json[], isTotal: boolean): fc.Arbitrary<Js
  * @param isTotal Whether every condition has a default, so that each request finds a target.
  */
 export function configs(depth: number, isTotal: boolean): fc.Arbitrary<Json> {
+  // as they would come over the wire, without members that are undefined
+  return nodes(depth, depth, isTotal).map((node) => JSON.parse(JSON.stringify(node)) as Json);
+}
+
+function nodes(depth: number, most: number, isTotal: boolean): fc.Arbitrary<Json> {
   const leaf = settings.map((own): Json => ({ ...own, provider: "@stored" }));
   if (depth === 0) return leaf;
   const weight = fc.constantFrom(undefined, 0, 0.05, 0.95, 1, 3, 5);
-  const target = fc.tuple(configs(depth - 1, isTotal), weight);
+  const target = fc.tuple(nodes(depth - 1, most, isTotal), weight);
   const group = fc.array(target, { minLength: 1, maxLength: 3 }).chain((chosen) => {
     const targets = chosen.map(([node, weight], index) => ({
       ...node,
@@ -176,5 +181,5 @@ export function configs(depth: number, isTotal: boolean): fc.Arbitrary<Json> {
     if (targets.every(({ weight }) => weight === 0)) Object.assign(targets[0] ?? {}, { weight: 2 });
     return fc.tuple(settings, strategyOf(targets, isTotal)).map(([own, strategy]) => ({ ...own, strategy, targets }));
   });
-  return depth === 4 ? group : fc.oneof(leaf, group);
+  return depth === most ? group : fc.oneof(leaf, group);
 }
