@@ -49,7 +49,12 @@ for (const [what, settings, statuses, expected] of [
   ["when others do not count as requests", half, [500, 500, 500, 500, 404, 429], "closed"],
   ["with successes before the first failure", half, [200, 200, 200, 200, 200, 500, 500, 500, 500, 500], "open"],
   ["with a minimum of one request", { ...half, minimumRequests: 1 }, [500], "open"],
-  ["at nought percent without failure", { ...half, failureThresholdPercentage: 0 }, [200, 200, 200, 200, 200], "closed"],
+  [
+    "at nought percent without failure",
+    { ...half, failureThresholdPercentage: 0 },
+    [200, 200, 200, 200, 200],
+    "closed",
+  ],
   ["with codes that are listed", { ...three, failureStatusCodes: [429] }, [429, 429, 429], "open"],
   ["with codes that are not listed", { ...three, failureStatusCodes: [429] }, [500, 500, 500], "closed"],
   ["at the count before the percentage", { ...half, failureThreshold: 2 }, [500, 500], "open"],

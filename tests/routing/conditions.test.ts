@@ -90,12 +90,18 @@ const holder = fc.oneof(
 test(seeded("holds() agrees with a plain reading of the rules"), () => {
   let trueOnes = 0;
   fc.assert(
-    fc.property(query, holder, holder, fc.constantFrom("/v1/embeddings", "a"), (written, metadata, params, pathname) => {
-      const facts = { metadata, params, pathname };
-      const expected = reference(written, facts);
-      if (expected) trueOnes++;
-      assert.equal(evaluate(written, facts), expected);
-    }),
+    fc.property(
+      query,
+      holder,
+      holder,
+      fc.constantFrom("/v1/embeddings", "a"),
+      (written, metadata, params, pathname) => {
+        const facts = { metadata, params, pathname };
+        const expected = reference(written, facts);
+        if (expected) trueOnes++;
+        assert.equal(evaluate(written, facts), expected);
+      },
+    ),
     { numRuns: 3_000 },
   );
   assert.ok(trueOnes > 300, `only ${trueOnes} of the queries held`);

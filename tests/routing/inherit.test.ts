@@ -55,7 +55,11 @@ test("inherit() adds up what is dropped, each path once", () => {
 });
 
 for (const [what, hooks, expected] of [
-  ["any member of a phase", { input_mutators: [{ id: "m" }] }, { input_mutators: [{ id: "m" }], output_guardrails: ["o"] }],
+  [
+    "any member of a phase",
+    { input_mutators: [{ id: "m" }] },
+    { input_mutators: [{ id: "m" }], output_guardrails: ["o"] },
+  ],
   ["an empty list", { input_guardrails: [] }, { input_guardrails: [], output_guardrails: ["o"] }],
   [
     "the other phase",

@@ -59,8 +59,29 @@ for (const [paths, change] of [
   [["list[*][0]"], { list: [[2], []] }],
   [["*"], { "*": undefined }],
   ...[
-    ...["missing", "user.name", "user[0]", "tools.name", "tools[9]", "tools[9].name", "tools[0].none", "stream_options[*]"],
-    ...["stream_options[0]", "", ".", "[0]", "user.", ".user", "tools[", "tools[]", "tools[-1]", "tools[a]", "tools[1.5]"],
+    ...[
+      "missing",
+      "user.name",
+      "user[0]",
+      "tools.name",
+      "tools[9]",
+      "tools[9].name",
+      "tools[0].none",
+      "stream_options[*]",
+    ],
+    ...[
+      "stream_options[0]",
+      "",
+      ".",
+      "[0]",
+      "user.",
+      ".user",
+      "tools[",
+      "tools[]",
+      "tools[-1]",
+      "tools[a]",
+      "tools[1.5]",
+    ],
     ...["tools[0]name", "tools.*.name", "a[0", "a]", "tools[99999999999999999999]"],
   ].map((path) => [[path], {}] as const),
 ] as const) {
@@ -79,7 +100,13 @@ test("applyOverlays() never lets a parameter reach a prototype", () => {
   assert.equal(({} as Json).polluted, undefined);
 });
 
-for (const path of ["__proto__", "__proto__.toString", "constructor.prototype.toString", "a.__proto__.b", "prototype"]) {
+for (const path of [
+  "__proto__",
+  "__proto__.toString",
+  "constructor.prototype.toString",
+  "a.__proto__.b",
+  "prototype",
+]) {
   test(`applyOverlays() does not reach ${path}`, () => {
     const given = JSON.parse('{"__proto__":{"toString":1},"a":{"__proto__":{"b":1}},"prototype":1}') as Json;
     assert.equal(JSON.stringify(overlay(given, { dropParams: [path] })), JSON.stringify(given));

@@ -104,8 +104,14 @@ const group = (strategy: unknown, targets: unknown = [leaf, leaf], more: Json = 
 for (const [written, expected] of [
   [{ mode: "single" }, { mode: "single", breaker: undefined }],
   [{ mode: "fallback" }, { mode: "fallback", breaker: undefined, onStatusCodes: undefined }],
-  [{ mode: "fallback", on_status_codes: [] }, { mode: "fallback", breaker: undefined, onStatusCodes: [] }],
-  [{ mode: "fallback", onStatusCodes: [429] }, { mode: "fallback", breaker: undefined, onStatusCodes: [429] }],
+  [
+    { mode: "fallback", on_status_codes: [] },
+    { mode: "fallback", breaker: undefined, onStatusCodes: [] },
+  ],
+  [
+    { mode: "fallback", onStatusCodes: [429] },
+    { mode: "fallback", breaker: undefined, onStatusCodes: [429] },
+  ],
   [{ mode: "loadbalance" }, { mode: "loadbalance", breaker: undefined, sticky: undefined, affinity: false }],
   [
     { mode: "loadbalance", affinity: true, sticky: { enabled: false, hash_fields: ["metadata.a"] } },
@@ -165,7 +171,17 @@ test("readConfig() leaves the names in a query alone, and compares names of targ
     { ...leaf, name: "b" },
   ];
   const { strategy } = toConfig(
-    group({ mode: "conditional", conditions: [{ query, then: "\u00e9" }, { query, then: "e\u0301" }], default: "b" }, targets),
+    group(
+      {
+        mode: "conditional",
+        conditions: [
+          { query, then: "\u00e9" },
+          { query, then: "e\u0301" },
+        ],
+        default: "b",
+      },
+      targets,
+    ),
     true,
   );
   assert.ok(strategy?.mode === "conditional");
@@ -364,10 +380,7 @@ for (const [written, expected] of [
   [conditional(), [noConditions]],
   [group({ mode: "conditional", conditions: {} }, named), [noConditions]],
   [conditional(1), ["strategy.conditions[0]: must be an object with query and then"]],
-  [
-    conditional({}),
-    ["strategy.conditions[0].query: must be given", "strategy.conditions[0].then: must name a target"],
-  ],
+  [conditional({}), ["strategy.conditions[0].query: must be given", "strategy.conditions[0].then: must name a target"]],
   [conditional({ query, then: "" }), ["strategy.conditions[0].then: must name a target"]],
   [
     conditional({ query: {}, then: "a" }, { query, then: "c" }, { query, then: "toString" }),
@@ -433,7 +446,12 @@ for (const [written, expected] of [
   [
     group({
       mode: "fallback",
-      cb_config: { failure_threshold: 0, failure_threshold_percentage: 101, minimum_requests: 0, cooldown_interval: -1 },
+      cb_config: {
+        failure_threshold: 0,
+        failure_threshold_percentage: 101,
+        minimum_requests: 0,
+        cooldown_interval: -1,
+      },
     }),
     [
       "strategy.cb_config.failure_threshold: must be at least 1",
@@ -477,7 +495,10 @@ const evil = (text: string) => JSON.parse(text) as unknown;
 
 for (const [what, written] of [
   ["prototypes", evil('{"__proto__":{"provider":"openai"},"constructor":{"prototype":{"x":1}}}')],
-  ["prototypes below", evil('{"strategy":{"__proto__":{"mode":"single"}},"targets":[{"__proto__":{"provider":"@a"}}]}')],
+  [
+    "prototypes below",
+    evil('{"strategy":{"__proto__":{"mode":"single"}},"targets":[{"__proto__":{"provider":"@a"}}]}'),
+  ],
   ["texts that are no texts", { provider: { toString: 1 }, virtual_key: { valueOf: null }, name: [[]] }],
   ["a list of lists", { targets: [[[[[]]]]], strategy: [[]] }],
   ["many wrong codes", { retry: { attempts: 1, on_status_codes: new Array(50_000).fill("x") } }],
@@ -498,23 +519,55 @@ for (const [what, written] of [
 }
 
 test("readConfig() never takes over prototypes from parameters", () => {
-  const written = evil('{"provider":"@a","override_params":{"__proto__":{"x":1},"a":1},"azure_x":{"__proto__":{"y":1}}}');
+  const written = evil(
+    '{"provider":"@a","override_params":{"__proto__":{"x":1},"a":1},"azure_x":{"__proto__":{"y":1}}}',
+  );
   const { overrideParams, providerSettings } = toConfig(written);
   assert.deepEqual(Object.keys(overrideParams), ["a"]);
   assert.equal(overrideParams.x, undefined);
   assert.equal(Object.getPrototypeOf(providerSettings), Object.prototype);
 });
 
-const names = [...new Set(nodeMembers.map(([name]) => name)), ...hookNames, "strategy", "targets", "cb_config", "aws_auth_type"];
+const names = [
+  ...new Set(nodeMembers.map(([name]) => name)),
+  ...hookNames,
+  "strategy",
+  "targets",
+  "cb_config",
+  "aws_auth_type",
+];
 const strategyNames = ["mode", "on_status_codes", "conditions", "default", "sticky", "cb_config", "affinity"];
-const inner = ["attempts", "enabled", "hash_fields", "failure_threshold", "query", "then", "$and", "metadata.x", "$regex"];
+const inner = [
+  "attempts",
+  "enabled",
+  "hash_fields",
+  "failure_threshold",
+  "query",
+  "then",
+  "$and",
+  "metadata.x",
+  "$regex",
+];
 
 test(seeded("readConfig() never throws, and names what it refuses"), () => {
   const word = fc.constantFrom(...names, ...strategyNames, ...inner, "__proto__", "toString");
   const value = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 5 },
-      fc.constantFrom<unknown>("single", "fallback", "loadbalance", "conditional", "@a", "(", "", null, true, -1, 2, 0.5),
+      fc.constantFrom<unknown>(
+        "single",
+        "fallback",
+        "loadbalance",
+        "conditional",
+        "@a",
+        "(",
+        "",
+        null,
+        true,
+        -1,
+        2,
+        0.5,
+      ),
       fc.array(tie("value"), { maxLength: 4 }),
       fc.dictionary(word, tie("value"), { maxKeys: 5 }),
     ),
@@ -524,7 +577,9 @@ test(seeded("readConfig() never throws, and names what it refuses"), () => {
   const config = fc.oneof(
     value,
     node,
-    fc.tuple(node, part, fc.array(node, { maxLength: 3 })).map(([own, strategy, targets]) => ({ ...own, strategy, targets })),
+    fc
+      .tuple(node, part, fc.array(node, { maxLength: 3 }))
+      .map(([own, strategy, targets]) => ({ ...own, strategy, targets })),
   );
   fc.assert(
     fc.property(config, fc.boolean(), (written, strict) => {

@@ -202,7 +202,14 @@ for (const [what, given, names, same] of [
   });
 }
 
-for (const given of [{}, { messages: [] }, { messages: [null, 1] }, { input: "x" }, { prompt: ["x"] }, { messages: "x" }]) {
+for (const given of [
+  {},
+  { messages: [] },
+  { messages: [null, 1] },
+  { input: "x" },
+  { prompt: ["x"] },
+  { messages: "x" },
+]) {
   test(`conversationOf() reads ${JSON.stringify(given)}`, () => {
     assert.equal(typeof conversation(given), "string");
   });
@@ -223,13 +230,19 @@ test("planAttempts() gives a conversation the same target with affinity, whateve
   }
 });
 
-for (const weights of [[1, 1, 1], [5, 3, 1], [0.95, 0.05], [0, 1, 2]]) {
+for (const weights of [
+  [1, 1, 1],
+  [5, 3, 1],
+  [0.95, 0.05],
+  [0, 1, 2],
+]) {
   test(`pickByAffinity() spreads conversations by the weights ${weights.join(", ")}`, () => {
     const { targets } = weighted(weights);
     const counts = weights.map(() => 0);
     for (const session of sessions) {
       const picked = pickByAffinity(targets, session);
-      const index = targets.findIndex((target) => target === picked);
+      assert.ok(picked);
+      const index = targets.indexOf(picked);
       counts[index] = (counts[index] ?? 0) + 1;
     }
     const total = weights.reduce((sum, weight) => sum + weight, 0);
