@@ -44,7 +44,7 @@ function isReached({ failures, successes }: Record, settings: BreakerSettings): 
   const { failureThreshold, failureThresholdPercentage, minimumRequests } = settings;
   if (failureThreshold !== undefined && failures >= failureThreshold) return true;
   const total = failures + successes;
-  if (failureThresholdPercentage === undefined || total < minimumRequests || failures === 0) return false;
+  if (failureThresholdPercentage === undefined || total < minimumRequests) return false;
   return (100 * failures) / total >= failureThresholdPercentage;
 }
 

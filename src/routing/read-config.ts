@@ -8,7 +8,7 @@ import {
   stickyMembers,
   strategyMembers,
 } from "../schemas/routing.ts";
-import { readQuery } from "./conditions.ts";
+import { createQueryReader, type ReadQuery } from "./conditions.ts";
 import type {
   BreakerSettings,
   CacheSettings,
@@ -66,6 +66,7 @@ const otherSpellings: Readonly<Record<string, string>> = {
 class ConfigReader {
   readonly problems: ConfigProblem[] = [];
   readonly #options: ReadConfigOptions;
+  readonly #readQuery: ReadQuery = createQueryReader(this.problems);
 
   constructor(options: ReadConfigOptions) {
     this.#options = options;
@@ -171,7 +172,7 @@ class ConfigReader {
       const query =
         written === undefined
           ? this.note(`${place}.query`, "must be given")
-          : readQuery(written, `${place}.query`, this.problems);
+          : this.#readQuery(written, `${place}.query`);
       const then = typeof name === "string" ? name.normalize("NFC") : "";
       if (then === "") this.note(`${place}.then`, "must name a target");
       return query && then !== "" ? [{ query, written, then }] : [];

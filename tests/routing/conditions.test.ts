@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { holds, type RequestFacts, readQuery } from "../../src/routing/conditions.ts";
+import { createQueryReader, holds, type RequestFacts } from "../../src/routing/conditions.ts";
 import type { ConfigProblem } from "../../src/routing/problem.ts";
 import { type Json, seeded } from "../support/routing.ts";
 
 function evaluate(written: unknown, facts: Partial<RequestFacts>): boolean {
   const problems: ConfigProblem[] = [];
-  const query = readQuery(written, "query", problems);
+  const query = createQueryReader(problems)(written, "query");
   assert.deepEqual(problems, []);
   assert.ok(query);
   return holds(query, { metadata: {}, params: {}, pathname: "/v1/chat/completions", ...facts });
@@ -15,7 +15,7 @@ function evaluate(written: unknown, facts: Partial<RequestFacts>): boolean {
 
 function problemLines(written: unknown): string[] {
   const problems: ConfigProblem[] = [];
-  readQuery(written, "query", problems);
+  createQueryReader(problems)(written, "query");
   return problems.map(({ path, message }) => `${path}: ${message}`);
 }
 
@@ -208,32 +208,64 @@ for (const [written, expected] of [
   [{ "metadata.x": { $regex: 1 } }, ["query.metadata.x.$regex: must be a pattern"]],
   [{ "metadata.x": { $regex: "a".repeat(1_001) } }, ["query.metadata.x.$regex: must have at most 1000 characters"]],
 ] as const) {
-  test(`readQuery() refuses ${JSON.stringify(written).slice(0, 60)}`, () => {
+  test(`createQueryReader() refuses ${JSON.stringify(written).slice(0, 60)}`, () => {
     assert.deepEqual(problemLines(written), expected);
   });
 }
 
 for (const pattern of ["(", "(?=a)", "(a)\\1", "[z-a]", "*", "((a{100}){100}){100}"]) {
-  test(`readQuery() tells what is wrong with the pattern ${pattern}`, () => {
+  test(`createQueryReader() tells what is wrong with the pattern ${pattern}`, () => {
     const [line = "", ...others] = problemLines({ "metadata.x": { $regex: pattern } });
     assert.match(line, /^query\.metadata\.x\.\$regex: is no pattern: ./);
     assert.deepEqual(others, []);
   });
 }
 
-test("readQuery() takes 16 levels of nesting and no more", () => {
+for (const [what, pattern, count, message] of [
+  ["characters", "a".repeat(1_000), 25, "must, with all other patterns, have at most 25000 characters"],
+  ["instructions", "a{1000}", 100, "comes after patterns that repeat too much"],
+] as const) {
+  test(`createQueryReader() bounds the ${what} of all patterns of a config`, () => {
+    const problems: ConfigProblem[] = [];
+    const read = createQueryReader(problems);
+    for (let index = 0; index < count; index++) read({ "metadata.x": { $regex: pattern } }, `q${index}`);
+    assert.deepEqual(problems, []);
+    read({ "metadata.x": { $regex: "b" } }, "last");
+    assert.deepEqual(problems, [{ path: "last.metadata.x.$regex", message }]);
+  });
+}
+
+for (const [patterns, length] of [
+  [1, 256 * 1024],
+  [4, 256 * 1024],
+  [8, 128 * 1024],
+  [2_000, 1024],
+] as const) {
+  test(`holds() shows each of ${patterns} patterns of a config the first ${length} characters`, () => {
+    const read = createQueryReader([]);
+    const queries = Array.from({ length: patterns }, () => read({ "params.x": { $regex: "b" } }, "query"));
+    const sees = (x: string) => {
+      const [query] = queries;
+      return query !== undefined && holds(query, { metadata: {}, params: { x }, pathname: "/" });
+    };
+    assert.equal(sees(`${"a".repeat(length - 1)}b`), true);
+    assert.equal(sees(`${"a".repeat(length)}b`), false);
+  });
+}
+
+test("createQueryReader() takes 16 levels of nesting and no more", () => {
   assert.deepEqual(problemLines(nested(16)), []);
   const [line = "", ...others] = problemLines(nested(17));
   assert.match(line, /: must not nest deeper than 16 levels$/);
   assert.deepEqual(others, []);
 });
 
-test(seeded("readQuery() never throws, whatever is written"), () => {
+test(seeded("createQueryReader() never throws, whatever is written"), () => {
   fc.assert(
     fc.property(fc.jsonValue(), field, (value, name) => {
       for (const written of [value, { [name]: value }, { $and: value }, { [name]: { $gt: value, $in: value } }]) {
         const problems: ConfigProblem[] = [];
-        const read = readQuery(written, "query", problems);
+        const read = createQueryReader(problems)(written, "query");
         assert.ok(read !== undefined || problems.length > 0);
         for (const { path, message } of problems) assert.ok(path.startsWith("query") && message.length > 0);
       }

@@ -182,6 +182,13 @@ for (const [random, expected] of [
   });
 }
 
+test("pickWeighted() never picks a weight of nought, also when rounding eats the rest", () => {
+  assert.equal(
+    pickWeighted([1, 3, 0], () => 1),
+    1,
+  );
+});
+
 test("pickWeighted() refuses weights of which none is above zero", () => {
   for (const weights of [[], [0, 0], [Number.NaN]]) assert.throws(() => pickWeighted(weights, () => 0), RangeError);
 });
