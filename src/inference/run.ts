@@ -38,13 +38,14 @@ export function planRequest(
   { context, services, sticky = services.routing.sticky }: PlanParts,
 ): Plan {
   const { routing } = services;
+  const { principal } = context;
   checkLeaves(config, services);
   try {
     return planAttempts(config.node, {
       facts: { metadata: context.metadata, params, pathname: context.url.pathname },
       headers: context.headers,
-      identity: context.principal.keyId,
-      configId: config.slug === null ? config.id : `${config.slug} ${config.id}`,
+      identity: JSON.stringify([principal.organisationId, principal.workspaceId, principal.keyId]),
+      configId: config.id,
       ...{ random: routing.random, sticky },
       isOpen: (path, breaker, node) =>
         routing.breakers.state(breakerKey(path, config, context, node), breaker) === "open",

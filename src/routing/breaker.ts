@@ -27,6 +27,8 @@ interface Record {
   isProbing: boolean;
 }
 
+/** After this time without news a target is thought of as new. */
+const maxAgeMs = 24 * 60 * 60 * 1_000;
 /** Most targets that are watched. */
 const maxTargets = 20_000;
 
@@ -34,11 +36,15 @@ function isFailure(status: number, { failureStatusCodes }: BreakerSettings): boo
   return failureStatusCodes ? failureStatusCodes.includes(status) : status >= 500;
 }
 
+function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
 function isReached({ failures, successes }: Record, settings: BreakerSettings): boolean {
   const { failureThreshold, failureThresholdPercentage, minimumRequests } = settings;
   if (failureThreshold !== undefined && failures >= failureThreshold) return true;
   const total = failures + successes;
-  if (failureThresholdPercentage === undefined || total < minimumRequests || failures === 0) return false;
+  if (failureThresholdPercentage === undefined || total < minimumRequests) return false;
   return (100 * failures) / total >= failureThresholdPercentage;
 }
 
@@ -53,7 +59,8 @@ export function createBreakers(now: () => number): Breakers {
   const find = (key: string, { cooldownMs }: BreakerSettings): Record | undefined => {
     const record = records.get(key);
     if (!record) return undefined;
-    if (record.openedAt === undefined && now() - record.since >= cooldownMs) {
+    const isOver = record.openedAt === undefined && now() - record.since >= cooldownMs;
+    if (isOver || now() - (record.openedAt ?? record.since) >= maxAgeMs) {
       records.delete(key);
       return undefined;
     }
@@ -66,18 +73,18 @@ export function createBreakers(now: () => number): Breakers {
   };
   const start = (): Record => ({ failures: 0, successes: 0, since: now(), openedAt: undefined, isProbing: false });
 
-  /** A probe decides: the target is back, or left alone for another cooldown. */
+  /** A probe decides: the target is back, or left alone for another cooldown. What is neither leaves it to the next. */
   const settleProbe = (key: string, record: Record, settings: BreakerSettings, outcome: CallOutcome) => {
     record.isProbing = false;
     if (outcome === "abandoned") return;
     if (isFailure(outcome.status, settings)) record.openedAt = now();
-    else records.delete(key);
+    else if (isSuccess(outcome.status) && records.get(key) === record) records.delete(key);
   };
   const settle = (key: string, settings: BreakerSettings, outcome: CallOutcome) => {
     if (outcome === "abandoned") return;
     const { status } = outcome;
     const failed = isFailure(status, settings);
-    if (!failed && (status < 200 || status > 299)) return;
+    if (!failed && !isSuccess(status)) return;
     const known = find(key, settings);
     // counts begin with the first failure
     if (!known && !failed) return;

@@ -19,7 +19,14 @@ export type Query =
   | { kind: "field"; root: "metadata" | "params" | "url"; key: string; test: Test };
 
 const maxPatternLength = 1_000;
+/** Characters of all patterns of a config. */
+const maxPatternsLength = 25_000;
+/** Instructions all patterns of a config are compiled to; the last one may go beyond. */
+const maxPatternsSize = 100_000;
+/** Characters of a text a pattern sees, and what all patterns of a config see together as long as each sees the least. */
 const maxTextLength = 256 * 1024;
+const maxTextsLength = 1024 * 1024;
+const leastTextLength = 1024;
 /** Deepest nesting of `$and` and `$or`. */
 const maxDepth = 16;
 
@@ -29,19 +36,8 @@ function isPlain(value: unknown): value is string | number | boolean {
 
 /** A test that compares as numbers; what is no number never holds. */
 function compareNumbers(wanted: unknown, holds: (value: number, wanted: number) => boolean): Test {
-  const bound = Number.parseFloat(String(wanted));
+  const bound = isPlain(wanted) ? Number.parseFloat(String(wanted)) : Number.NaN;
   return (value) => isPlain(value) && holds(Number.parseFloat(String(value)), bound);
-}
-
-function toPattern(wanted: unknown): Test | string {
-  if (typeof wanted !== "string") return "must be a pattern";
-  if (wanted.length > maxPatternLength) return `must have at most ${maxPatternLength} characters`;
-  try {
-    const pattern = RE2JS.compile(wanted);
-    return (value) => isPlain(value) && pattern.matcher(String(value).slice(0, maxTextLength)).find();
-  } catch (error) {
-    return `is no pattern: ${error instanceof Error ? error.message : String(error)}`;
-  }
 }
 
 function toList(wanted: unknown, isIn: boolean): Test | string {
@@ -49,7 +45,7 @@ function toList(wanted: unknown, isIn: boolean): Test | string {
   return (value) => isPlain(value) && wanted.includes(value) === isIn;
 }
 
-/** Operators on one value: the test they make, or what is wrong with what was written. A missing value never passes. */
+/** Operators on one value, besides `$regex`: the test they make, or what is wrong with what was written. A missing value never passes. */
 const operators: Readonly<Record<string, (wanted: unknown) => Test | string>> = {
   $eq: (wanted) => (value) => isPlain(value) && value === wanted,
   $ne: (wanted) => (value) => isPlain(value) && value !== wanted,
@@ -59,7 +55,6 @@ const operators: Readonly<Record<string, (wanted: unknown) => Test | string>> = 
   $lte: (wanted) => compareNumbers(wanted, (value, bound) => value <= bound),
   $in: (wanted) => toList(wanted, true),
   $nin: (wanted) => toList(wanted, false),
-  $regex: toPattern,
 };
 
 const fieldForm = /^(metadata|params|url)\.([^\0]+)$/;
@@ -67,6 +62,9 @@ const fieldForm = /^(metadata|params|url)\.([^\0]+)$/;
 /** Reads queries, noting what is wrong with them. */
 class QueryReader {
   readonly #problems: ConfigProblem[];
+  #patternsLength = 0;
+  #patternsSize = 0;
+  #patterns = 0;
 
   constructor(problems: ConfigProblem[]) {
     this.#problems = problems;
@@ -104,6 +102,28 @@ class QueryReader {
     return { kind, queries: queries.filter((query) => query !== undefined) };
   }
 
+  #textLength(): number {
+    return Math.min(maxTextLength, Math.max(leastTextLength, Math.floor(maxTextsLength / this.#patterns)));
+  }
+
+  #toPattern(wanted: unknown): Test | string {
+    if (typeof wanted !== "string") return "must be a pattern";
+    if (wanted.length > maxPatternLength) return `must have at most ${maxPatternLength} characters`;
+    this.#patternsLength += wanted.length;
+    if (this.#patternsLength > maxPatternsLength) {
+      return `must, with all other patterns, have at most ${maxPatternsLength} characters`;
+    }
+    if (this.#patternsSize > maxPatternsSize) return "comes after patterns that repeat too much";
+    try {
+      const pattern = RE2JS.compile(wanted);
+      this.#patternsSize += pattern.programSize();
+      this.#patterns++;
+      return (value) => isPlain(value) && pattern.matcher(String(value).slice(0, this.#textLength())).find();
+    } catch (error) {
+      return `is no pattern: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+
   #readValue(value: unknown, path: string): Test[] {
     if (isPlain(value)) return [(found) => found === value];
     this.#note(path, "must be a text, a number, true, false or an object of operators");
@@ -114,7 +134,8 @@ class QueryReader {
     const entries = Object.entries(written);
     if (entries.length === 0) this.#note(path, "must name at least one operator");
     return entries.flatMap(([name, wanted]) => {
-      const make = Object.hasOwn(operators, name) ? operators[name] : undefined;
+      const known = Object.hasOwn(operators, name) ? operators[name] : undefined;
+      const make = name === "$regex" ? (pattern: unknown) => this.#toPattern(pattern) : known;
       if (!make) {
         this.#note(`${path}.${name}`, `Unsupported operator used in the query router: ${name}`);
         return [];
@@ -127,9 +148,13 @@ class QueryReader {
   }
 }
 
-/** The query written at `path` of a config; what is wrong is added to `problems`. */
-export function readQuery(written: unknown, path: string, problems: ConfigProblem[]): Query | undefined {
-  return new QueryReader(problems).read(written, path);
+/** Reads the query written at a path of a config. */
+export type ReadQuery = (written: unknown, path: string) => Query | undefined;
+
+/** Creates the reader of all queries of one config; what is wrong with them is added to `problems`. */
+export function createQueryReader(problems: ConfigProblem[]): ReadQuery {
+  const reader = new QueryReader(problems);
+  return (written, path) => reader.read(written, path);
 }
 
 function factOf({ root, key }: Extract<Query, { kind: "field" }>, facts: RequestFacts): unknown {

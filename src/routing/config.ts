@@ -64,7 +64,7 @@ export interface InheritedSettings {
   customHost: string | undefined;
   forwardHeaders: readonly string[] | undefined;
   strict: boolean | undefined;
-  /** Hooks and guardrails as they were written, by their member's name; the nearest level of each name counts. */
+  /** Hooks and guardrails as they were written, by their member's name; the nearest level that names a phase counts. */
   hooks: Readonly<Record<string, readonly unknown[]>>;
   overrideParams: Readonly<Record<string, unknown>>;
   defaultParams: Readonly<Record<string, unknown>>;

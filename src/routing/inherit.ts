@@ -1,5 +1,23 @@
 import type { InheritedSettings } from "./config.ts";
 
+/** Members that hold hooks, by the phase they belong to. */
+export const hookPhases = [
+  ["before_request_hooks", "input_guardrails", "input_mutators"],
+  ["after_request_hooks", "output_guardrails", "output_mutators"],
+] as const;
+
+/** Hooks of a node: the nearest level that names a phase by any of its members decides all of it. */
+function inheritHooks(parent: InheritedSettings["hooks"], own: InheritedSettings["hooks"]): InheritedSettings["hooks"] {
+  const members = hookPhases.flatMap((names) => {
+    const nearest = names.some((name) => Object.hasOwn(own, name)) ? own : parent;
+    return names.flatMap((name) => {
+      const hooks = Object.hasOwn(nearest, name) ? nearest[name] : undefined;
+      return hooks ? [[name, hooks] as const] : [];
+    });
+  });
+  return Object.fromEntries(members);
+}
+
 /** Settings of a config that says nothing. */
 export const noSettings: InheritedSettings = {
   retry: undefined,
@@ -18,7 +36,7 @@ export const noSettings: InheritedSettings = {
 
 /**
  * Settings of a node below another: the nearer level wins as a whole, except for parameters, which are merged by name, and
- * parameters to drop, which add up.
+ * parameters to drop, which add up. Of hooks, each phase counts as one.
  */
 export function inherit(parent: InheritedSettings, own: InheritedSettings): InheritedSettings {
   return {
@@ -30,7 +48,7 @@ export function inherit(parent: InheritedSettings, own: InheritedSettings): Inhe
     customHost: own.customHost ?? parent.customHost,
     forwardHeaders: own.forwardHeaders ?? parent.forwardHeaders,
     strict: own.strict ?? parent.strict,
-    hooks: { ...parent.hooks, ...own.hooks },
+    hooks: inheritHooks(parent.hooks, own.hooks),
     overrideParams: { ...parent.overrideParams, ...own.overrideParams },
     defaultParams: { ...parent.defaultParams, ...own.defaultParams },
     dropParams: [...new Set([...parent.dropParams, ...own.dropParams])],

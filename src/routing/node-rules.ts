@@ -1,3 +1,4 @@
+import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "./config.ts";
 import type { ConfigProblem } from "./problem.ts";
 
@@ -15,13 +16,29 @@ export function isProviderMember(name: string): boolean {
   return providerMembers.has(name) || providerPrefixes.some((prefix) => name.startsWith(prefix));
 }
 
+/** Members each of which is enough for a node: its credential, or its provider too, comes from elsewhere. */
+const enoughMembers = [
+  ...[
+    "cache",
+    "retry",
+    "request_timeout",
+    "forward_headers",
+    "default_params",
+    "drop_params",
+    "passthrough",
+    "prompt_id",
+  ],
+  ...["before_request_hooks", "after_request_hooks", "input_guardrails", "output_guardrails"],
+  ...["input_mutators", "output_mutators"],
+];
 /** Members each of which is enough for a node whose provider comes from the request. */
 const settingsMembers = [
-  ...["cache", "retry", "request_timeout", "total_timeout", "stream_idle_timeout", "forward_headers", "passthrough"],
-  ...["override_params", "default_params", "drop_params", "prompt_id", "strict_open_ai_compliance"],
-  ...["fetch_integrated_models", "before_request_hooks", "after_request_hooks", "input_guardrails"],
-  ...["output_guardrails", "input_mutators", "output_mutators", "metadata"],
+  ...enoughMembers,
+  ...["total_timeout", "stream_idle_timeout", "override_params", "strict_open_ai_compliance"],
+  ...["fetch_integrated_models", "metadata"],
 ];
+/** What cannot stand beside `passthrough` at the root. */
+const exclusiveMembers = ["override_params", "input_guardrails", "output_guardrails"];
 
 /** Authentication modes that bring their own credential. */
 const keylessModes: Readonly<Record<string, readonly string[]>> = {
@@ -35,12 +52,20 @@ function has(members: Members, ...names: string[]): boolean {
   return names.every((name) => members[name] !== undefined && members[name] !== null && members[name] !== "");
 }
 
-function hasCloudCredential(members: Members): boolean {
-  const keyless = Object.entries(keylessModes).some(([name, modes]) => modes.includes(String(members[name])));
-  if (keyless || has(members, "aws_access_key_id", "aws_secret_access_key") || has(members, "oauth")) return true;
+function hasAny(members: Members, names: readonly string[]): boolean {
+  return names.some((name) => has(members, name));
+}
+
+function hasVertexPlace(members: Members): boolean {
   return (
     has(members, "vertex_region") && (has(members, "vertex_service_account_json") || has(members, "vertex_project_id"))
   );
+}
+
+function hasCloudCredential(members: Members): boolean {
+  const isKeyless = Object.entries(keylessModes).some(([name, modes]) => modes.some((mode) => mode === members[name]));
+  if (isKeyless || has(members, "aws_access_key_id", "aws_secret_access_key") || has(members, "oauth")) return true;
+  return hasVertexPlace(members);
 }
 
 /** What the reader knows of providers. */
@@ -49,44 +74,62 @@ export interface KnownProviders {
   needsNoKey(slug: string): boolean;
 }
 
-function findProviderProblem(node: ConfigNode, members: Members, known: KnownProviders): ConfigProblem | undefined {
-  const { provider = "" } = node;
-  if (provider.startsWith("@")) return undefined;
+function findProviderProblem(provider: string, members: Members, known: KnownProviders): ConfigProblem | undefined {
+  if (/^@[^/]/.test(provider)) return undefined;
   if (!known.has(provider)) return { path: "provider", message: `Invalid provider passed: ${provider}` };
-  if (provider === "vertex-ai" && !hasCloudCredential(members) && node.apiKey === undefined) {
+  if (hasAny(members, ["virtual_key", "api_key"])) return undefined;
+  if (provider === "vertex-ai" && !hasVertexPlace(members) && !has(members, "oauth")) {
     return { path: "vertex_region", message: "must be given, with vertex_project_id or vertex_service_account_json" };
   }
-  const isServed = known.needsNoKey(provider) || has(members, "api_key") || has(members, "custom_host");
+  const isServed = known.needsNoKey(provider) || hasAny(members, ["custom_host", ...enoughMembers]);
   if (isServed || hasCloudCredential(members)) return undefined;
   return { path: "api_key", message: `must be given for ${provider}; or name a stored provider as @slug` };
 }
 
-function findGroupProblem({ strategy, targets, passthrough }: ConfigNode, members: Members): ConfigProblem | undefined {
-  if (members.strategy === undefined) return { path: "strategy", message: "must be given where there are targets" };
-  if (members.targets === undefined) return { path: "targets", message: "must be given where there is a strategy" };
-  if (passthrough) return { path: "passthrough", message: "cannot stand beside targets" };
-  if (strategy?.mode === "loadbalance" && targets.length > 0 && targets.every(({ weight }) => weight === 0)) {
-    return { path: "targets", message: "must have a target with weight" };
-  }
-  if (strategy?.mode !== "conditional") return undefined;
+function findNameProblems({ targets }: ConfigNode, strategy: Members): ConfigProblem[] {
   const names = new Set(targets.map(({ name }) => name));
-  if (strategy.default !== undefined && !names.has(strategy.default)) {
-    return { path: "strategy.default", message: `Invalid target name found in the query router: ${strategy.default}` };
-  }
-  const index = strategy.conditions.findIndex(({ then }) => !names.has(then));
-  const missing = strategy.conditions[index];
-  if (!missing) return undefined;
-  return {
-    path: `strategy.conditions[${index}].then`,
-    message: `Invalid target name found in the query router: ${missing.then}`,
-  };
+  const conditions = Array.isArray(strategy.conditions) ? strategy.conditions : [];
+  const places = conditions.map((condition, index): readonly [string, unknown] => [
+    `strategy.conditions[${index}].then`,
+    isObject(condition) ? condition.then : undefined,
+  ]);
+  return [...places, ["strategy.default", strategy.default] as const].flatMap(([path, name]) => {
+    if (typeof name !== "string" || name === "" || names.has(name.normalize("NFC"))) return [];
+    return [{ path, message: `Invalid target name found in the query router: ${name.slice(0, 256)}` }];
+  });
 }
 
-/** What makes a node unusable as a whole: nothing says where its call goes, or its strategy and targets do not fit. */
-export function findNodeProblem(node: ConfigNode, members: Members, known: KnownProviders): ConfigProblem | undefined {
-  if (members.strategy !== undefined || members.targets !== undefined) return findGroupProblem(node, members);
-  if (node.provider !== undefined) return findProviderProblem(node, members, known);
-  const isEnough = has(members, "virtual_key") || settingsMembers.some((name) => has(members, name));
-  if (isEnough || hasCloudCredential(members)) return undefined;
-  return { path: "", message: "must have a provider, a virtual key, or a strategy with targets" };
+function findGroupProblems(node: ConfigNode, members: Members): ConfigProblem[] {
+  const { strategy, targets, passthrough } = node;
+  const problems: ConfigProblem[] = [];
+  if (members.strategy === undefined) {
+    problems.push({ path: "strategy", message: "must be given where there are targets" });
+  }
+  if (members.targets === undefined) {
+    problems.push({ path: "targets", message: "must be given where there is a strategy" });
+  }
+  if (passthrough) problems.push({ path: "passthrough", message: "cannot stand beside targets" });
+  if (strategy?.mode === "loadbalance" && targets.length > 0 && targets.every(({ weight }) => weight === 0)) {
+    problems.push({ path: "targets", message: "must have a target with weight" });
+  }
+  if (strategy?.mode !== "conditional" || targets.length === 0 || !isObject(members.strategy)) return problems;
+  return [...problems, ...findNameProblems(node, members.strategy)];
+}
+
+/**
+ * What makes a node unusable as a whole: nothing says where its call goes, or its strategy and targets do not fit.
+ *
+ * @param members By their names in snake_case, as they were written; of those that are wrong only the name counts.
+ */
+export function findNodeProblems(node: ConfigNode, members: Members, known: KnownProviders): ConfigProblem[] {
+  const isRoot = node.path === "config";
+  const excluded = isRoot && node.passthrough ? exclusiveMembers.filter((name) => has(members, name)) : [];
+  const problems = excluded.map((path) => ({ path, message: "cannot stand beside passthrough" }));
+  if (members.strategy !== undefined || members.targets !== undefined) {
+    return [...problems, ...findGroupProblems(node, members)];
+  }
+  if (node.provider !== undefined)
+    return [...problems, findProviderProblem(node.provider, members, known) ?? []].flat();
+  if (hasAny(members, ["provider", "virtual_key", ...settingsMembers]) || hasCloudCredential(members)) return problems;
+  return [{ path: "", message: "must have a provider, a virtual key, or a strategy with targets" }];
 }

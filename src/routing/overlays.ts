@@ -1,9 +1,12 @@
+import { isObject } from "../lib/json.ts";
 import type { InheritedSettings } from "./config.ts";
 
 type Overlays = Pick<InheritedSettings, "defaultParams" | "overrideParams" | "dropParams">;
 
+/** Every element of a list. */
+const everyElement = Symbol("every element");
 /** One step of a path: a member's name, an index, or every element of a list. */
-type Step = string | number | "*";
+type Step = string | number | typeof everyElement;
 
 /** Names no path reaches: they are no members of a body. */
 const unreachable = new Set(["__proto__", "constructor", "prototype"]);
@@ -15,24 +18,28 @@ function readPath(path: string): Step[] | undefined {
     const [, name = "", indexes = ""] = /^([^[\]]+)((?:\[(?:\d{1,9}|\*)\])*)$/.exec(part) ?? [];
     if (name === "" || unreachable.has(name)) return undefined;
     steps.push(name);
-    for (const [, index = ""] of indexes.matchAll(/\[(\d+|\*)\]/g)) steps.push(index === "*" ? "*" : Number(index));
+    for (const [, index = ""] of indexes.matchAll(/\[(\d+|\*)\]/g))
+      steps.push(index === "*" ? everyElement : Number(index));
   }
   return steps;
 }
 
-/** A copy of a value without what the steps lead to; the value itself when there is nothing. */
-function without(value: unknown, steps: readonly Step[], at = 0): unknown {
-  const step = steps[at];
-  const isLast = at === steps.length - 1;
+/** A copy of a value without what the paths lead to, all of them seen from the value as it was; itself without paths. */
+function without(value: unknown, paths: readonly (readonly Step[])[], at = 0): unknown {
+  if (paths.length === 0) return value;
+  const keep = (item: unknown, leadsHere: (step: Step | undefined) => boolean): [unknown] | undefined => {
+    const here = paths.filter((steps) => leadsHere(steps[at]));
+    return here.some((steps) => steps.length === at + 1) ? undefined : [without(item, here, at + 1)];
+  };
   if (Array.isArray(value)) {
-    if (step === "*" && isLast) return [];
-    if (typeof step === "number" && isLast) return value.filter((_, index) => index !== step);
-    return value.map((item, index) => (step === "*" || step === index ? without(item, steps, at + 1) : item));
+    return value.flatMap((item, index) => keep(item, (step) => step === everyElement || step === index) ?? []);
   }
-  if (typeof value !== "object" || value === null || typeof step !== "string" || !Object.hasOwn(value, step))
-    return value;
-  const { [step]: member, ...others } = value as Record<string, unknown>; // an object that is no list
-  return isLast ? others : { ...value, [step]: without(member, steps, at + 1) };
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).flatMap(([name, member]) => {
+    const kept = keep(member, (step) => step === name);
+    return kept ? [[name, kept[0]] as const] : [];
+  });
+  return Object.fromEntries(members);
 }
 
 /**
@@ -47,10 +54,7 @@ export function applyOverlays<Body extends object>(
   const overrides = Object.entries(overrideParams);
   if (additions.length === 0 && overrides.length === 0 && dropParams.length === 0) return body;
   const members = [...additions, ...overrides].filter(([name]) => !unreachable.has(name));
-  let result: unknown = { ...body, ...Object.fromEntries(members) };
-  for (const path of dropParams) {
-    const steps = readPath(path);
-    if (steps) result = without(result, steps);
-  }
+  const paths = dropParams.map(readPath).filter((path) => path !== undefined);
+  const result = without({ ...body, ...Object.fromEntries(members) }, paths);
   return result as Body; // members were added and removed; what it must hold is checked by whoever sends it
 }

@@ -92,6 +92,11 @@ interface Above {
   why: string;
 }
 
+/** The targets of a group that can be chosen: of a load balancer, those with weight. */
+function candidatesOf({ strategy, targets }: ConfigNode): readonly ConfigNode[] {
+  return strategy?.mode === "loadbalance" ? targets.filter(({ weight }) => weight > 0) : targets;
+}
+
 /** One walk through a config. */
 class Planner {
   readonly #input: PlanInput;
@@ -110,7 +115,7 @@ class Planner {
     const isConditional = strategy.mode === "conditional";
     // conditions choose by what the request is, not by how targets fare
     const breaker = isConditional ? undefined : (strategy.breaker ?? above.breaker);
-    const usable = isConditional ? targets : this.#usable(targets, breaker);
+    const usable = isConditional ? targets : this.#usable(candidatesOf(node), breaker);
     const below = (why: string): Above => ({ settings, breaker, why });
     switch (strategy.mode) {
       case "single": {
@@ -118,10 +123,7 @@ class Planner {
         return this.plan(first ?? this.#none(node), below("the only target of a single strategy"));
       }
       case "fallback": {
-        const children = usable.map((target, index) =>
-          this.plan(target, below(index === 0 ? "first of a fallback" : `number ${index + 1} of a fallback`)),
-        );
-        return { kind: "fallback", onStatusCodes: strategy.onStatusCodes, children };
+        return { kind: "fallback", onStatusCodes: strategy.onStatusCodes, children: this.#planAll(usable, below) };
       }
       case "loadbalance": {
         const { target, why } = this.#balance(node, usable, strategy);
@@ -134,17 +136,36 @@ class Planner {
     }
   }
 
+  /** Plans of the targets of a fallback, without those that lead nowhere. */
+  #planAll(targets: readonly ConfigNode[], below: (why: string) => Above): PlanNode[] {
+    const children: PlanNode[] = [];
+    let failure: PlanError | undefined;
+    for (const [index, target] of targets.entries()) {
+      try {
+        children.push(
+          this.plan(target, below(index === 0 ? "first of a fallback" : `number ${index + 1} of a fallback`)),
+        );
+      } catch (error) {
+        if (!(error instanceof PlanError)) throw error;
+        failure ??= error;
+      }
+    }
+    if (children.length === 0 && failure) throw failure;
+    return children;
+  }
+
   #none(node: ConfigNode): never {
     throw new PlanError(node.path, "Invalid config passed: there are no targets");
   }
 
   /** Whether every call below a node would meet an open breaker. */
   #isOpen(node: ConfigNode, breaker: BreakerSettings | undefined): boolean {
-    const { strategy, targets } = node;
+    const { strategy } = node;
     if (!strategy) return breaker !== undefined && this.#input.isOpen(node.path, breaker, node);
     if (strategy.mode === "conditional") return false;
     const own = strategy.breaker ?? breaker;
-    return targets.length > 0 && targets.every((target) => this.#isOpen(target, own));
+    const candidates = candidatesOf(node);
+    return candidates.length > 0 && candidates.every((target) => this.#isOpen(target, own));
   }
 
   /** The targets whose breakers are not open; all of them when every one is. */
@@ -160,15 +181,11 @@ class Planner {
     usable: readonly ConfigNode[],
     { sticky, affinity }: { sticky: StickySettings | undefined; affinity: boolean },
   ): { target: ConfigNode; why: string } {
-    // what is left may have no weight when the rest is open
-    const weighted = usable.some(({ weight }) => weight > 0) ? usable : node.targets;
-    if (!weighted.some(({ weight }) => weight > 0)) {
-      throw new PlanError(node.path, "Invalid config passed: no target has weight");
-    }
-    if (sticky) return this.#stick(node, weighted, sticky);
-    const own = affinity ? pickByAffinity(weighted, this.#conversation()) : undefined;
+    if (usable.length === 0) throw new PlanError(node.path, "Invalid config passed: no target has weight");
+    if (sticky) return this.#stick(node, usable, sticky);
+    const own = affinity ? pickByAffinity(usable, this.#conversation()) : undefined;
     if (own) return { target: own, why: "the conversation's target by affinity" };
-    return { target: this.#draw(weighted), why: this.#shareOf(weighted) };
+    return { target: this.#draw(usable), why: this.#shareOf(usable) };
   }
 
   #conversation(): string {
@@ -195,10 +212,11 @@ class Planner {
     const key = JSON.stringify([configId, node.path, identity, ...stickyFields(hashFields, this.#input)]);
     const index = sticky.get(key);
     const known = index === undefined ? undefined : node.targets[index];
-    if (known && known.weight > 0 && usable.includes(known)) return { target: known, why: "remembered (sticky)" };
+    if (known && usable.includes(known)) return { target: known, why: "remembered (sticky)" };
     const target = this.#draw(usable);
     // an open target keeps its requests for when it is back
-    if (!known) sticky.set(key, node.targets.indexOf(target), ttlSeconds);
+    if (known) return { target, why: `${this.#shareOf(usable)}, while the remembered one is open` };
+    sticky.set(key, node.targets.indexOf(target), ttlSeconds);
     return { target, why: `${this.#shareOf(usable)}, remembered from now on` };
   }
 

@@ -8,7 +8,7 @@ import {
   stickyMembers,
   strategyMembers,
 } from "../schemas/routing.ts";
-import { readQuery } from "./conditions.ts";
+import { createQueryReader, type ReadQuery } from "./conditions.ts";
 import type {
   BreakerSettings,
   CacheSettings,
@@ -19,7 +19,8 @@ import type {
   Strategy,
   TargetLimits,
 } from "./config.ts";
-import { findNodeProblem, isProviderMember } from "./node-rules.ts";
+import { hookPhases } from "./inherit.ts";
+import { findNodeProblems, isProviderMember } from "./node-rules.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 /** What reading a config depends on. */
@@ -43,10 +44,10 @@ const maxRetries = 5;
 const minCooldownMs = 30_000;
 const defaultStickySeconds = 3_600;
 
-const hookMembers = [
-  ...["before_request_hooks", "after_request_hooks", "input_guardrails", "output_guardrails"],
-  ...["input_mutators", "output_mutators"],
-];
+/** Most problems that are told. */
+const maxProblems = 1_000;
+/** Stands for a member whose value is wrong: it is there, and is nothing. */
+const refused = Symbol("refused");
 
 type Members = Record<string, unknown>;
 type Schemas = Readonly<Record<string, v.GenericSchema>>;
@@ -65,6 +66,7 @@ const otherSpellings: Readonly<Record<string, string>> = {
 class ConfigReader {
   readonly problems: ConfigProblem[] = [];
   readonly #options: ReadConfigOptions;
+  readonly #readQuery: ReadQuery = createQueryReader(this.problems);
 
   constructor(options: ReadConfigOptions) {
     this.#options = options;
@@ -89,7 +91,7 @@ class ConfigReader {
     return members;
   }
 
-  /** The members of an object that their schemas accept; null counts as absent. */
+  /** The members of an object, checked by their schemas; what they refuse is `refused`, and null counts as absent. */
   #check(value: unknown, path: string, schemas: Schemas, others: (name: string) => boolean = () => false): Members {
     if (!isObject(value)) {
       this.note(path, "must be an object");
@@ -106,11 +108,8 @@ class ConfigReader {
         continue;
       }
       const result = v.safeParse(schema, member);
-      if (result.success) checked[name] = result.output;
-      for (const issue of result.issues ?? []) {
-        const inner = v.getDotPath(issue);
-        this.note(join(path, inner === null ? name : `${name}.${inner}`), issue.message);
-      }
+      checked[name] = result.success ? result.output : refused;
+      for (const issue of result.issues ?? []) this.note(join(path, name) + pathOf(issue), issue.message);
     }
     return checked;
   }
@@ -121,7 +120,7 @@ class ConfigReader {
     // older saved configs may ask for more than is ever done
     const clamp = !this.#options.strict && typeof attempts === "number" && attempts > maxRetries;
     const members = this.#check(clamp ? { ...(value as Members), attempts: maxRetries } : value, path, retryMembers);
-    if (isObject(value) && attempts === undefined) this.note(`${path}.attempts`, "must be given");
+    if (isObject(value) && (attempts ?? undefined) === undefined) this.note(`${path}.attempts`, "must be given");
     return {
       attempts: numberOf(members.attempts) ?? 0,
       onStatusCodes: codesOf(members.on_status_codes) ?? defaultRetryCodes,
@@ -132,7 +131,7 @@ class ConfigReader {
   #readCache(value: unknown, path: string): CacheSettings | undefined {
     if (value === undefined) return undefined;
     const members = this.#check(typeof value === "string" ? { mode: value } : value, path, cacheMembers);
-    if (isObject(value) && value.mode === undefined) this.note(`${path}.mode`, "must be given");
+    if (isObject(value) && (value.mode ?? undefined) === undefined) this.note(`${path}.mode`, "must be given");
     return { mode: members.mode === "semantic" ? "semantic" : "simple", maxAgeSeconds: numberOf(members.max_age) };
   }
 
@@ -169,21 +168,23 @@ class ConfigReader {
         this.note(place, "must be an object with query and then");
         return [];
       }
-      const { query: written, then } = condition;
+      const { query: written, then: name } = condition;
       const query =
         written === undefined
           ? this.note(`${place}.query`, "must be given")
-          : readQuery(written, `${place}.query`, this.problems);
-      if (typeof then !== "string" || then === "") this.note(`${place}.then`, "must name a target");
-      return query && typeof then === "string" ? [{ query, written, then }] : [];
+          : this.#readQuery(written, `${place}.query`);
+      const then = typeof name === "string" ? name.normalize("NFC") : "";
+      if (then === "") this.note(`${place}.then`, "must name a target");
+      return query && then !== "" ? [{ query, written, then }] : [];
     });
   }
 
-  #readStrategy(value: unknown, path: string): Strategy | undefined {
+  /** @param outerBreaker What stands beside the strategy, used when it has none itself. */
+  #readStrategy(value: unknown, path: string, outerBreaker: BreakerSettings | undefined): Strategy | undefined {
     if (value === undefined) return undefined;
     const apart = ["conditions", "sticky", "cb_config"];
     const members = this.#check(value, path, strategyMembers, (name) => apart.includes(name));
-    const breaker = this.#readBreaker(members.cb_config, `${path}.cb_config`);
+    const breaker = this.#readBreaker(members.cb_config, `${path}.cb_config`) ?? outerBreaker;
     const sticky = this.#readSticky(members.sticky, `${path}.sticky`);
     switch (members.mode) {
       case "single":
@@ -197,9 +198,7 @@ class ConfigReader {
         return { mode: "conditional", breaker, conditions, default: textOf(members.default) };
       }
       default:
-        if (isObject(value) && members.mode === undefined && value.mode === undefined) {
-          this.note(`${path}.mode`, "must be given");
-        }
+        if (isObject(value) && members.mode === undefined) this.note(`${path}.mode`, "must be given");
         return undefined;
     }
   }
@@ -214,17 +213,23 @@ class ConfigReader {
       this.note(path, `must not nest deeper than ${maxDepth} strategies`);
       return [];
     }
-    return value.map((target, index) => this.readNode(target, `${path}[${index}]`, depth + 1));
+    const { root, conditional, nested } = this.#options.limits;
+    // one more than may be there is enough to see that there are too many
+    const most = depth === 0 ? Math.max(root, conditional) : nested;
+    return value.slice(0, most + 1).map((target, index) => this.readNode(target, `${path}[${index}]`, depth + 1));
   }
 
   /** The node at `path`; what is wrong with it is noted. */
   readNode(value: unknown, path: string, depth = 0): ConfigNode {
     const apart = ["strategy", "targets", "retry", "cache", "cb_config"];
     const members = this.#check(value, path, nodeMembers, (name) => apart.includes(name) || isProviderMember(name));
-    const strategy = this.#readStrategy(members.strategy, join(path, "strategy"));
+    const breaker = this.#readBreaker(members.cb_config, join(path, "cb_config"));
+    const strategy = this.#readStrategy(members.strategy, join(path, "strategy"), breaker);
     const targets = this.#readTargets(members.targets, join(path, "targets"), depth);
     const settings = Object.entries(members).filter(([name]) => isProviderMember(name));
-    const hooks = hookMembers.flatMap((name) => (Array.isArray(members[name]) ? [[name, members[name]] as const] : []));
+    const hooks = hookPhases
+      .flat()
+      .flatMap((name) => (Array.isArray(members[name]) ? [[name, members[name]] as const] : []));
     const node: ConfigNode = {
       path: path === "" ? "config" : `config.${path}`,
       ...{ name: textOf(members.name), provider: textOf(members.provider), virtualKey: textOf(members.virtual_key) },
@@ -261,13 +266,18 @@ class ConfigReader {
   }
 
   #checkNode(node: ConfigNode, members: Members, path: string): void {
-    const problem = findNodeProblem(node, members, this.#options.providers);
-    if (problem) this.note(join(path, problem.path), problem.message);
+    const problems = findNodeProblems(node, members, this.#options.providers);
+    for (const problem of problems) this.note(join(path, problem.path), problem.message);
   }
 }
 
 function join(path: string, name: string): string {
   return [path, name].filter((part) => part !== "").join(".");
+}
+
+/** Where inside a member an issue lies, such as `[2].name`. */
+function pathOf({ path }: v.BaseIssue<unknown>): string {
+  return (path ?? []).map(({ type, key }) => (type === "array" ? `[${key}]` : `.${key}`)).join("");
 }
 
 function numberOf(value: unknown): number | undefined {
@@ -308,5 +318,5 @@ export function readConfig(value: unknown, options: ReadConfigOptions): ReadConf
   const reader = new ConfigReader(options);
   const config = reader.readNode(value, "");
   const problems = [...reader.problems, ...findTargetExcess(config, options.limits)];
-  return problems.length === 0 ? { config } : { problems };
+  return problems.length === 0 ? { config } : { problems: problems.slice(0, maxProblems) };
 }

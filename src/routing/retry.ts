@@ -4,9 +4,12 @@ import type { RetrySettings } from "./config.ts";
 /** Longest all waits of a call may take together. */
 const maxWaitMs = 60_000;
 
+/** Beginning of the three forms of a date (RFC 9110, section 5.6.7), with its time of day. */
+const dateForm = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? [^:]{6,12} \d\d:\d\d:\d\d /;
+
 /** Milliseconds a header asks for; undefined for what is negative, past or unreadable. */
 function readMilliseconds(text: string | null): number | undefined {
-  return text !== null && /^\d{1,12}(?:\.\d{1,9})?$/.test(text.trim()) ? Number(text) : undefined;
+  return text !== null && /^\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
 }
 
 /**
@@ -21,7 +24,9 @@ export function readRetryAfter(headers: Headers, now: number): number | undefine
   const text = headers.get("retry-after");
   const seconds = readMilliseconds(text);
   if (seconds !== undefined) return seconds * 1_000;
-  const time = text === null || !/^[A-Za-z]{3,9},? /.test(text) ? Number.NaN : Date.parse(text);
+  const date = text !== null && dateForm.test(text) ? text : "";
+  // the oldest form of a date names no zone and means UTC
+  const time = Date.parse(date.endsWith("GMT") ? date : `${date} GMT`);
   return time > now ? time - now : undefined;
 }
 

@@ -44,31 +44,41 @@ function readPathOf(value: unknown, names: readonly string[]): unknown {
 function fieldOf(field: string, { facts, headers }: RequestTraits): unknown {
   const [root = "", ...names] = field.split(".");
   if (root === "headers") return headers.get(names.join(".").toLowerCase());
-  if (root === "metadata") return readPathOf(facts.metadata, names) ?? facts.metadata[names.join(".")];
+  if (root === "metadata") return readPathOf(facts.metadata, names) ?? readPathOf(facts.metadata, [names.join(".")]);
   return readPathOf(facts.params, names);
+}
+
+/** Longest text that stands in a key as it is. */
+const maxFieldLength = 256;
+
+/** A text short enough to be kept by the thousand: a long one by its length and hashes. */
+function shorten(text: string): string {
+  if (text.length <= maxFieldLength) return text;
+  const hashes = [0x811c9dc5, 0x9e3779b9, 0x85ebca6b, 0xc2b2ae35].map((seed) => hashText(text, seed).toString(36));
+  return [text.length, ...hashes].join("-");
 }
 
 /** The part of a sticky key that comes from the request; fields it lacks are left out. */
 export function stickyFields(fields: readonly string[], traits: RequestTraits): string[] {
   return fields.flatMap((field) => {
     const value = fieldOf(field, traits);
-    return value === undefined || value === null ? [] : [`${field}:${JSON.stringify(value)}`];
+    return value === undefined || value === null ? [] : [`${field}:${shorten(JSON.stringify(value))}`];
   });
 }
 
 /** Headers that name a session, the first that is there counts. */
 const sessionHeaders = ["x-gateway-session-id", "x-session-id", "session-id", "session_id"];
-/** Characters of a prompt that tell one conversation from another. */
+/** Characters of each part of a prompt that tell one conversation from another. */
 const prefixLength = 4_096;
 
 /** The first messages up to the first one of a user: what stays the same while a conversation grows. */
 function promptPrefix(params: Readonly<Record<string, unknown>>): string {
   const { messages, prompt, input, system, instructions } = params;
   const list = Array.isArray(messages) ? messages : Array.isArray(input) ? input : undefined;
-  if (!list) return JSON.stringify([system, instructions, prompt ?? input]).slice(0, prefixLength);
-  const end = list.findIndex((message) => isObject(message) && message.role === "user");
-  const first = list.slice(0, Math.max(end, 0) + 1);
-  return JSON.stringify([system, instructions, first]).slice(0, prefixLength);
+  const end = list?.findIndex((message) => isObject(message) && message.role === "user") ?? 0;
+  const first = list?.slice(0, Math.max(end, 0) + 1) ?? [prompt ?? input];
+  const parts = [system, instructions, ...first].map((part) => JSON.stringify(part ?? null).slice(0, prefixLength));
+  return parts.join("\n");
 }
 
 /** What names the conversation of a request: a session header, the body's cache key, or how its prompt begins. */
@@ -79,13 +89,18 @@ export function conversationOf({ facts, headers }: RequestTraits): string {
   return typeof key === "string" ? `key:${key}` : `prompt:${promptPrefix(facts.params)}`;
 }
 
-/** A number in (0, 1) that is the same for the same text (FNV-1a, mixed as in MurmurHash3's last step). */
-function toUnit(text: string): number {
-  let hash = 0x811c9dc5;
+/** 32 bits that are the same for the same text (FNV-1a, mixed as in MurmurHash3's last step). */
+function hashText(text: string, seed = 0x811c9dc5): number {
+  let hash = seed;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (((hash ^ (hash >>> 16)) >>> 0) + 1) / (2 ** 32 + 2);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** A number in (0, 1) that is the same for the same text. */
+function toUnit(text: string): number {
+  return (hashText(text) + 1) / (2 ** 32 + 2);
 }
 
 /**

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { isObject } from "../lib/json.ts";
 import { Reference, Text } from "./control.ts";
 
 const whole = (minimum: number, maximum: number) =>
@@ -10,8 +11,15 @@ const whole = (minimum: number, maximum: number) =>
   );
 
 const flag = v.boolean("must be true or false");
-const object = v.record(v.string(), v.unknown(), "must be an object");
-const texts = v.array(Text(256), "must be a list of texts");
+// a list is an object to the schema that follows
+const object = v.pipe(
+  v.custom<Record<string, unknown>>(isObject, "must be an object"),
+  v.record(v.string(), v.unknown()),
+);
+const texts = v.pipe(v.array(Text(256), "must be a list of texts"), v.maxLength(500, "must have at most 500 entries"));
+const hooks = (item: v.GenericSchema, message: string) =>
+  v.pipe(v.array(item, message), v.maxLength(200, "must have at most 200 entries"));
+const guardrail = v.union([Text(256), object], "must be a slug or an object");
 const milliseconds = whole(0, 2 ** 31 - 1);
 
 /** Statuses a rule speaks of. */
@@ -27,7 +35,11 @@ export const nodeMembers = {
   virtual_key: Reference,
   api_key: Text(16_384),
   prompt_id: Text(256),
-  weight: v.pipe(v.number("must be a number"), v.finite("must be finite"), v.minValue(0, "must be at least 0")),
+  weight: v.pipe(
+    v.number("must be a number"),
+    v.minValue(0, "must be at least 0"),
+    v.maxValue(1e12, "must be at most 1000000000000"),
+  ),
   on_status_codes: StatusCodes,
   request_timeout: milliseconds,
   total_timeout: milliseconds,
@@ -41,12 +53,12 @@ export const nodeMembers = {
   strict_open_ai_compliance: flag,
   fetch_integrated_models: flag,
   metadata: object,
-  before_request_hooks: v.array(object, "must be a list of hooks"),
-  after_request_hooks: v.array(object, "must be a list of hooks"),
-  input_guardrails: v.array(v.union([Text(256), object]), "must be a list of guardrails"),
-  output_guardrails: v.array(v.union([Text(256), object]), "must be a list of guardrails"),
-  input_mutators: v.array(object, "must be a list of mutators"),
-  output_mutators: v.array(object, "must be a list of mutators"),
+  before_request_hooks: hooks(object, "must be a list of hooks"),
+  after_request_hooks: hooks(object, "must be a list of hooks"),
+  input_guardrails: hooks(guardrail, "must be a list of guardrails"),
+  output_guardrails: hooks(guardrail, "must be a list of guardrails"),
+  input_mutators: hooks(object, "must be a list of mutators"),
+  output_mutators: hooks(object, "must be a list of mutators"),
 } satisfies Record<string, v.GenericSchema>;
 
 /** `retry` of a node. Saved configs keep to five attempts; older ones are cut to that when they are used. */
