@@ -150,7 +150,9 @@ test("the secret is in no list, no record, no audit row and no column", async ()
 });
 
 test("a new key keeps what it was made with", async () => {
-  const { slug } = await done(call(gateway, "POST /configs", { key: workspaceKey, body: { name: "c", config: {} } }));
+  const { slug } = await done(
+    call(gateway, "POST /configs", { key: workspaceKey, body: { name: "c", config: { provider: "echo" } } }),
+  );
   const { id } = await mintService({
     description: "for tests",
     scopes: ["completions:write", "completions.write", "gateway.configs:read"],
@@ -444,7 +446,9 @@ for (const [member, value, cleared] of [
 }
 
 test("PUT /api-keys changes members of the defaults one by one", async () => {
-  const { slug } = await done(call(gateway, "POST /configs", { key: workspaceKey, body: { name: "d", config: {} } }));
+  const { slug } = await done(
+    call(gateway, "POST /configs", { key: workspaceKey, body: { name: "d", config: { provider: "echo" } } }),
+  );
   const { id } = await mintService({ defaults: { metadata: { a: "1" }, config_id: slug } });
   const after = async (defaults: unknown) => {
     await change(id, { defaults });

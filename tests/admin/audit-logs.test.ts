@@ -25,13 +25,13 @@ before(async () => {
   gateway = await createTestGateway({ inFile: true, clock });
   other = await createOrganisation(await gateway.openFile(), "other");
   const created = await done<{ id: string }>(
-    call(gateway, "POST /configs", { key: workspaceKey, body: { name: "One", config: {} } }),
+    call(gateway, "POST /configs", { key: workspaceKey, body: { name: "One", config: { provider: "echo" } } }),
   );
   configId = created.id;
   clock.advance(1_000);
   await done(call(gateway, `PUT /configs/${configId}`, { key: workspaceKey, body: { name: "Two" } }));
   clock.advance(1_000);
-  await call(gateway, "POST /configs", { body: { name: "", config: {} } });
+  await call(gateway, "POST /configs", { body: { name: "", config: { provider: "echo" } } });
   await done(call(gateway, `DELETE /configs/${configId}`, { key: workspaceKey }));
 });
 after(() => gateway.close());

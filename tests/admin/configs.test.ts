@@ -10,7 +10,7 @@ before(async () => {
 after(() => gateway.close());
 
 const key = workspaceKey;
-const routing = { strategy: { mode: "single" }, targets: [{ provider: "openai" }] };
+const routing = { strategy: { mode: "single" }, targets: [{ provider: "@main" }] };
 
 interface Receipt {
   id: string;
@@ -46,15 +46,15 @@ test("PUT /configs makes a version for new content only", async () => {
 });
 
 test("one config of a workspace is its default", async () => {
-  const first = await create({ name: "First", config: {}, isDefault: 1 });
-  const second = await create({ name: "Second", config: {}, isDefault: 1 });
+  const first = await create({ name: "First", config: { provider: "echo" }, isDefault: 1 });
+  const second = await create({ name: "Second", config: { provider: "echo" }, isDefault: 1 });
   const isDefault = async ({ slug }: Receipt) =>
     (await done(call(gateway, `GET /configs/${slug}`, { key }))).is_default;
   assert.deepEqual([await isDefault(first), await isDefault(second)], [0, 1]);
 });
 
 test("an archived config is shown only when it is asked for", async () => {
-  const { slug } = await create({ name: "Old", config: {} });
+  const { slug } = await create({ name: "Old", config: { provider: "echo" } });
   await done(call(gateway, `PUT /configs/${slug}`, { key, body: { status: "archived" } }));
   assert.equal(await refusal(call(gateway, `GET /configs/${slug}`, { key })), "404 AB08");
   assert.equal((await done(call(gateway, `GET /configs/${slug}?status=archived`, { key }))).status, "archived");
@@ -63,30 +63,53 @@ test("an archived config is shown only when it is asked for", async () => {
 });
 
 test("DELETE /configs removes it", async () => {
-  const { slug } = await create({ name: "Gone", config: {} });
+  const { slug } = await create({ name: "Gone", config: { provider: "echo" } });
   assert.deepEqual(await done(call(gateway, `DELETE /configs/${slug}`, { key })), {});
   assert.equal(await refusal(call(gateway, `GET /configs/${slug}`, { key })), "404 AB08");
   assert.equal(await refusal(call(gateway, `DELETE /configs/${slug}`, { key })), "404 AB08");
 });
 
-const target = { provider: "openai" };
+const target = { provider: "@main" };
+const strategy = { mode: "fallback" };
+/** A conditional config with one condition. */
+const conditional = (query: object, then: string | null = "a") => ({
+  strategy: { mode: "conditional", conditions: [{ query, ...(then !== null && { then }) }] },
+  targets: [{ ...target, name: "a" }],
+});
+
 for (const [name, body, param] of [
-  ["no name", { config: {} }, "name"],
-  ["an empty name", { name: "", config: {} }, "name"],
-  ["a name of 256 characters", { name: "n".repeat(256), config: {} }, "name"],
-  ["NUL in the name", { name: "a\0b", config: {} }, "name"],
+  ["no name", { config: { provider: "echo" } }, "name"],
+  ["an empty name", { name: "", config: { provider: "echo" } }, "name"],
+  ["a name of 256 characters", { name: "n".repeat(256), config: { provider: "echo" } }, "name"],
+  ["NUL in the name", { name: "a\0b", config: { provider: "echo" } }, "name"],
   ["no config", { name: "n" }, "config"],
   ["a config that is a number", { name: "n", config: 1 }, "config"],
   ["a config that is no JSON", { name: "n", config: "{" }, "config"],
   ["a config that is a JSON list", { name: "n", config: "[]" }, "config"],
   ["targets that are no list", { name: "n", config: { targets: {} } }, "config.targets"],
-  ["101 targets", { name: "n", config: { targets: Array(101).fill(target) } }, "config.targets"],
+  ["101 targets", { name: "n", config: { strategy, targets: Array(101).fill(target) } }, "config.targets"],
   [
     "51 nested targets",
-    { name: "n", config: { targets: [{ targets: Array(51).fill(target) }] } },
+    { name: "n", config: { strategy, targets: [{ strategy, targets: Array(51).fill(target) }] } },
     "config.targets[0].targets",
   ],
-  ["17 levels", { name: "n", config: JSON.parse(`${'{"a":'.repeat(17)}1${"}".repeat(17)}`) }, "config"],
+  [
+    "a bad pattern",
+    { name: "n", config: conditional({ "params.model": { $regex: "(" } }) },
+    "config.strategy.conditions[0].query.params.model.$regex",
+  ],
+  [
+    "a condition without then",
+    { name: "n", config: conditional({ "params.model": "m" }, null) },
+    "config.strategy.conditions[0].then",
+  ],
+  ["a member nobody knows", { name: "n", config: { provider: "@main", colour: "red" } }, "config.colour"],
+  [
+    "no weight at all",
+    { name: "n", config: { strategy: { mode: "loadbalance" }, targets: [{ ...target, weight: 0 }] } },
+    "config.targets",
+  ],
+  ["six retries", { name: "n", config: { retry: { attempts: 6 } } }, "config.retry.attempts"],
 ] as const) {
   test(`POST /configs refuses ${name}`, async () => {
     const { status, body: answer } = await call<{ error: { code: string; param: string } }>(gateway, "POST /configs", {
@@ -98,7 +121,7 @@ for (const [name, body, param] of [
 }
 
 test("an admin key names the workspace of a new config", async () => {
-  const body = { name: "By the admin", config: {} };
+  const body = { name: "By the admin", config: { provider: "echo" } };
   assert.equal(await refusal(call(gateway, "POST /configs", { body })), "400 AB01");
   assert.equal(await refusal(call(gateway, "POST /configs", { body: { ...body, workspace_id: "other" } })), "403 AB03");
   const { slug } = await done(call(gateway, "POST /configs", { body: { ...body, workspace_id: "default" } }));

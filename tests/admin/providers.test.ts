@@ -60,7 +60,14 @@ test("POST /providers makes one, shown with what its integration is", async () =
   const created = new Date(clock.now()).toISOString();
   assert.deepEqual(shown, {
     ...{ name: "My Provider", slug: receipt.slug, integration_id: integration, ai_provider_name: "openai" },
-    ...{ model_config: {}, masked_api_key: "sk*****def", key: "", secret_mappings: null, note: "n", status: "active" },
+    ...{
+      model_config: {},
+      masked_api_key: "sk*****def",
+      key: "",
+      secret_mappings: null,
+      note: "n",
+      status: "active",
+    },
     usage_limits: {
       ...{ ...usage_limits, type: "cost", periodic_reset_days: null },
       next_usage_reset_at: "2026-02-01T00:00:00.000Z",

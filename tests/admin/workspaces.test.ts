@@ -194,10 +194,14 @@ test("PUT /admin/workspaces leaves what is absent, clears null and replaces valu
 test("the default config of user keys is one of the workspace, shown as its slug", async () => {
   const { id } = await create({ name: "With config" });
   const config = await done(
-    call<{ id: string; slug: string }>(gateway, "POST /configs", { body: { name: "c", config: {}, workspace_id: id } }),
+    call<{ id: string; slug: string }>(gateway, "POST /configs", {
+      body: { name: "c", config: { provider: "echo" }, workspace_id: id },
+    }),
   );
   const foreign = await done(
-    call<{ id: string }>(gateway, "POST /configs", { body: { name: "c", config: {}, workspace_id: "default" } }),
+    call<{ id: string }>(gateway, "POST /configs", {
+      body: { name: "c", config: { provider: "echo" }, workspace_id: "default" },
+    }),
   );
   for (const named of [config.slug, config.id]) {
     await done(update(id, { defaults: { user_api_key_config: named } }));
@@ -264,7 +268,7 @@ test("saved-only mode of a workspace is set by keys of the organisation, or wher
 
 test("DELETE /admin/workspaces wants the name, and nothing left or force", async () => {
   const { id } = await create({ name: "Full" });
-  const config = { name: "c", config: {}, workspace_id: id };
+  const config = { name: "c", config: { provider: "echo" }, workspace_id: id };
   const { slug } = await done(call<{ slug: string }>(gateway, "POST /configs", { body: config }));
   const remove = (body: object) => call(gateway, `DELETE ${path}/${id}`, { body });
   assert.equal(await refusal(remove({})), "400 AB01");

@@ -95,7 +95,10 @@ test("a token has the scopes it names and no others", async () => {
   assert.equal(await status(await sign({ scope: "configs.list" })), 403);
   const key = await sign({ scope: "configs.list" });
   assert.equal((await call(gateway, "GET /configs", { key })).status, 200);
-  assert.equal(await refusal(call(gateway, "POST /configs", { key, body: { name: "x", config: {} } })), "403 AB03");
+  assert.equal(
+    await refusal(call(gateway, "POST /configs", { key, body: { name: "x", config: { provider: "echo" } } })),
+    "403 AB03",
+  );
 });
 
 test("a person's role binds their token: members may not write configs, managers may", async () => {
@@ -104,7 +107,10 @@ test("a person's role binds their token: members may not write configs, managers
   await addPerson("owner@example.com", null, "owner");
   const outcome = async (email: string) => {
     const key = await sign({ email });
-    const { status: answered } = await call(gateway, "POST /configs", { key, body: { name: email, config: {} } });
+    const { status: answered } = await call(gateway, "POST /configs", {
+      key,
+      body: { name: email, config: { provider: "echo" } },
+    });
     return answered;
   };
   assert.equal(await outcome("member@example.com"), 403);
@@ -118,7 +124,7 @@ test("a person's role binds their token: members may not write configs, managers
 test("a changed role and a person taken away count for tokens in use", async () => {
   const userId = await addPerson("changing@example.com", "member");
   const key = await sign({ email: "changing@example.com" });
-  const write = () => call(gateway, "POST /configs", { key, body: { name: "role", config: {} } });
+  const write = () => call(gateway, "POST /configs", { key, body: { name: "role", config: { provider: "echo" } } });
   assert.equal((await write()).status, 403);
   const tenant = { organisationId, workspaceId: null };
   const { users, members, audit } = stores();

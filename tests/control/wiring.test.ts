@@ -27,7 +27,9 @@ test("a serving gateway tells the newest audit rows every hour", async () => {
   assert.equal(tellHeadsEveryMs, 3_600_000);
   const hourly = intervals.filter(({ delayMs }) => delayMs === tellHeadsEveryMs);
   assert.equal(hourly.length, 1);
-  await done(call(gateway, "POST /configs", { body: { name: "One", config: {}, workspace_id: "default" } }));
+  await done(
+    call(gateway, "POST /configs", { body: { name: "One", config: { provider: "echo" }, workspace_id: "default" } }),
+  );
   hourly[0]?.action();
   for (let tries = 0; lines.length === 0 && tries < 200; tries++)
     await new Promise((resolve) => setTimeout(resolve, 10));

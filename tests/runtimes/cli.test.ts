@@ -328,7 +328,7 @@ test("audit verify says nothing of an honest log and names the first broken row 
   try {
     for (const name of ["One", "Two", "Three", "Four"]) {
       const { status, body } = await callAdmin(gateway, "/configs", {
-        body: { name, config: {}, workspace_id: "default" },
+        body: { name, config: { provider: "echo" }, workspace_id: "default" },
       });
       assert.equal(status, 200, JSON.stringify(body));
     }

@@ -65,7 +65,11 @@ test("what one node writes holds on itself at once, and soon on the other", asyn
 
 test("two nodes that write for one organisation at once lose nothing", async () => {
   const create = (node: GatewayProcess, number: number) =>
-    send(node, "POST /configs", fakeAdminKey, { name: `Config ${number}`, config: {}, workspace_id: "default" });
+    send(node, "POST /configs", fakeAdminKey, {
+      name: `Config ${number}`,
+      config: { provider: "echo" },
+      workspace_id: "default",
+    });
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, number) => create(number % 2 === 0 ? first : second, number)),
   );
