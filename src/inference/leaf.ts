@@ -23,9 +23,6 @@ function isFromRequest(node: ConfigNode): boolean {
   return node.path === "config" && node.provider === undefined && storedNameOf(node) === undefined;
 }
 
-/** Configs whose leaves were checked against a view of the workspace: neither of the two ever changes. */
-const checked = new WeakMap<ConfigNode, WeakSet<object>>();
-
 function listLeaves(node: ConfigNode): ConfigNode[] {
   return node.strategy ? node.targets.flatMap(listLeaves) : [node];
 }
@@ -36,7 +33,8 @@ function listLeaves(node: ConfigNode): ConfigNode[] {
  * @throws {InvalidRequestError} 400 naming them.
  */
 export function checkLeaves({ node, view }: RequestConfig, services: Services): void {
-  const known = checked.get(node) ?? new WeakSet();
+  const { checkedFor } = services.routing;
+  const known = checkedFor.get(node) ?? new WeakSet();
   if (known.has(view)) return;
   const leaves = listLeaves(node);
   const unknown = leaves.flatMap((leaf) => {
@@ -50,7 +48,7 @@ export function checkLeaves({ node, view }: RequestConfig, services: Services): 
   };
   walk(node);
   known.add(view);
-  checked.set(node, known);
+  checkedFor.set(node, known);
 }
 
 function textOf(value: unknown): string | null {

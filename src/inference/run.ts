@@ -4,7 +4,7 @@ import { GatewayError, InvalidRequestError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName, Operations } from "../providers/types.ts";
 import { applyOverlays } from "../routing/overlays.ts";
-import { type Plan, PlanError, type PlannedAttempt, planAttempts } from "../routing/plan.ts";
+import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../routing/plan.ts";
 import type { StickyStore } from "../routing/sticky.ts";
 import { routingHeaders } from "./answer.ts";
 import { callTarget } from "./call-target.ts";
@@ -40,8 +40,10 @@ export function planRequest(
   const { routing } = services;
   const { principal } = context;
   checkLeaves(config, services);
+  const fixed = routing.fixedPlans.get(config.node);
+  if (fixed) return fixed;
   try {
-    return planAttempts(config.node, {
+    const plan = planAttempts(config.node, {
       facts: { metadata: context.metadata, params, pathname: context.url.pathname },
       headers: context.headers,
       identity: JSON.stringify([principal.organisationId, principal.workspaceId, principal.keyId]),
@@ -50,6 +52,8 @@ export function planRequest(
       isOpen: (path, breaker, node) =>
         routing.breakers.state(breakerKey(path, config, context, node), breaker) === "open",
     });
+    if (isFixed(config.node)) routing.fixedPlans.set(config.node, plan);
+    return plan;
   } catch (cause) {
     if (!(cause instanceof PlanError)) throw cause;
     throw new InvalidRequestError(`${cause.message} (${cause.path})`, {

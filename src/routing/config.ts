@@ -89,6 +89,8 @@ export interface ConfigNode extends InheritedSettings {
   providerSettings: Readonly<Record<string, unknown>>;
   strategy: Strategy | undefined;
   targets: readonly ConfigNode[];
+  /** Its settings with what it inherits. */
+  merged: InheritedSettings;
 }
 
 /** How many targets a config may have. */

@@ -1,6 +1,5 @@
 import { holds, type RequestFacts } from "./conditions.ts";
 import type { BreakerSettings, ConfigNode, InheritedSettings, StickySettings } from "./config.ts";
-import { inherit, noSettings } from "./inherit.ts";
 import { conversationOf, pickByAffinity, type StickyStore, stickyFields } from "./sticky.ts";
 
 /** One call that may be made. */
@@ -87,7 +86,6 @@ export function pickWeighted(weights: readonly number[], random: () => number): 
 
 /** What a node gets from the groups above it. */
 interface Above {
-  settings: InheritedSettings;
   breaker: BreakerSettings | undefined;
   why: string;
 }
@@ -108,15 +106,14 @@ class Planner {
   }
 
   plan(node: ConfigNode, above: Above): PlanNode {
-    const settings = inherit(above.settings, node);
-    const { strategy, targets } = node;
-    if (!strategy) return { kind: "attempt", attempt: { node, settings, breaker: above.breaker, why: above.why } };
+    const { strategy, targets, merged } = node;
+    if (!strategy) return { kind: "attempt", attempt: { node, settings: merged, ...above } };
     if (targets.length === 0) throw new PlanError(node.path, "Invalid config passed: there are no targets");
     const isConditional = strategy.mode === "conditional";
     // conditions choose by what the request is, not by how targets fare
     const breaker = isConditional ? undefined : (strategy.breaker ?? above.breaker);
     const usable = isConditional ? targets : this.#usable(candidatesOf(node), breaker);
-    const below = (why: string): Above => ({ settings, breaker, why });
+    const below = (why: string): Above => ({ breaker, why });
     switch (strategy.mode) {
       case "single": {
         const [first] = usable;
@@ -251,8 +248,15 @@ class Planner {
 export function planAttempts(config: ConfigNode, input: PlanInput): Plan {
   const planner = new Planner(input);
   const why = "the config itself";
-  const root = planner.plan(config, { settings: noSettings, breaker: config.strategy?.breaker, why });
+  const root = planner.plan(config, { breaker: config.strategy?.breaker, why });
   return { root, conditions: planner.conditions, skipped: planner.skipped };
+}
+
+/** Whether a config means the same for every request: nothing in it depends on chance, on the request or on how targets fare. */
+export function isFixed({ strategy, targets }: ConfigNode): boolean {
+  if (!strategy) return true;
+  const isChoice = strategy.mode === "loadbalance" || strategy.mode === "conditional";
+  return !isChoice && !strategy.breaker && targets.every(isFixed);
 }
 
 /** Every attempt of a plan, in the order they would be made if each failed. */

@@ -14,12 +14,13 @@ import type {
   CacheSettings,
   Condition,
   ConfigNode,
+  InheritedSettings,
   RetrySettings,
   StickySettings,
   Strategy,
   TargetLimits,
 } from "./config.ts";
-import { hookPhases } from "./inherit.ts";
+import { hookPhases, inherit, noSettings } from "./inherit.ts";
 import { findNodeProblems, isProviderMember } from "./node-rules.ts";
 import type { ConfigProblem } from "./problem.ts";
 
@@ -241,6 +242,7 @@ class ConfigReader {
       ...this.#readInherited(members, path),
       hooks: Object.fromEntries(hooks),
       ...{ strategy, targets },
+      merged: noSettings,
     };
     if (isObject(value)) this.#checkNode(node, members, path);
     return node;
@@ -313,10 +315,24 @@ export function findTargetExcess(config: ConfigNode, limits: TargetLimits): Conf
   return found;
 }
 
+/** The same config, each node with its settings and what it inherits. */
+function _mergeDown(node: ConfigNode, above: InheritedSettings): ConfigNode {
+  const merged = inherit(above, node);
+  return { ...node, merged, targets: node.targets.map((target) => _mergeDown(target, merged)) };
+}
+
+/** The same config, each node with its settings and what it inherits. */
+function mergeDown(node: ConfigNode, above: InheritedSettings): ConfigNode {
+  const merged = inherit(above, node);
+  return { ...node, merged, targets: node.targets.map((target) => mergeDown(target, merged)) };
+}
+
 /** A routing config from its JSON value: what it says, or everything that is wrong with it, each with its path. */
 export function readConfig(value: unknown, options: ReadConfigOptions): ReadConfigResult {
   const reader = new ConfigReader(options);
   const config = reader.readNode(value, "");
   const problems = [...reader.problems, ...findTargetExcess(config, options.limits)];
-  return problems.length === 0 ? { config } : { problems: problems.slice(0, maxProblems) };
+  return problems.length === 0
+    ? { config: mergeDown(config, noSettings) }
+    : { problems: problems.slice(0, maxProblems) };
 }

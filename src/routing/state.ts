@@ -1,7 +1,8 @@
 import { memoizeText } from "../lib/bounded-map.ts";
 import { parseJson } from "../lib/json.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
-import type { TargetLimits } from "./config.ts";
+import type { ConfigNode, TargetLimits } from "./config.ts";
+import type { Plan } from "./plan.ts";
 import { type ReadConfigOptions, type ReadConfigResult, readConfig } from "./read-config.ts";
 import { createRetryBudget, type RetryBudget } from "./retry.ts";
 import { createStickyStore, type StickyStore } from "./sticky.ts";
@@ -20,6 +21,10 @@ export interface RoutingState {
   read(text: string): ReadConfigResult | undefined;
   /** How many texts were read, not counting those that were known. */
   readonly reads: number;
+  /** Plans of configs that mean the same for every request. */
+  readonly fixedPlans: WeakMap<ConfigNode, Plan>;
+  /** Views of workspaces against which the leaves of a config were checked: neither of the two ever changes. */
+  readonly checkedFor: WeakMap<ConfigNode, WeakSet<object>>;
 }
 
 /** What the state is made from. */
@@ -54,6 +59,8 @@ export function createRoutingState({ limits, providers, random, now }: RoutingSt
     limits,
     strictOptions: { limits, providers, strict: true },
     random,
+    fixedPlans: new WeakMap(),
+    checkedFor: new WeakMap(),
     read,
     get reads() {
       return reads;
