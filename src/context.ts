@@ -18,6 +18,7 @@ import type { HeldBody } from "./logs/body.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
+import type { AuthTools } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
 import type { AttemptLog, LoggedUsage } from "./schemas/logs.ts";
 
@@ -77,6 +78,8 @@ export interface Services {
   readonly headerRules: HeaderRules;
   readonly serverTiming: boolean;
   readonly routing: RoutingState;
+  /** What authentication towards providers may use. */
+  readonly authTools: Omit<AuthTools, "tenant">;
   /** The operator allows only saved configs and stored providers. */
   readonly savedOnly: boolean;
   readonly streams: Set<RunningStream>;
@@ -105,6 +108,8 @@ export interface LogDraft {
   /** Slug of the saved config, and labels its breakers left out. */
   configSlug: string | null;
   skipped: readonly string[];
+  /** Members of the request the provider could not take. */
+  dropped: string[] | null;
   usage: LoggedUsage | null;
   requestBody: HeldBody | null;
   responseBody: HeldBody | null;
@@ -163,6 +168,7 @@ export function createLogDraft(): LogDraft {
     attempts: [],
     configSlug: null,
     skipped: noLabels,
+    dropped: null,
     usage: null,
     requestBody: null,
     responseBody: null,

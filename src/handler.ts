@@ -298,6 +298,7 @@ function answerUnrouted(context: RequestContext, methods: Method[]): Reply {
 /** Headers that are repeated under each alias of our prefix. */
 const aliased = [
   ...["trace-id", "request-id", "provider", "last-used-option-index", "retry-attempt-count", "cache-status"],
+  "dropped-params",
 ];
 
 /** Sets the headers that no answer lacks. The id is the trace id too where the caller gave none. */

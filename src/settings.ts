@@ -111,6 +111,12 @@ function tokens(environment: Environment): NonNullable<GatewayOptions["tokens"]>
   };
 }
 
+/** Variables by which clouds tell a process who it is. */
+function cloudEnvironment(environment: Environment): Record<string, string | undefined> {
+  const names = /^(?:AWS_|AZURE_|GCP_WIF_|GCP_AUTH_MODE$|GOOGLE_APPLICATION_CREDENTIALS$)/;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => names.test(name)));
+}
+
 /** Limits of configs; what is no whole number above zero counts as unset. */
 function targetLimits(environment: Environment): NonNullable<GatewayOptions["targetLimits"]> {
   const read = (name: string) => {
@@ -168,6 +174,7 @@ export function readSettings(environment: Environment): Settings {
       headerAliases: aliases(environment),
       sensitiveHeaders: list(environment, "ORGANISATION_HEADERS_TO_MASK").map((name) => name.toLowerCase()),
       serverTiming: flag(environment, "SERVER_TIMING"),
+      cloudEnvironment: cloudEnvironment(environment),
       savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
       targetLimits: targetLimits(environment),
       limits: limits(environment),

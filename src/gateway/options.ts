@@ -46,6 +46,10 @@ export interface GatewayOptions {
   serverTiming?: boolean;
   /** Most targets of a config. */
   targetLimits?: Partial<TargetLimits>;
+  /** The operator's own identity in clouds: the variables clouds name, such as `AWS_ROLE_ARN`. */
+  cloudEnvironment?: Readonly<Record<string, string | undefined>>;
+  /** Reads a small file the cloud environment names. */
+  readFile?: (path: string) => Promise<string>;
   /** Only saved configs and stored providers may be named. */
   savedOnly?: boolean;
   /** Numbers in [0, 1) for routing. */

@@ -22,6 +22,7 @@ import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
+import { createTokenCache } from "../providers/auth/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
@@ -161,6 +162,10 @@ export async function createServices(
     ...{ logStore, redactor, record: queue.add },
     limits: { ...defaultLimits, ...options.limits },
     ...{ providers, routing: createRouting(options, providers, clock), savedOnly: options.savedOnly ?? false },
+    authTools: {
+      ...{ outbound, clock, tokens: createTokenCache(clock), environment: options.cloudEnvironment ?? {} },
+      ...(options.readFile && { readFile: options.readFile }),
+    },
     stateMac: (options.createMac ?? webMac)(installation.keys.state),
     ...{ headerPrefixes, headerRules: createHeaderRules(headerPrefixes) },
     serverTiming: options.serverTiming ?? false,

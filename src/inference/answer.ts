@@ -21,7 +21,9 @@ export function unifiedHeaders(
   services: Services,
 ): Record<string, string> {
   const headers = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
-  return Object.assign(headers, routingHeaders(provider, log));
+  Object.assign(headers, routingHeaders(provider, log));
+  if (log.dropped) headers["x-gateway-dropped-params"] = log.dropped.join(",");
+  return headers;
 }
 
 function textOrNull(value: unknown): string | null {

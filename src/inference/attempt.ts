@@ -55,7 +55,9 @@ export function send(
   const url = addressOf(call);
   log.upstreamUrl = url.replace(/\?.*$/, "");
   log.upstreamCalls++;
-  return sendCall(Object.assign(call, { signal: attempt.signal, url }), services.outbound).then(
+  const { organisationId, workspaceId } = context.principal;
+  const tools = { ...services.authTools, tenant: [organisationId, workspaceId ?? ""] };
+  return sendCall(Object.assign(call, { signal: attempt.signal, url }), tools).then(
     (response) => {
       log.firstByteAt = services.clock.monotonic();
       return response;

@@ -1,18 +1,26 @@
 import { maskSecret } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
+import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { toLoggedUsage } from "../logs/record.ts";
 import { type Destination, productName } from "../providers/call.ts";
-import { type OperationAdapter, type OperationName, type Operations, requireOperation } from "../providers/types.ts";
+import {
+  type ConversionOptions,
+  type OperationAdapter,
+  type OperationName,
+  type Operations,
+  requireOperation,
+} from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { statusOfErrorBody, toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { createMappedObserver } from "./mapped-observer.ts";
 import { relayEvents } from "./relay.ts";
 import { settle } from "./settle.ts";
-import { createCompletionObserver } from "./stream-observer.ts";
+import { createCompletionObserver, type StreamObserver } from "./stream-observer.ts";
 import { readForwardedHeaders, readTimeout } from "./target.ts";
 
 /** Largest decoded answer that is read whole. */
@@ -28,13 +36,14 @@ interface Run<Name extends OperationName> {
   attempt: Attempt;
   streamed: boolean;
   settings: InheritedSettings | undefined;
+  options: ConversionOptions;
 }
 
 /** The upstream's request, its headers built from nothing. */
 function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Record<string, string>): PreparedCall {
   const { adapter, request, destination, streamed } = run;
   const method = adapter.method ?? "POST";
-  const headers = forwarded;
+  const headers = Object.assign(forwarded, adapter.headers?.(request));
   headers.accept = streamed ? "text/event-stream" : "application/json";
   headers["accept-encoding"] = "identity";
   headers["user-agent"] = productName;
@@ -50,7 +59,7 @@ function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Reco
   };
   if (method === "GET") return call;
   headers["content-type"] = "application/json";
-  call.body = JSON.stringify(adapter.toUpstream ? adapter.toUpstream(request) : request);
+  call.body = JSON.stringify(adapter.toUpstream ? adapter.toUpstream(request, run.options) : request);
   return call;
 }
 
@@ -140,11 +149,19 @@ async function answerWhole<Name extends OperationName>(
 function convert<Name extends OperationName>(run: Run<Name>, body: unknown): string {
   const { slug } = run.destination.provider;
   try {
-    const answer = run.adapter.fromUpstream?.(body, run.request) ?? body;
+    const answer = run.adapter.fromUpstream?.(body, run.request, run.options) ?? body;
     return JSON.stringify(isObject(answer) ? { ...answer, provider: slug } : answer);
   } catch (cause) {
     throw badAnswer(slug, "it does not have the expected members", cause);
   }
+}
+
+/** What watches a stream: in the provider's own shape it is mapped, else its bytes go through. */
+function createObserver<Name extends OperationName>(run: Run<Name>, includeUsage: boolean): StreamObserver {
+  const { adapter, request, options, destination } = run;
+  const mapper = adapter.streamMapper?.(request, options);
+  if (!mapper) return createCompletionObserver({ includeUsage });
+  return createMappedObserver({ mapper, provider: destination.provider.slug, includeUsage });
 }
 
 async function answerStream<Name extends OperationName>(
@@ -156,12 +173,13 @@ async function answerStream<Name extends OperationName>(
   const { log } = context;
   const options: unknown = Reflect.get(run.request, "stream_options");
   const includeUsage = isObject(options) && options.include_usage === true;
-  const observer = createCompletionObserver({ includeUsage });
+  const observer = createObserver(run, includeUsage);
   const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
   headers["content-type"] = "text/event-stream; charset=utf-8";
   headers["x-accel-buffering"] = "no";
   const body = await relayEvents({
     ...{ upstream, attempt: run.attempt, observer, context, services },
+    ...(run.adapter.framing === "aws" && { blocks: new AwsEventBlocks() }),
     idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
     onEnd({ status, error, sent }) {
       log.upstreamEndedAt = services.clock.monotonic();
@@ -179,8 +197,23 @@ function withModel<Request extends object>(request: Request, model: string | und
   return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
 }
 
+/** Whether an answer is a stream of events, whichever way they are framed. */
 function isEventStream(response: Response): boolean {
-  return response.status === 200 && /^text\/event-stream/i.test(response.headers.get("content-type") ?? "");
+  const type = response.headers.get("content-type") ?? "";
+  return response.status === 200 && /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)/i.test(type);
+}
+
+/** How answers are converted, and who is told of what is left out. */
+function conversionOptions({ header, log }: CallerContext, settings: InheritedSettings | undefined): ConversionOptions {
+  const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
+  log.dropped = null;
+  return {
+    strict: asked !== "false" && settings?.strict !== false,
+    drop(member) {
+      log.dropped ??= [];
+      if (!log.dropped.includes(member)) log.dropped.push(member);
+    },
+  };
 }
 
 /** One target of a request: where it goes, and with which settings of its config. */
@@ -220,7 +253,8 @@ export async function callTarget<Name extends OperationName>(
   const streamed = Reflect.get(asked, "stream") === true;
   log.stream = streamed;
   const attempt = startAttempt(context.request, timeoutOf(target, context, services), services.timers);
-  const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed, settings };
+  const options = conversionOptions(context, settings);
+  const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed, settings, options };
   try {
     const upstream = await send(prepareCall(run, headers), attempt, context, services);
     if (streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);

@@ -1,7 +1,14 @@
 import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { toErrorBody, toGatewayError, UpstreamError } from "../errors.ts";
 import { isObject, parseJson } from "../lib/json.ts";
-import { EventBlocks, EventTooLongError, keepAliveComment, readFirstEvent, readFirstEventOf } from "../lib/sse.ts";
+import {
+  EventBlocks,
+  type EventCutter,
+  EventTooLongError,
+  keepAliveComment,
+  readFirstEvent,
+  readFirstEventOf,
+} from "../lib/sse.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { AbortReason } from "../providers/call.ts";
 import { statusOfErrorBody, toProviderError } from "./answer.ts";
@@ -52,6 +59,8 @@ export interface RelayOptions {
   services: Services;
   /** Longest silence inside the stream. */
   idleMs: number;
+  /** Cuts the upstream's bytes into whole events; by default server-sent ones. */
+  blocks?: EventCutter;
   /** Called once. */
   onEnd(end: StreamEnd): void;
 }
@@ -63,7 +72,7 @@ export interface RelayOptions {
  */
 async function readFirstBlock(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  blocks: EventBlocks,
+  blocks: EventCutter,
   options: RelayOptions,
 ): Promise<Uint8Array> {
   const provider = options.context.log.provider ?? "provider";
@@ -106,7 +115,7 @@ function checkFirstEvent(data: string, { context, services, upstream }: RelayOpt
 class Relay implements RunningStream {
   readonly #options: RelayOptions;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #blocks = new EventBlocks();
+  readonly #blocks: EventCutter;
   readonly #startedAt: number;
   #first: Uint8Array | undefined;
   /** What was sent, up to what the log keeps. */
@@ -120,6 +129,7 @@ class Relay implements RunningStream {
 
   constructor(options: RelayOptions, body: ReadableStream<Uint8Array>) {
     this.#options = options;
+    this.#blocks = options.blocks ?? new EventBlocks();
     this.#reader = body.getReader();
     const now = options.services.clock.monotonic();
     this.#startedAt = now;

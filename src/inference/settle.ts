@@ -41,6 +41,7 @@ function toDetails(context: CallerContext, services: Services, { status, error }
     upstream_url: log.upstreamUrl,
     upstream_calls: log.upstreamCalls,
     ...(log.attempts.length > 0 && { config: log.configSlug, attempts: log.attempts, skipped: [...log.skipped] }),
+    ...(log.dropped && { dropped_params: log.dropped }),
     usage: log.usage,
     error: failure && { type: failure.type, code: failure.code, message: failure.message },
   };

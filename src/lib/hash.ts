@@ -79,6 +79,13 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, index) => {
   return value;
 });
 
+/** CRC-32 (ISO-HDLC, the one of gzip) of bytes. */
+export function crc32OfBytes(bytes: Uint8Array): number {
+  let value = 0xffffffff;
+  for (const byte of bytes) value = (crcTable[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8);
+  return (value ^ 0xffffffff) >>> 0;
+}
+
 /** CRC-32 (ISO-HDLC, the one of gzip) of an ASCII text. */
 export function crc32(text: string): number {
   let value = 0xffffffff;

@@ -32,8 +32,16 @@ function endOfLastEvent(bytes: Uint8Array, from: number): number {
   return 0;
 }
 
+/** Cuts a byte stream into blocks that hold whole server-sent events. */
+export interface EventCutter {
+  /** Whole events that `chunk` completes; undefined while none is complete. */
+  push(chunk: Uint8Array): Uint8Array | undefined;
+  /** What was left when the stream ended. */
+  takeRest(): Uint8Array | undefined;
+}
+
 /** Cuts a byte stream into blocks of whole events and keeps the unfinished rest. */
-export class EventBlocks {
+export class EventBlocks implements EventCutter {
   #rest: Uint8Array | undefined;
   /** Where the rest grows: it begins with `#rest` and has room behind it. Absent while the rest is part of a chunk. */
   #room: Uint8Array | undefined;

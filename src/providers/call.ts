@@ -1,7 +1,7 @@
 import { InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
-import { type Outbound, type OutboundError, type OutboundInit, toOutboundError } from "../lib/outbound.ts";
+import { type OutboundError, type OutboundInit, toOutboundError } from "../lib/outbound.ts";
 import { joinUrl } from "../lib/path.ts";
-import type { BoundProvider } from "./types.ts";
+import type { AuthTools, BoundProvider } from "./types.ts";
 
 /** Name and version the gateway gives to upstreams. */
 export const productName = "gateway/0.1.0";
@@ -54,7 +54,8 @@ export function addressOf({
  * Sends one call. Adds the provider's authentication; a credential of ours wins over any header of the caller. What goes
  * wrong is thrown as it comes: `toCallError` makes it an answer.
  */
-export function sendCall(call: ProviderCall, outbound: Outbound): Promise<Response> {
+export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response> {
+  const { outbound } = tools;
   const { provider, method, path, signal, raw, body, customHost } = call;
   if (provider.local && customHost === undefined) {
     const text = typeof body === "string" ? body : "";
@@ -69,7 +70,11 @@ export function sendCall(call: ProviderCall, outbound: Outbound): Promise<Respon
     origin: customHost === undefined ? "fixed" : "influenced",
   };
   if (body !== undefined) init.body = body;
-  return outbound(call.url, init);
+  if (!provider.authorize) return outbound(call.url, init);
+  const signable = body instanceof ReadableStream ? undefined : body;
+  return provider
+    .authorize({ method, url: call.url, headers, body: signable, credential: call.credential }, tools)
+    .then((signed) => outbound(call.url, { ...init, headers: { ...headers, ...signed } }));
 }
 
 /** Why a call was ended from our side: the reason of its signal. */

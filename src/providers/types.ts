@@ -1,7 +1,10 @@
 import { InvalidRequestError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Outbound } from "../lib/outbound.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import type { ModelList } from "../schemas/models.ts";
+import type { TokenCache } from "./auth/token-cache.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition } from "./settings.ts";
 
 /** Unified operations: what a client sends and gets, whichever provider serves it. */
@@ -13,6 +16,35 @@ export interface Operations {
 }
 export type OperationName = keyof Operations;
 
+/** What a conversion may know besides the request. */
+export interface ConversionOptions {
+  /** Answers hold only what OpenAI's have; otherwise also what the provider adds, such as content blocks. */
+  strict: boolean;
+  /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
+  drop(member: string): void;
+}
+
+/** An upstream event of a stream, its framing undone. */
+export interface UpstreamEvent {
+  /** Name of the event; empty when it has none. */
+  event: string;
+  /** Its data: JSON text in nearly all cases. */
+  data: string;
+}
+
+/** Turns the events of one answer into chunks in the gateway's shape. Its state is in its closure. */
+export interface StreamMapper {
+  /** Chunks one event makes, in order: none, one or more. May throw what `UpstreamError` a failure event tells of. */
+  map(event: UpstreamEvent): readonly object[];
+  /** Whether the answer is whole: an upstream that closes before that failed. */
+  isComplete(): boolean;
+  /** Usage in the gateway's shape, once it is known. */
+  usage(): unknown;
+}
+
+/** How an upstream frames the events of a stream: server-sent events, or AWS' binary messages. */
+export type StreamFraming = "sse" | "aws";
+
 /** How one provider does one operation. Conversions are pure: no network, clock, random source or environment. */
 export interface OperationAdapter<Name extends OperationName> {
   /** Default POST. */
@@ -20,9 +52,19 @@ export interface OperationAdapter<Name extends OperationName> {
   /** Path below the provider's base address. */
   path(request: Operations[Name]["request"]): string;
   /** The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. */
-  toUpstream?(request: Operations[Name]["request"]): unknown;
+  toUpstream?(request: Operations[Name]["request"], options: ConversionOptions): unknown;
   /** The gateway's answer from the upstream's. Absent: the bytes go back as they came. */
-  fromUpstream?(body: unknown, request: Operations[Name]["request"]): Operations[Name]["response"];
+  fromUpstream?(
+    body: unknown,
+    request: Operations[Name]["request"],
+    options: ConversionOptions,
+  ): Operations[Name]["response"];
+  /** Maps the upstream's streams. Absent: they are in the gateway's shape already. */
+  streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper;
+  /** Default `sse`. */
+  framing?: StreamFraming;
+  /** Further headers of the upstream's request. */
+  headers?(request: Operations[Name]["request"]): Record<string, string>;
 }
 
 /** Operations a provider has; the rest is refused. */
@@ -47,9 +89,40 @@ export interface ProviderDefinition<Settings> {
   baseUrl: string | ((settings: Settings) => string);
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
-  operations: OperationAdapters;
+  /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
+  authorize?(request: SignableRequest, settings: Settings, tools: AuthTools): Promise<Record<string, string>>;
+  /** The operations, or what makes them of the settings. */
+  operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
+  /** Names of the operations, where a function makes them. */
+  operationNames?: readonly OperationName[];
   /** Answers instead of the network, for providers without one. */
   local?(request: LocalRequest, settings: Settings): Promise<Response>;
+}
+
+/** A request that is about to be sent, with its credential. */
+export interface SignableRequest {
+  method: string;
+  url: string;
+  /** By their names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  /** Undefined where it is streamed or absent. */
+  body: string | Uint8Array | undefined;
+  credential: string | undefined;
+}
+
+/** What authentication may use of the world. */
+export interface AuthTools {
+  /** Sends requests; addresses that data can influence are checked. */
+  outbound: Outbound;
+  clock: Clock;
+  /** Tokens that were fetched, shared by parallel requests. Keys begin with the tenant. */
+  tokens: TokenCache;
+  /** The caller's organisation and workspace: part of every key of `tokens`. */
+  tenant: readonly string[];
+  /** The operator's own identity in clouds, from the environment. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Reads a small file the environment names, such as a federated token. */
+  readFile?(path: string): Promise<string>;
 }
 
 /** A provider with the settings of one request. */
@@ -58,6 +131,7 @@ export interface BoundProvider {
   readonly baseUrl: string;
   readonly operations: OperationAdapters;
   authenticate(credential: string | undefined): Record<string, string>;
+  readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
   readonly local: ((request: LocalRequest) => Promise<Response>) | undefined;
 }
 
@@ -68,6 +142,8 @@ export interface Provider {
   readonly hasOpenSettings: boolean;
   /** Whether it answers inside the process. */
   readonly isLocal: boolean;
+  /** Names of its operations, for documentation. */
+  readonly operationNames: readonly string[];
   /**
    * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
    *
@@ -78,10 +154,11 @@ export interface Provider {
 
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
-  const { slug, baseUrl, operations, authenticate, local } = definition;
+  const { slug, baseUrl, operations, authenticate, authorize, local } = definition;
   const bindSettings = (settings: Settings): BoundProvider => ({
     slug,
-    operations,
+    operations: typeof operations === "function" ? operations(settings) : operations,
+    authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     baseUrl: typeof baseUrl === "string" ? baseUrl : baseUrl(settings),
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
@@ -92,6 +169,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
+    operationNames: definition.operationNames ?? (typeof operations === "function" ? [] : Object.keys(operations)),
     bind(read) {
       const values = readValues(read);
       if (values) return bindSettings(parseSettings(definition.settings, values));

@@ -48,6 +48,7 @@ export const LogRow = v.object({
   config: v.optional(v.nullable(v.string())),
   attempts: v.optional(v.array(AttemptLog)),
   skipped: v.optional(v.array(v.string())),
+  dropped_params: v.optional(v.array(v.string())),
   usage: v.nullable(LoggedUsage),
   error: v.nullable(v.object({ type: v.string(), code: v.nullable(v.string()), message: v.string() })),
 });

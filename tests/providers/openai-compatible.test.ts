@@ -64,6 +64,7 @@ const requests: readonly ChatRequest[] = [
   { model: "m", messages: [{ role: "user" }], stream: true, stream_options: null },
   { model: "m", messages: [{ role: "user" }], stream: true, stream_options: { include_usage: false, other: 1 } },
 ];
+const plainOptions = { strict: true, drop: () => {} };
 for (const request of requests) {
   test(`toUpstream() leaves ${JSON.stringify(request)} unchanged`, () => {
     const before = JSON.stringify(request);
@@ -71,7 +72,7 @@ for (const request of requests) {
       openai.bind(() => null),
       "chat",
     );
-    const sent = toUpstream?.(deepFreeze(structuredClone(request))) ?? request;
+    const sent = toUpstream?.(deepFreeze(structuredClone(request)), plainOptions) ?? request;
     assert.equal(JSON.stringify(request), before);
     const { stream_options: _, ...rest } = request;
     const { stream_options: options, ...sentRest } = Object(sent);
@@ -86,7 +87,7 @@ test("toUpstream() keeps other stream options", () => {
     openai.bind(() => null),
     "chat",
   );
-  assert.deepEqual(Object(toUpstream?.(requests[4] ?? { model: "", messages: [] })).stream_options, {
+  assert.deepEqual(Object(toUpstream?.(requests[4] ?? { model: "", messages: [] }, plainOptions)).stream_options, {
     include_usage: true,
     other: 1,
   });

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { GatewayError } from "../../src/errors.ts";
+import { createMappedObserver } from "../../src/inference/mapped-observer.ts";
+import { AwsEventBlocks } from "../../src/lib/aws-events.ts";
+import { EventBlocks, readEvents } from "../../src/lib/sse.ts";
+import type { ConversionOptions, OperationAdapter, OperationName, Provider } from "../../src/providers/types.ts";
+import { repository } from "../support/source-files.ts";
+
+/** A JSON value. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined };
+
+interface CaseBase {
+  name: string;
+  operation?: OperationName;
+  /** What a client sends. */
+  request: object;
+  /** Settings by their header's name without prefix, such as `azure-resource-name`. */
+  settings?: Readonly<Record<string, string>>;
+  strict?: boolean;
+  /** What the upstream is sent: its path and, but for methods without one, its body. */
+  sent?: { path?: string; body?: unknown };
+  /** Members that are left out and told. */
+  dropped?: readonly string[];
+}
+
+/** A request that is refused before it is sent. */
+export interface RefusedCase extends CaseBase {
+  refused: RegExp;
+}
+
+/** An answer that comes whole. */
+export interface WholeCase extends CaseBase {
+  answer: unknown;
+  /** What the client gets; `*` stands for any value, such as a time or a random id. */
+  wanted: unknown;
+}
+
+/** An answer that is streamed. */
+export interface StreamCase extends CaseBase {
+  /** Text of the stream, or its bytes where they are framed otherwise. */
+  stream: string | Uint8Array;
+  /** Chunks the client gets, without the trailing usage and `[DONE]`; `*` stands for any value. */
+  chunks: readonly unknown[];
+  usage?: unknown;
+}
+
+export type ConformanceCase = RefusedCase | WholeCase | StreamCase;
+
+/** A recorded answer of `tests/fixtures/<slug>/`. */
+export function fixture(slug: string, name: string): string {
+  return readFileSync(join(repository, "tests/fixtures", slug, name), "utf8");
+}
+
+/** A recorded answer as a value. */
+export function jsonFixture(slug: string, name: string): unknown {
+  return JSON.parse(fixture(slug, name));
+}
+
+/** Puts `*` wherever it is wanted, so that the rest can be compared exactly. */
+function relax(found: unknown, wanted: unknown): unknown {
+  if (wanted === "*") return found === undefined ? undefined : "*";
+  if (Array.isArray(found) && Array.isArray(wanted)) return found.map((item, index) => relax(item, wanted[index]));
+  if (typeof found !== "object" || found === null || typeof wanted !== "object" || wanted === null) return found;
+  return Object.fromEntries(
+    Object.entries(found).map(([name, value]) => [name, relax(value, Reflect.get(wanted, name))]),
+  );
+}
+
+/** A value as it looks after it was sent as JSON. */
+function sentForm(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+function requireSame(found: unknown, wanted: unknown): void {
+  assert.deepEqual(relax(sentForm(found), sentForm(wanted)), sentForm(wanted));
+}
+
+interface Bound {
+  adapter: OperationAdapter<OperationName>;
+  options: ConversionOptions;
+  dropped: string[];
+}
+
+function bind(provider: Provider, { operation = "chat", settings = {}, strict = true }: CaseBase): Bound {
+  const bound = provider.bind((name) => settings[name] ?? null);
+  const adapter = bound.operations[operation];
+  assert.ok(adapter, `${provider.slug} has no ${operation}`);
+  const dropped: string[] = [];
+  const options = { strict, drop: (member: string) => void (dropped.includes(member) || dropped.push(member)) };
+  // the suite calls each adapter with requests of its own operation
+  return { adapter: adapter as OperationAdapter<OperationName>, options, dropped };
+}
+
+function checkRequest(one: ConformanceCase, { adapter, options, dropped }: Bound): void {
+  const request = structuredClone(one.request);
+  const body = adapter.toUpstream ? adapter.toUpstream(request as never, options) : request;
+  assert.deepEqual(request, one.request, "toUpstream changed its argument");
+  if (one.sent?.path !== undefined) assert.equal(adapter.path(request as never), one.sent.path);
+  if (one.sent && "body" in one.sent) assert.deepEqual(sentForm(body), sentForm(one.sent.body));
+  assert.deepEqual(dropped.toSorted(), (one.dropped ?? []).toSorted());
+}
+
+function checkWhole({ answer, wanted, request }: WholeCase, { adapter, options }: Bound): void {
+  const copy = structuredClone(answer);
+  const found = adapter.fromUpstream ? adapter.fromUpstream(answer, request as never, options) : answer;
+  assert.deepEqual(answer, copy, "fromUpstream changed its argument");
+  requireSame(found, wanted);
+}
+
+/** What a client gets when a stream arrives in these pieces. */
+function replay(pieces: readonly Uint8Array[], one: StreamCase, { adapter, options }: Bound) {
+  const mapper = adapter.streamMapper?.(one.request as never, options);
+  assert.ok(mapper, "the operation has no stream mapper");
+  const observer = createMappedObserver({ mapper, provider: "tested", includeUsage: false });
+  const cutter = adapter.framing === "aws" ? new AwsEventBlocks() : new EventBlocks();
+  const decoder = new TextDecoder();
+  let text = "";
+  const pass = (block: Uint8Array | undefined) => {
+    const kept = block && observer.observe(block);
+    if (kept) text += decoder.decode(kept);
+  };
+  for (const piece of pieces) pass(cutter.push(piece));
+  pass(cutter.takeRest());
+  const chunks = readEvents(text).map(({ data }) => {
+    const { provider: _, ...chunk } = JSON.parse(data);
+    return chunk;
+  });
+  return { chunks, usage: observer.usage(), state: observer.state() };
+}
+
+function checkStream(one: StreamCase, bound: Bound): void {
+  const bytes = typeof one.stream === "string" ? new TextEncoder().encode(one.stream) : one.stream;
+  const whole = replay([bytes], one, bound);
+  requireSame(whole.chunks, one.chunks);
+  if (one.usage !== undefined) requireSame(whole.usage, one.usage);
+  assert.equal(whole.state, "complete");
+  // ids and times are made anew in each replay where the upstream gives none
+  const plain = (result: typeof whole) => relax(sentForm(result.chunks), sentForm(one.chunks));
+  const single = Array.from(bytes, (byte) => Uint8Array.of(byte));
+  assert.deepEqual(plain(replay(single, one, bound)), plain(whole), "byte by byte");
+  const step = Math.max(1, Math.floor(bytes.length / 200));
+  for (let cut = 1; cut < bytes.length; cut += step) {
+    const halves = [bytes.slice(0, cut), bytes.slice(cut)];
+    assert.deepEqual(plain(replay(halves, one, bound)), plain(whole), `cut at ${cut}`);
+  }
+}
+
+/** Tests of one provider: what is sent, what comes back, whole and in pieces. */
+export function testConformance(provider: Provider, cases: readonly ConformanceCase[]): void {
+  for (const one of cases) {
+    test(`${provider.slug} conforms: ${one.name}`, () => {
+      if ("refused" in one) {
+        assert.throws(
+          () => checkRequest(one, bind(provider, one)),
+          (error) => error instanceof GatewayError && error.status === 400 && one.refused.test(error.message),
+        );
+        return;
+      }
+      checkRequest(one, bind(provider, one));
+      if ("stream" in one) checkStream(one, bind(provider, one));
+      else checkWhole(one, bind(provider, one));
+    });
+  }
+}
