@@ -91,7 +91,7 @@ async function findTarget({ node, settings }: PlannedAttempt, model: string | un
     requireModelOfBody(destination, { model: model ?? null, isRead: true });
   }
   const asked = operation ? (managed?.model ?? model) : model;
-  return { provider: provider.slug, host: customHost ?? provider.baseUrl, model: asked };
+  return { provider: provider.slug, host: customHost ?? (provider.baseUrl || null), model: asked };
 }
 
 /** An attempt as it is shown; why it could not be made goes to the warnings. */

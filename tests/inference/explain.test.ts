@@ -101,6 +101,10 @@ test("a config without strategy is one attempt", async () => {
 
 const targets = [echo, { provider: "openai", custom_host: "https://two.example/v1" }, { ...echo, weight: 2 }];
 
+test("echo has no host", async () => {
+  assert.equal(only(await explain(echo)).host, null);
+});
+
 test("single: the first target only", async () => {
   const { label, why } = only(await explain({ strategy: { mode: "single" }, targets }));
   assert.deepEqual([label, why], ["config.targets[0]", "the only target of a single strategy"]);
@@ -462,6 +466,17 @@ test("nothing is remembered: the next request draws for itself", async () => {
   drawn = 0;
   const { label, why } = only(await explain(config, request));
   assert.deepEqual([label, why], ["config.targets[1]", "remembered (sticky)"]);
+});
+
+test("what one config of a key remembers does not count for another one", async () => {
+  const strategy = { mode: "loadbalance", sticky: { enabled: true } };
+  const config = { strategy, targets: [echo, echo] };
+  drawn = 0;
+  const headers = { "x-gateway-config": JSON.stringify(config), "x-gateway-provider": null };
+  assert.equal((await chat(gateway, undefined, headers)).status, 200);
+  drawn = 0.9;
+  assert.equal(only(await explain(config)).label, "config.targets[0]");
+  assert.equal(only(await explain({ ...config, request_timeout: 9 })).label, "config.targets[1]");
 });
 
 test("no store of secrets outside is asked", async () => {
