@@ -92,6 +92,17 @@ interface Above {
   why: string;
 }
 
+/** Settings of nodes with what they inherit: neither a node nor what is above it ever changes. */
+const inherited = new WeakMap<ConfigNode, { from: InheritedSettings; settings: InheritedSettings }>();
+
+function settingsOf(node: ConfigNode, from: InheritedSettings): InheritedSettings {
+  const known = inherited.get(node);
+  if (known?.from === from) return known.settings;
+  const settings = inherit(from, node);
+  inherited.set(node, { from, settings });
+  return settings;
+}
+
 /** The targets of a group that can be chosen: of a load balancer, those with weight. */
 function candidatesOf({ strategy, targets }: ConfigNode): readonly ConfigNode[] {
   return strategy?.mode === "loadbalance" ? targets.filter(({ weight }) => weight > 0) : targets;
@@ -108,7 +119,7 @@ class Planner {
   }
 
   plan(node: ConfigNode, above: Above): PlanNode {
-    const settings = inherit(above.settings, node);
+    const settings = settingsOf(node, above.settings);
     const { strategy, targets } = node;
     if (!strategy) return { kind: "attempt", attempt: { node, settings, breaker: above.breaker, why: above.why } };
     if (targets.length === 0) throw new PlanError(node.path, "Invalid config passed: there are no targets");
