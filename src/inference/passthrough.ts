@@ -247,6 +247,14 @@ function preparePassed(
   };
 }
 
+/** @throws {InvalidRequestError} 400 for providers that answer inside the gateway: there is nothing to pass on to. */
+export function requirePassable({ provider, customHost }: Destination): void {
+  if (!provider.local || customHost !== undefined) return;
+  throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
+    code: "unsupported_endpoint",
+  });
+}
+
 /** Makes one call. The attempt is released by whoever takes its answer. */
 async function pass(
   { destination, timeoutMs }: { destination: Destination; timeoutMs: number },
@@ -254,12 +262,7 @@ async function pass(
   context: CallerContext,
   services: Services,
 ): Promise<PassedAnswer> {
-  const { provider } = destination;
-  if (provider.local && destination.customHost === undefined) {
-    throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
-      code: "unsupported_endpoint",
-    });
-  }
+  requirePassable(destination);
   const isRead = body === undefined || context.log.requestBody !== null;
   requireModelOfBody(destination, { model: context.log.model, isRead });
   const attempt = startAttempt(context.request, timeoutMs, services.timers);
@@ -288,6 +291,15 @@ async function passDirectly(context: CallerContext, services: Services): Promise
 /** Groups of paths whose records live at one provider. */
 const singleTarget = /^\/v1\/(?:files|batches|fine_tuning)(?:\/|$)/;
 
+/** @throws {InvalidRequestError} 400 for several targets where the records of a path live at one provider. */
+export function requireSingleTarget({ node }: RequestConfig, { url }: CallerContext): void {
+  if (!singleTarget.test(url.pathname) || node.targets.length <= 1) return;
+  throw new InvalidRequestError(
+    "Invalid config provided. Maximum one target is allowed for batch/file/fine_tuning requests",
+    { code: "invalid_config", param: "x-gateway-config" },
+  );
+}
+
 /** Passes a request on as a config says; a body that flows through is sent once only. */
 async function passByConfig(
   config: RequestConfig,
@@ -295,12 +307,7 @@ async function passByConfig(
   context: CallerContext,
   services: Services,
 ): Promise<PassedAnswer> {
-  if (singleTarget.test(context.url.pathname) && config.node.targets.length > 1) {
-    throw new InvalidRequestError(
-      "Invalid config provided. Maximum one target is allowed for batch/file/fine_tuning requests",
-      { code: "invalid_config", param: "x-gateway-config" },
-    );
-  }
+  requireSingleTarget(config, context);
   const { model } = context.log;
   const plan = planRequest(config, model === null ? {} : { model }, { context, services });
   const caller: Caller<PassedAnswer> = {
