@@ -26,7 +26,8 @@ function isFromRequest(node: ConfigNode): boolean {
 /** Configs whose leaves were checked against a view of the workspace: neither of the two ever changes. */
 const checked = new WeakMap<ConfigNode, WeakSet<object>>();
 
-function listLeaves(node: ConfigNode): ConfigNode[] {
+/** The leaves of a config, which are the calls it may make. */
+export function listLeaves(node: ConfigNode): ConfigNode[] {
   return node.strategy ? node.targets.flatMap(listLeaves) : [node];
 }
 
