@@ -274,3 +274,29 @@ test("a config comes from the request, else from the key, else from the workspac
   assert.equal((await route({ by: plain, config: ofRequest })).seed, 1);
   await done(call(gateway, "PUT /admin/workspaces/default", { body: { defaults: { user_api_key_config: null } } }));
 });
+
+test("what the gateway refuses at one target is tried at the next, and its row names no other's provider", async () => {
+  const configurations = { custom_host: `${b.url}/v1` };
+  const integration = { name: "Old", slug: "old-integration", ai_provider_id: "openai", key: "k", configurations };
+  const options = { key, body: { ...integration, create_default_provider: false } };
+  await done(call(gateway, "POST /integrations", options));
+  const provider = { name: "Old", slug: "old", integration_id: "old-integration", expires_at: "2020-01-01T00:00:00Z" };
+  await done(call(gateway, "POST /providers", { key, body: provider }));
+  const expired = { provider: "@old" };
+  const strategy = { mode: "fallback" };
+  const served = await ask(gateway, { config: { strategy, targets: [expired, target("a")] } });
+  assert.deepEqual([served.status, served.label], [200, second]);
+  a.script(() => faultOf("500"));
+  const answer = await ask(gateway, { config: { strategy, targets: [target("a"), expired] } });
+  assert.deepEqual([answer.status, answer.code, answer.label], [401, "virtual_key_expired_error", second]);
+  const row = await logOf(gateway, answer);
+  assert.equal(row.upstream_calls, 1);
+  assert.deepEqual(
+    row.attempts?.map(({ provider: name, status }) => [name, status]),
+    [
+      ["openai", 500],
+      [null, 401],
+    ],
+  );
+  assert.equal(b.calls.length, 0);
+});
