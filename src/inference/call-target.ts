@@ -16,7 +16,7 @@ import {
 } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { statusOfErrorBody, toProviderError, unifiedHeaders } from "./answer.ts";
-import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
 import { relayEvents } from "./relay.ts";
 import { settle } from "./settle.ts";
@@ -182,6 +182,8 @@ async function answerStream<Name extends OperationName>(
     ...(run.adapter.framing === "aws" && { blocks: new AwsEventBlocks() }),
     idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
     onEnd({ status, error, sent }) {
+      // an answer that was let go of for another target is not the end of the request
+      if (!log.deferred) return;
       log.upstreamEndedAt = services.clock.monotonic();
       log.usage = toLoggedUsage(observer.usage());
       log.responseBody = sent;
@@ -222,13 +224,15 @@ export interface Target {
   /** Absent for requests without a config. */
   settings?: InheritedSettings;
   /** Milliseconds of the monotonic clock at which the whole request ends. */
-  deadline?: number;
+  deadline?: number | undefined;
 }
 
-/** Time a call may take: its own, but no longer than is left of the whole request. */
-function timeoutOf({ settings, deadline }: Target, context: CallerContext, services: Services): number {
-  const timeoutMs = readTimeout(context, services, settings?.requestTimeoutMs);
-  return deadline === undefined ? timeoutMs : Math.min(timeoutMs, Math.max(deadline - services.clock.monotonic(), 1));
+/** Time a call may take, and what is left of the whole request. */
+function timesOf({ settings, deadline }: Target, context: CallerContext, services: Services): AttemptTimes {
+  return {
+    timeoutMs: readTimeout(context, services, settings?.requestTimeoutMs),
+    wholeMs: deadline === undefined ? undefined : deadline - services.clock.monotonic(),
+  };
 }
 
 /**
@@ -252,7 +256,7 @@ export async function callTarget<Name extends OperationName>(
   const asked = withModel(request, managed?.model);
   const streamed = Reflect.get(asked, "stream") === true;
   log.stream = streamed;
-  const attempt = startAttempt(context.request, timeoutOf(target, context, services), services.timers);
+  const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
   const options = conversionOptions(context, settings);
   const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed, settings, options };
   try {

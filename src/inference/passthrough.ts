@@ -1,6 +1,6 @@
 import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { isJsonType, toBodyError } from "../endpoint.ts";
-import { InvalidRequestError, UpstreamError } from "../errors.ts";
+import { InvalidRequestError, toGatewayError, UpstreamError } from "../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
@@ -10,10 +10,10 @@ import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/record.ts";
 import { AbortReason, type Destination } from "../providers/call.ts";
 import { routingHeaders } from "./answer.ts";
-import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
-import { readLeafDestination } from "./leaf.ts";
+import { listLeaves, readLeafDestination } from "./leaf.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
@@ -189,7 +189,11 @@ async function answerUpstream(
       log.upstreamEndedAt = services.clock.monotonic();
       log.responseBody = text;
       const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
-      settle(context, services, { status: left ? 499 : error ? 502 : status, error, responseHeaders: headers });
+      settle(context, services, {
+        status: left ? 499 : error ? toGatewayError(error).status : status,
+        error,
+        responseHeaders: headers,
+      });
     },
   });
   return { status, headers, body };
@@ -257,7 +261,7 @@ export function requirePassable({ provider, customHost }: Destination): void {
 
 /** Makes one call. The attempt is released by whoever takes its answer. */
 async function pass(
-  { destination, timeoutMs }: { destination: Destination; timeoutMs: number },
+  { destination, ...times }: { destination: Destination } & AttemptTimes,
   body: Upload,
   context: CallerContext,
   services: Services,
@@ -265,7 +269,7 @@ async function pass(
   requirePassable(destination);
   const isRead = body === undefined || context.log.requestBody !== null;
   requireModelOfBody(destination, { model: context.log.model, isRead });
-  const attempt = startAttempt(context.request, timeoutMs, services.timers);
+  const attempt = startAttempt(context.request, times, services.timers);
   try {
     const upstream = await send(preparePassed(destination, body, context, services), attempt, context, services);
     return { upstream, attempt };
@@ -293,11 +297,17 @@ const singleTarget = /^\/v1\/(?:files|batches|fine_tuning)(?:\/|$)/;
 
 /** @throws {InvalidRequestError} 400 for several targets where the records of a path live at one provider. */
 export function requireSingleTarget({ node }: RequestConfig, { url }: CallerContext): void {
-  if (!singleTarget.test(url.pathname) || node.targets.length <= 1) return;
+  if (!singleTarget.test(url.pathname) || listLeaves(node).length <= 1) return;
   throw new InvalidRequestError(
     "Invalid config provided. Maximum one target is allowed for batch/file/fine_tuning requests",
     { code: "invalid_config", param: "x-gateway-config" },
   );
+}
+
+/** Top-level members of a JSON body that is held; of any other none are known. */
+function paramsOf(body: Upload, { log }: CallerContext): Readonly<Record<string, unknown>> {
+  const value = body instanceof Uint8Array && log.requestBody !== null ? parseJson(textOf(body)) : undefined;
+  return isObject(value) ? value : {};
 }
 
 /** Passes a request on as a config says; a body that flows through is sent once only. */
@@ -308,14 +318,13 @@ async function passByConfig(
   services: Services,
 ): Promise<PassedAnswer> {
   requireSingleTarget(config, context);
-  const { model } = context.log;
-  const plan = planRequest(config, model === null ? {} : { model }, { context, services });
+  const plan = planRequest(config, paramsOf(body, context), { context, services });
   const caller: Caller<PassedAnswer> = {
     async call({ node, settings }, { deadline }) {
       const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context, services);
-      const ownMs = readTimeout(context, services, settings.requestTimeoutMs);
-      const timeoutMs = Math.min(ownMs, Math.max(deadline - services.clock.monotonic(), 1));
-      return pass({ destination, timeoutMs }, body, context, services);
+      const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);
+      const wholeMs = deadline === undefined ? undefined : deadline - services.clock.monotonic();
+      return pass({ destination, timeoutMs, wholeMs }, body, context, services);
     },
     statusOf: ({ upstream }) => upstream.status,
     headersOf: ({ upstream }) => upstream.headers,
