@@ -1,9 +1,10 @@
 import { echo } from "./echo/mod.ts";
+import { google } from "./google/mod.ts";
 import { openai } from "./openai/mod.ts";
 import type { Provider } from "./types.ts";
 
 /** Providers that come with the gateway. */
-export const builtInProviders: readonly Provider[] = [openai, echo];
+export const builtInProviders: readonly Provider[] = [openai, google, echo];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;
