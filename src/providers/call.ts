@@ -67,14 +67,28 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
     headers,
     signal,
     raw,
-    origin: customHost === undefined ? "fixed" : "influenced",
+    origin: customHost === undefined && !provider.isBaseInfluenced ? "fixed" : "influenced",
   };
   if (body !== undefined) init.body = body;
   if (!provider.authorize) return outbound(call.url, init);
   const signable = body instanceof ReadableStream ? undefined : body;
-  return provider
-    .authorize({ method, url: call.url, headers, body: signable, credential: call.credential }, tools)
-    .then((signed) => outbound(call.url, { ...init, headers: { ...headers, ...signed } }));
+  const authorized = provider.authorize(
+    { method, url: call.url, headers, body: signable, credential: call.credential },
+    tools,
+  );
+  return beforeAbort(authorized, signal).then((signed) =>
+    outbound(call.url, { ...init, headers: { ...headers, ...signed } }),
+  );
+}
+
+/** What is waited for, no longer than the call lasts: it may serve other calls too and goes on. */
+function beforeAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener("abort", leave, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
 }
 
 /** Why a call was ended from our side: the reason of its signal. */

@@ -1,10 +1,14 @@
+import { azureAi } from "./azure-ai/mod.ts";
+import { azureOpenai } from "./azure-openai/mod.ts";
 import { echo } from "./echo/mod.ts";
 import { google } from "./google/mod.ts";
+import { github } from "./github/mod.ts";
 import { openai } from "./openai/mod.ts";
 import type { Provider } from "./types.ts";
 
 /** Providers that come with the gateway. */
 export const builtInProviders: readonly Provider[] = [openai, google, echo];
+export const builtInProviders: readonly Provider[] = [openai, echo, azureOpenai, azureAi, github];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;

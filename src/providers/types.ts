@@ -4,6 +4,7 @@ import type { Outbound } from "../lib/outbound.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import type { ModelList } from "../schemas/models.ts";
+import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition } from "./settings.ts";
 
@@ -85,8 +86,10 @@ export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
   slug: string;
   settings: SettingsDefinition<Settings>;
-  /** Base address, without a slash at its end; ignored when the caller names a host. */
+  /** Base address, without a slash at its end; not asked for when the caller names a host. */
   baseUrl: string | ((settings: Settings) => string);
+  /** Whether the settings give the host of the base address, and not only a label of it: it is checked like a custom host. */
+  isBaseInfluenced?: boolean;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -128,7 +131,10 @@ export interface AuthTools {
 /** A provider with the settings of one request. */
 export interface BoundProvider {
   readonly slug: string;
+  /** @throws {InvalidRequestError} If settings it needs are missing. */
   readonly baseUrl: string;
+  /** Whether a caller or tenant named the base address. */
+  readonly isBaseInfluenced: boolean;
   readonly operations: OperationAdapters;
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
@@ -152,6 +158,16 @@ export interface Provider {
   bind(read: (name: string) => string | null): BoundProvider;
 }
 
+/** The provider with the token of an OAuth client instead of a credential. */
+function withOauth(provider: BoundProvider, text: string): BoundProvider {
+  const settings = readOauthSettings(text);
+  const { authenticate } = provider;
+  return Object.defineProperties(provider, {
+    authenticate: { value: () => authenticate(undefined) },
+    authorize: { value: (_: SignableRequest, tools: AuthTools) => authorizeByOauth(settings, tools) },
+  });
+}
+
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
   const { slug, baseUrl, operations, authenticate, authorize, local } = definition;
@@ -159,7 +175,10 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
-    baseUrl: typeof baseUrl === "string" ? baseUrl : baseUrl(settings),
+    get baseUrl() {
+      return typeof baseUrl === "string" ? baseUrl : baseUrl(settings);
+    },
+    isBaseInfluenced: definition.isBaseInfluenced === true,
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
   });
@@ -172,6 +191,8 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     operationNames: definition.operationNames ?? (typeof operations === "function" ? [] : Object.keys(operations)),
     bind(read) {
       const values = readValues(read);
+      const oauth = read("oauth");
+      if (oauth !== null) return withOauth(bindSettings(parseSettings(definition.settings, values ?? {})), oauth);
       if (values) return bindSettings(parseSettings(definition.settings, values));
       plain ??= bindSettings(parseSettings(definition.settings, {}));
       return plain;

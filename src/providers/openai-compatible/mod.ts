@@ -13,7 +13,7 @@ const operations = {
 } satisfies OperationAdapters;
 
 /** Streams are always asked for their usage: money is counted from it. Who did not ask does not see it. */
-function withStreamUsage<
+export function withStreamUsage<
   Request extends { stream?: boolean | null | undefined; stream_options?: object | null | undefined },
 >(request: Request): Request {
   if (request.stream !== true) return request;

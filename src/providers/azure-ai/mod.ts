@@ -1,0 +1,58 @@
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { bearer } from "../auth/headers.ts";
+import { defineProvider, type SignableRequest } from "../types.ts";
+import { inferenceOperations } from "./inference.ts";
+
+const param = "x-gateway-azure-foundry-url";
+
+const settings = v.object({
+  foundry_url: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^https?:\/\/[^?#]+$/, "must be an address without a query"),
+      v.transform((url) => url.replace(/\/+$/, "")),
+    ),
+  ),
+  api_version: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9.-]{1,30}$/, "must be a version"))),
+  deployment_name: v.optional(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,255}$/, "must be a name"))),
+  extra_params: v.optional(
+    v.picklist(["drop", "pass-through", "error"], "must be drop, pass-through or error"),
+    "drop",
+  ),
+  ...azureAuthEntries,
+});
+type Settings = v.InferOutput<typeof settings>;
+
+function baseUrlOf({ foundry_url: url }: Settings): string {
+  if (url === undefined) {
+    throw new InvalidRequestError(`Cannot call azure-ai: give ${param}`, { param, code: "invalid_header" });
+  }
+  if (/\/anthropic(?:\/|$)/.test(url)) {
+    throw new InvalidRequestError(
+      "Cannot call Claude at this address: azure-ai does not convert to its shape; name an address of the chat completions API",
+      { param, code: "unsupported_endpoint" },
+    );
+  }
+  return url;
+}
+
+/** Resources of the OpenAI kind take keys in a header of their own. */
+function keyHeaders({ url }: SignableRequest, key: string): Record<string, string> {
+  const host = URL.parse(url)?.hostname ?? "";
+  return /\.(?:openai|cognitiveservices)\.azure\.[a-z]+$/.test(host) ? { "api-key": key } : bearer(key);
+}
+
+/** Models of Azure AI Foundry (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
+export const azureAi = defineProvider({
+  slug: "azure-ai",
+  settings: { prefix: "azure", schema: settings },
+  baseUrl: baseUrlOf,
+  isBaseInfluenced: true,
+  authenticate: () => ({}),
+  authorize: (request, values, tools) =>
+    authorizeAzure(request, values, { tools, toKeyHeaders: (key) => keyHeaders(request, key) }),
+  operations: inferenceOperations,
+  operationNames: ["chat", "complete", "embed"],
+});

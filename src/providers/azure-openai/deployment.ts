@@ -1,0 +1,82 @@
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import { parseJson } from "../../lib/json.ts";
+
+const label = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 lower-case letters, digits or hyphens"));
+/** A name that becomes one segment of a path. */
+const segment = v.pipe(
+  v.string("must be a text"),
+  v.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, "must be letters, digits, dots, hyphens or underscores"),
+);
+const version = v.pipe(
+  v.string("must be a text"),
+  v.regex(/^[A-Za-z0-9.-]{1,30}$/, "must be a version such as 2024-10-21, or v1"),
+);
+
+/** Deployments of an integration, as JSON text. */
+const DeploymentConfig = v.pipe(
+  v.string(),
+  v.transform(parseJson),
+  v.array(
+    v.object({
+      alias: v.nullish(v.string()),
+      azure_deployment_name: segment,
+      azure_api_version: version,
+      azure_model_slug: v.nullish(v.string()),
+      is_default: v.nullish(v.boolean()),
+    }),
+    "must be a list of deployments",
+  ),
+);
+
+/** Settings that say which deployment is called. */
+export const deploymentEntries = {
+  resource_name: v.optional(label),
+  deployment_id: v.optional(segment),
+  api_version: v.optional(version),
+  model_name: v.optional(v.string()),
+  deployment_config: v.optional(DeploymentConfig),
+};
+export type DeploymentSettings = v.InferOutput<v.ObjectSchema<typeof deploymentEntries, undefined>>;
+
+/** One deployment of a model and how it is called. */
+export interface Deployment {
+  /** Undefined where the body names it. */
+  name: string | undefined;
+  apiVersion: string;
+  /** The model for the body; undefined where the request's is kept. */
+  model: string | undefined;
+}
+
+function requireText(value: string | undefined, name: string): string {
+  if (value) return value;
+  const param = `x-gateway-azure-${name}`;
+  throw new InvalidRequestError(`Cannot call azure-openai: give ${param}`, { param, code: "invalid_header" });
+}
+
+/**
+ * The deployment that serves a model: of several, the one with that alias, else the default one.
+ *
+ * @throws {InvalidRequestError} If there is none, or its version is missing.
+ */
+export function findDeployment(settings: DeploymentSettings, model: string): Deployment {
+  const { deployment_config: several } = settings;
+  if (settings.deployment_id === undefined && several !== undefined) {
+    const one = several.find(({ alias }) => alias === model) ?? several.find(({ is_default }) => is_default === true);
+    if (!one) {
+      throw new InvalidRequestError("No azure alias passed/default config found", {
+        ...{ param: "model", code: "invalid_deployment" },
+      });
+    }
+    const { azure_deployment_name: name, azure_api_version: apiVersion, azure_model_slug: slug } = one;
+    return { name, apiVersion, model: settings.model_name ?? slug ?? undefined };
+  }
+  const apiVersion = requireText(settings.api_version, "api-version");
+  const name = apiVersion === "v1" ? settings.deployment_id : requireText(settings.deployment_id, "deployment-id");
+  return { name, apiVersion, model: settings.model_name };
+}
+
+/** Base address of a resource (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
+export function baseUrlOf({ resource_name: resource }: DeploymentSettings): string {
+  return `https://${requireText(resource, "resource-name")}.openai.azure.com/openai`;
+}

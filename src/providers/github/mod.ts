@@ -1,0 +1,13 @@
+import * as v from "valibot";
+import { bearer } from "../auth/headers.ts";
+import { inferenceOperations } from "../azure-ai/inference.ts";
+import { defineProvider } from "../types.ts";
+
+/** GitHub Models (https://docs.github.com/rest/models/inference): the model inference API at one fixed address. */
+export const github = defineProvider({
+  slug: "github",
+  settings: { prefix: "github", schema: v.object({}) },
+  baseUrl: "https://models.github.ai/inference",
+  authenticate: bearer,
+  operations: inferenceOperations({}),
+});

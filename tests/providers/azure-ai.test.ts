@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
+import { azureAi } from "../../src/providers/azure-ai/mod.ts";
+import { github } from "../../src/providers/github/mod.ts";
+import { jsonFixture, testConformance } from "../conformance/suite.ts";
+import { chat, createTestGateway, type HeaderChanges, helloBody } from "../support/gateway.ts";
+
+const request = { model: "Phi-4", messages: [{ role: "user", content: "Hello" }] };
+const chatAnswer = jsonFixture("azure-openai", "chat.json");
+
+testConformance(azureAi, [
+  {
+    name: "chat with a version",
+    settings: { "azure-api-version": "2024-05-01-preview" },
+    request: { ...request, stream: true, safe_prompt: true },
+    sent: {
+      path: "/chat/completions?api-version=2024-05-01-preview",
+      body: { ...request, stream: true, safe_prompt: true, stream_options: { include_usage: true } },
+    },
+    ...{ answer: chatAnswer, wanted: chatAnswer },
+  },
+  {
+    name: "old function members are left out",
+    request: { ...request, functions: [{ name: "f" }], function_call: "auto" },
+    sent: { path: "/chat/completions", body: request },
+    dropped: ["functions", "function_call"],
+    ...{ answer: chatAnswer, wanted: chatAnswer },
+  },
+  {
+    name: "tools",
+    request: { ...request, tools: [{ type: "function", function: { name: "f" } }] },
+    sent: { body: { ...request, tools: [{ type: "function", function: { name: "f" } }] } },
+    answer: jsonFixture("azure-openai", "tool-call.json"),
+    wanted: jsonFixture("azure-openai", "tool-call.json"),
+  },
+  {
+    name: "embeddings",
+    operation: "embed",
+    request: { model: "e", input: ["a"], input_type: "query" },
+    sent: { path: "/embeddings", body: { model: "e", input: ["a"], input_type: "query" } },
+    answer: jsonFixture("azure-openai", "embeddings.json"),
+    wanted: jsonFixture("azure-openai", "embeddings.json"),
+  },
+]);
+
+testConformance(github, [
+  {
+    name: "chat",
+    request: { ...request, model: "openai/gpt-4o" },
+    sent: { path: "/chat/completions", body: { ...request, model: "openai/gpt-4o" } },
+    ...{ answer: chatAnswer, wanted: chatAnswer },
+  },
+]);
+
+const wire: { url: string; init: TransportInit | undefined } = { url: "", init: undefined };
+const transport: Transport = {
+  async send(url, init) {
+    Object.assign(wire, { url, init });
+    return Response.json(chatAnswer);
+  },
+};
+const gateway = await createTestGateway({ transport });
+after(() => gateway.close());
+
+const ask = (headers: HeaderChanges) =>
+  chat(gateway, helloBody, { "x-gateway-provider": "azure-ai", authorization: "Bearer azure-key", ...headers });
+
+for (const [url, wanted, key] of [
+  ["https://res.services.ai.azure.com/models", "https://res.services.ai.azure.com/models", "authorization"],
+  [
+    "https://res.services.ai.azure.com/api/projects/p/openai/v1/",
+    "https://res.services.ai.azure.com/api/projects/p/openai/v1",
+    "authorization",
+  ],
+  ["https://m.eastus.models.ai.azure.com", "https://m.eastus.models.ai.azure.com", "authorization"],
+  ["https://m.eastus.inference.ml.azure.com/score", "https://m.eastus.inference.ml.azure.com/score", "authorization"],
+  ["https://r.openai.azure.com/openai/deployments/d", "https://r.openai.azure.com/openai/deployments/d", "api-key"],
+] as const) {
+  test(`azure-ai calls ${url}`, async () => {
+    const response = await ask({ "x-gateway-azure-foundry-url": url, "x-gateway-azure-deployment-name": "blue" });
+    assert.equal(response.status, 200, await response.text());
+    assert.equal(wire.url, `${wanted}/chat/completions`);
+    assert.equal(wire.init?.headers[key], key === "api-key" ? "azure-key" : "Bearer azure-key");
+    assert.equal(wire.init?.headers["extra-parameters"], "drop");
+    assert.equal(wire.init?.headers["azureml-model-deployment"], "blue");
+  });
+}
+
+for (const [headers, pattern] of [
+  [{}, /give x-gateway-azure-foundry-url/],
+  [{ "x-gateway-azure-foundry-url": "https://r.services.ai.azure.com/anthropic" }, /Cannot call Claude/],
+  [{ "x-gateway-azure-foundry-url": "https://r.services.ai.azure.com/models?a=b" }, /without a query/],
+  [{ "x-gateway-azure-foundry-url": "http://169.254.169.254/x" }, /metadata/],
+  [{ "x-gateway-azure-foundry-url": "http://10.0.0.1/x" }, /private/],
+  [{ "x-gateway-azure-foundry-url": "https://a.example", "x-gateway-azure-extra-params": "x" }, /extra-params/],
+] as const) {
+  test(`azure-ai refuses ${JSON.stringify(headers)}`, async () => {
+    const response = await ask(headers);
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), pattern);
+  });
+}
+
+test("github is called at its own address with the token", async () => {
+  const response = await ask({ "x-gateway-provider": "github" });
+  assert.equal(response.status, 200, await response.text());
+  assert.equal(wire.url, "https://models.github.ai/inference/chat/completions");
+  assert.equal(wire.init?.headers.authorization, "Bearer azure-key");
+});
