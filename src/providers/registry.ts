@@ -1,9 +1,11 @@
+import { cohere } from "./cohere/mod.ts";
 import { echo } from "./echo/mod.ts";
+import { mistral } from "./mistral-ai/mod.ts";
 import { openai } from "./openai/mod.ts";
 import type { Provider } from "./types.ts";
 
 /** Providers that come with the gateway. */
-export const builtInProviders: readonly Provider[] = [openai, echo];
+export const builtInProviders: readonly Provider[] = [openai, echo, cohere, mistral];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;

@@ -85,8 +85,10 @@ export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
   slug: string;
   settings: SettingsDefinition<Settings>;
-  /** Base address, without a slash at its end; ignored when the caller names a host. */
+  /** Base address, without a slash at its end; not asked for when the caller names a host. May throw where there is none. */
   baseUrl: string | ((settings: Settings) => string);
+  /** Whether settings name the base address itself: such an address is checked like a host the caller names. */
+  isAddressInfluenced?(settings: Settings): boolean;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -129,6 +131,8 @@ export interface AuthTools {
 export interface BoundProvider {
   readonly slug: string;
   readonly baseUrl: string;
+  /** Whether a caller or tenant named the base address. */
+  readonly isAddressInfluenced: boolean;
   readonly operations: OperationAdapters;
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
@@ -159,7 +163,10 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
-    baseUrl: typeof baseUrl === "string" ? baseUrl : baseUrl(settings),
+    get baseUrl() {
+      return typeof baseUrl === "string" ? baseUrl : baseUrl(settings);
+    },
+    isAddressInfluenced: definition.isAddressInfluenced?.(settings) ?? false,
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
   });
