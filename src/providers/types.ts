@@ -36,6 +36,8 @@ export interface UpstreamEvent {
 export interface StreamMapper {
   /** Chunks one event makes, in order: none, one or more. May throw what `UpstreamError` a failure event tells of. */
   map(event: UpstreamEvent): readonly object[];
+  /** Chunks to make when the upstream writes `[DONE]`, for those that say in no other way that they ended. */
+  done?(): readonly object[];
   /** Whether the answer is whole: an upstream that closes before that failed. */
   isComplete(): boolean;
   /** Usage in the gateway's shape, once it is known. */

@@ -82,14 +82,18 @@ export function toChatAnswer({ id, created, model, choices, usage }: ChatAnswer)
 }
 
 /** What makes chunks of one stream: they share id, time and model. */
-export type ChunkMaker = (delta: object, finishReason?: string | null, index?: number) => object;
+export type ChunkMaker = (
+  delta: object,
+  finishReason?: string | null,
+  choice?: { index?: number; logprobs?: unknown },
+) => object;
 
 /** Chunks of a stream with this head. */
 export function createChunkMaker(head: { id: string; created?: number | null | undefined; model: string }): ChunkMaker {
   const { id, created, model } = head;
-  return (delta, finish_reason = null, index = 0) => ({
+  return (delta, finish_reason = null, { index = 0, logprobs } = {}) => ({
     ...{ id, object: "chat.completion.chunk", created: created ?? 0, model },
-    choices: [{ index, delta, logprobs: null, finish_reason }],
+    choices: [{ index, delta, logprobs: logprobs ?? null, finish_reason }],
   });
 }
 

@@ -16,13 +16,14 @@ export function toTextAnswer(answer: ChatResponse): ChatResponse {
 
 /** A stream of a text completion made of a chat's. */
 export function toTextMapper(chat: StreamMapper): StreamMapper {
+  const toText = (chunk: object): object => {
+    const { choices, ...head } = chunk as { choices: readonly Record<string, unknown>[] }; // chunks have them
+    const texts = choices.map((choice) => toTextChoice(choice, choice.delta));
+    return { ...head, object: "text_completion", choices: texts };
+  };
   return {
-    map: (event) =>
-      chat.map(event).map((chunk) => {
-        const { choices, ...head } = chunk as { choices: readonly Record<string, unknown>[] }; // chunks have them
-        const texts = choices.map((choice) => toTextChoice(choice, choice.delta));
-        return { ...head, object: "text_completion", choices: texts };
-      }),
+    map: (event) => chat.map(event).map(toText),
+    done: () => (chat.done?.() ?? []).map(toText),
     isComplete: chat.isComplete,
     usage: chat.usage,
   };

@@ -47,7 +47,13 @@ const Reply = v.looseObject({
 const Chunk = v.looseObject({
   id: text,
   created: count,
-  choices: v.nullish(v.array(v.looseObject({ index: count, delta: v.nullish(Message), finish_reason: text }))),
+  choices: v.nullish(
+    v.array(
+      v.looseObject({
+        ...{ index: count, delta: v.nullish(Message), finish_reason: text, logprobs: v.nullish(v.unknown()) },
+      }),
+    ),
+  ),
   usage: v.nullish(v.unknown()),
   error: v.nullish(v.unknown()),
 });
@@ -198,11 +204,11 @@ export function createOpenaiLikeMapper(
   let makeChunk: ChunkMaker | undefined;
   let usage: Usage | undefined;
 
-  const mapChoice = ({ index, delta, finish_reason }: ChunkChoice, make: ChunkMaker): object[] => {
-    const at = index ?? 0;
-    const known = states.get(at);
+  const mapChoice = ({ index, delta, finish_reason, logprobs }: ChunkChoice, make: ChunkMaker): object[] => {
+    const at = { index: index ?? 0, logprobs };
+    const known = states.get(at.index);
     const state = known ?? { calls: new Map(), hasEnded: false };
-    states.set(at, state);
+    states.set(at.index, state);
     const said = delta ? toDelta(delta, options) : {};
     const calls = toCallDeltas(delta?.tool_calls ?? [], state, answerId);
     if (calls.length > 0) said.tool_calls = calls;
@@ -211,7 +217,7 @@ export function createOpenaiLikeMapper(
     else if (Object.keys(said).length > 0) chunks.push(make(said, null, at));
     if (finish_reason && !state.hasEnded) {
       state.hasEnded = true;
-      chunks.push(make({}, toFinishReason(finish_reason, state.calls.size > 0), at));
+      chunks.push(make({}, toFinishReason(finish_reason, state.calls.size > 0), { index: at.index }));
     }
     return chunks;
   };
