@@ -32,8 +32,9 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
   const mapEvents = (block: Uint8Array): string => {
     let text = "";
     for (const event of readEvents(decoder.decode(block))) {
-      if (event.data === "" || event.data === "[DONE]") continue;
-      for (const chunk of mapper.map(event)) {
+      if (event.data === "") continue;
+      const chunks = event.data === "[DONE]" ? mapper.done?.() : mapper.map(event);
+      for (const chunk of chunks ?? []) {
         shared = sharedMembers(chunk);
         text += encodeChunk(chunk);
       }

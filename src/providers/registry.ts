@@ -3,12 +3,19 @@ import { azureOpenai } from "./azure-openai/mod.ts";
 import { echo } from "./echo/mod.ts";
 import { google } from "./google/mod.ts";
 import { github } from "./github/mod.ts";
+import { cohere } from "./cohere/mod.ts";
+import { echo } from "./echo/mod.ts";
+import { huggingface } from "./huggingface/mod.ts";
+import { mistral } from "./mistral-ai/mod.ts";
+import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
 import type { Provider } from "./types.ts";
+import { workersAi } from "./workers-ai/mod.ts";
 
 /** Providers that come with the gateway. */
 export const builtInProviders: readonly Provider[] = [openai, google, echo];
 export const builtInProviders: readonly Provider[] = [openai, echo, azureOpenai, azureAi, github];
+export const builtInProviders: readonly Provider[] = [openai, echo, cohere, mistral, ollama, huggingface, workersAi];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;

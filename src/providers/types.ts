@@ -37,6 +37,8 @@ export interface UpstreamEvent {
 export interface StreamMapper {
   /** Chunks one event makes, in order: none, one or more. May throw what `UpstreamError` a failure event tells of. */
   map(event: UpstreamEvent): readonly object[];
+  /** Chunks to make when the upstream writes `[DONE]`, for those that say in no other way that they ended. */
+  done?(): readonly object[];
   /** Whether the answer is whole: an upstream that closes before that failed. */
   isComplete(): boolean;
   /** Usage in the gateway's shape, once it is known. */
@@ -86,10 +88,10 @@ export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
   slug: string;
   settings: SettingsDefinition<Settings>;
-  /** Base address, without a slash at its end; not asked for when the caller names a host. */
+  /** Base address, without a slash at its end; not asked for when the caller names a host. May throw where there is none. */
   baseUrl: string | ((settings: Settings) => string);
-  /** Whether the settings give the host of the base address, and not only a label of it: it is checked like a custom host. */
-  isBaseInfluenced?: boolean;
+  /** Whether settings name the base address itself: such an address is checked like a host the caller names. */
+  isAddressInfluenced?(settings: Settings): boolean;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -134,7 +136,7 @@ export interface BoundProvider {
   /** @throws {InvalidRequestError} If settings it needs are missing. */
   readonly baseUrl: string;
   /** Whether a caller or tenant named the base address. */
-  readonly isBaseInfluenced: boolean;
+  readonly isAddressInfluenced: boolean;
   readonly operations: OperationAdapters;
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
@@ -178,7 +180,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     get baseUrl() {
       return typeof baseUrl === "string" ? baseUrl : baseUrl(settings);
     },
-    isBaseInfluenced: definition.isBaseInfluenced === true,
+    isAddressInfluenced: definition.isAddressInfluenced?.(settings) ?? false,
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
   });
