@@ -27,12 +27,14 @@ function sharedMembers(chunk: object): object {
  */
 export function createMappedObserver({ mapper, provider, includeUsage }: MappedObserverOptions): StreamObserver {
   let shared: object = {};
+  let done = false;
 
   const encodeChunk = (chunk: object): string => encodeEvent({ ...chunk, provider });
   const mapEvents = (block: Uint8Array): string => {
     let text = "";
     for (const event of readEvents(decoder.decode(block))) {
-      if (event.data === "" || event.data === "[DONE]") continue;
+      if (event.data === "[DONE]") done = true;
+      if (event.data === "" || done) continue;
       for (const chunk of mapper.map(event)) {
         shared = sharedMembers(chunk);
         text += encodeChunk(chunk);
@@ -51,7 +53,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
         throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
       }
     },
-    state: () => (mapper.isComplete() ? "complete" : "open"),
+    state: () => (done || mapper.isComplete() ? "complete" : "open"),
     // usage may come behind the end of the answer: the upstream says by closing that nothing more comes
     isOver: () => false,
     ending() {

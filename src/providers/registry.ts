@@ -1,9 +1,20 @@
+import { hosts } from "./compat/hosts.ts";
+import { smallProviders } from "./compat/small.ts";
+import { vendors } from "./compat/vendors.ts";
+import { providersWithSettings } from "./compat/with-settings.ts";
 import { echo } from "./echo/mod.ts";
 import { openai } from "./openai/mod.ts";
 import type { Provider } from "./types.ts";
 
 /** Providers that come with the gateway. */
-export const builtInProviders: readonly Provider[] = [openai, echo];
+export const builtInProviders: readonly Provider[] = [
+  openai,
+  ...vendors,
+  ...providersWithSettings,
+  ...smallProviders,
+  ...hosts,
+  echo,
+];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;
