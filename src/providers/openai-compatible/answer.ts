@@ -192,6 +192,8 @@ class ChunkMapper implements StreamMapper {
     const made = toChoice(choice, this.#reader, this.#options);
     if (made.finish_reason !== null) this.#finished = true;
     if (this.#reader.kind === "complete") return made;
+    // some repeat all that was said so far beside each part
+    delete made.message;
     const index = choice.index ?? 0;
     const delta = toMessage(choice.delta ?? {}, this.#options);
     if (!this.#begun.has(index)) {
