@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 import { fixture } from "../conformance/suite.ts";
-import { chat, createTestGateway, type HeaderChanges, helloBody, readJson, waitForLog } from "../support/gateway.ts";
+import {
+  chat,
+  createTestGateway,
+  type HeaderChanges,
+  helloBody,
+  readJson,
+  requestHeaders,
+  waitForLog,
+} from "../support/gateway.ts";
 
 const wire: { url: string; init: TransportInit | undefined; answer: () => Response } = {
   url: "",
@@ -136,8 +144,7 @@ for (const [slug, url] of [
 ] as const) {
   test(`GET /models of ${slug} is its list`, async () => {
     wire.answer = () => Response.json({ data: [{ id: "m", context_length: 8 }] });
-    const headers = { "x-gateway-api-key": "test-workspace-key-000000", "x-gateway-provider": slug };
-    const response = await gateway.fetch("/v1/models", { headers });
+    const response = await gateway.fetch("/v1/models", { headers: requestHeaders({ "x-gateway-provider": slug }) });
     assert.equal(wire.url, url);
     assert.deepEqual(await readJson(response), { data: [{ id: "m", context_length: 8 }], provider: slug });
   });
