@@ -137,21 +137,27 @@ async function answerWhole<Name extends OperationName>(
     const status = statusOfErrorBody(error);
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }
-  log.usage = toLoggedUsage(body.usage);
-  const converted = run.adapter.fromUpstream ? convert(run, body) : undefined;
+  const answer = run.adapter.fromUpstream ? convert(run, body) : undefined;
+  log.usage = toLoggedUsage((answer ?? body).usage);
+  const converted = answer && JSON.stringify(answer);
   log.responseBody = converted ?? bytes;
   const headers = unifiedHeaders(upstream, slug, context, services);
   headers["content-type"] = "application/json";
   return { status: upstream.status, headers, body: converted ?? text };
 }
 
-/** The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault. */
-function convert<Name extends OperationName>(run: Run<Name>, body: unknown): string {
+/**
+ * The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault.
+ *
+ * @throws {UpstreamError} Also the adapter's own, for failures that come with status 200.
+ */
+function convert<Name extends OperationName>(run: Run<Name>, body: Record<string, unknown>): Record<string, unknown> {
   const { slug } = run.destination.provider;
   try {
-    const answer = run.adapter.fromUpstream?.(body, run.request, run.options) ?? body;
-    return JSON.stringify(isObject(answer) ? { ...answer, provider: slug } : answer);
+    const answer: object = run.adapter.fromUpstream?.(body, run.request, run.options) ?? body;
+    return { ...answer, provider: slug };
   } catch (cause) {
+    if (cause instanceof UpstreamError) throw cause;
     throw badAnswer(slug, "it does not have the expected members", cause);
   }
 }

@@ -1,10 +1,13 @@
 import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
-import { echo } from "./echo/mod.ts";
-import { google } from "./google/mod.ts";
-import { github } from "./github/mod.ts";
 import { cohere } from "./cohere/mod.ts";
+import { hosts } from "./compat/hosts.ts";
+import { smallProviders } from "./compat/small.ts";
+import { vendors } from "./compat/vendors.ts";
+import { providersWithSettings } from "./compat/with-settings.ts";
 import { echo } from "./echo/mod.ts";
+import { github } from "./github/mod.ts";
+import { google } from "./google/mod.ts";
 import { huggingface } from "./huggingface/mod.ts";
 import { mistral } from "./mistral-ai/mod.ts";
 import { ollama } from "./ollama/mod.ts";
@@ -13,9 +16,23 @@ import type { Provider } from "./types.ts";
 import { workersAi } from "./workers-ai/mod.ts";
 
 /** Providers that come with the gateway. */
-export const builtInProviders: readonly Provider[] = [openai, google, echo];
-export const builtInProviders: readonly Provider[] = [openai, echo, azureOpenai, azureAi, github];
-export const builtInProviders: readonly Provider[] = [openai, echo, cohere, mistral, ollama, huggingface, workersAi];
+export const builtInProviders: readonly Provider[] = [
+  openai,
+  google,
+  azureOpenai,
+  azureAi,
+  github,
+  cohere,
+  mistral,
+  ollama,
+  huggingface,
+  workersAi,
+  ...vendors,
+  ...providersWithSettings,
+  ...smallProviders,
+  ...hosts,
+  echo,
+];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;

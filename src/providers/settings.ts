@@ -22,12 +22,16 @@ export const headerInteger = (minimum: number, maximum: number) =>
 /** Values a request gives for the members of a schema; undefined when it gives none. */
 export type SettingsReader = (read: (name: string) => string | null) => Record<string, string> | undefined;
 
+/** Members of a settings schema and the headers that give them, without the gateway's prefix. */
+export function settingHeaders({ prefix, schema }: Pick<SettingsDefinition<unknown>, "prefix" | "schema">) {
+  return Object.keys(schema.entries).map((name) => ({ name, header: `${prefix}-${name.replaceAll("_", "-")}` }));
+}
+
 /** A reader of the headers that belong to a provider; `read` gives a gateway header by its name without prefix. */
-export function createSettingsReader({
-  prefix,
-  schema,
-}: Pick<SettingsDefinition<unknown>, "prefix" | "schema">): SettingsReader {
-  const names = Object.keys(schema.entries).map((name) => ({ name, header: `${prefix}-${name.replaceAll("_", "-")}` }));
+export function createSettingsReader(
+  definition: Pick<SettingsDefinition<unknown>, "prefix" | "schema">,
+): SettingsReader {
+  const names = settingHeaders(definition);
   return (read) => {
     let values: Record<string, string> | undefined;
     for (const { name, header } of names) {

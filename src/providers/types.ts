@@ -6,7 +6,7 @@ import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.
 import type { ModelList } from "../schemas/models.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
-import { createSettingsReader, parseSettings, type SettingsDefinition } from "./settings.ts";
+import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
 
 /** Unified operations: what a client sends and gets, whichever provider serves it. */
 export interface Operations {
@@ -152,6 +152,8 @@ export interface Provider {
   readonly isLocal: boolean;
   /** Names of its operations, for documentation. */
   readonly operationNames: readonly string[];
+  /** Headers that give its settings, without the gateway's prefix. */
+  readonly settingHeaders: readonly string[];
   /**
    * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
    *
@@ -191,6 +193,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
     operationNames: definition.operationNames ?? (typeof operations === "function" ? [] : Object.keys(operations)),
+    settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
     bind(read) {
       const values = readValues(read);
       const oauth = read("oauth");

@@ -1,3 +1,4 @@
+import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../types.ts";
 import { maxTokensOf } from "./members.ts";
@@ -35,11 +36,10 @@ export function toPlainMessages(request: ChatRequest, options: ConversionOptions
 }
 
 /** A request whose stream tells its usage: money is counted from it. Who did not ask does not see it. */
-export function withStreamUsage<
-  Request extends { stream?: boolean | null | undefined; stream_options?: object | null | undefined },
->(request: Request): Request {
-  if (request.stream !== true) return request;
-  return { ...request, stream_options: { ...request.stream_options, include_usage: true } };
+export function withStreamUsage<Request extends object>(request: Request): Request {
+  const { stream, stream_options: given }: { stream?: unknown; stream_options?: unknown } = request;
+  if (stream !== true) return request;
+  return { ...request, stream_options: { ...(isObject(given) && given), include_usage: true } };
 }
 
 /**
