@@ -17,10 +17,17 @@ function bindPlain(provider: Provider): BoundProvider | undefined {
   }
 }
 
+/** What stands in front of the paths of operations, where it is not part of the base address. */
+function pathPrefix({ operations }: BoundProvider): string {
+  const path = operations.chat?.path({ model: "", messages: [] }) ?? "";
+  const prefix = path.endsWith("/chat/completions") ? path.slice(0, -"/chat/completions".length) : "";
+  return prefix === "" ? "" : ` with \`${prefix}\` behind it`;
+}
+
 function baseAddress(provider: Provider, bound: BoundProvider | undefined): string {
   if (provider.isLocal) return "none: it answers inside the gateway";
   const isKnown = bound !== undefined && /^https?:\/\//.test(bound.baseUrl) && !bound.baseUrl.includes("undefined");
-  return isKnown ? `\`${bound.baseUrl}\`` : "from its settings or the custom host";
+  return isKnown ? `\`${bound.baseUrl}\`${pathPrefix(bound)}` : "from its settings or the custom host";
 }
 
 function authentication(provider: Provider, bound: BoundProvider | undefined): string {
@@ -60,7 +67,7 @@ export function providersDocument(): string {
     "`complete` is `POST /v1/completions`, `embed` is `POST /v1/embeddings`, `models` is `GET /v1/models`. Every other path under `/v1` is\n",
     "handed to the provider as it is, below its base address.\n\n",
     "Settings are given in the headers of the last column, or as members of a config or integration under the same name with underscores.\n",
-    "`x-gateway-custom-host` replaces the base address. What a provider cannot take is left out and named in\n",
+    "`x-gateway-custom-host` replaces the base address, but not what is said to stand behind it. What a provider cannot take is left out and named in\n",
     "`x-gateway-dropped-params`; where the answer would then be another one than was asked for, the request is refused with 400.\n\n",
     "| provider | base address | operations | authenticates with | settings |\n|---|---|---|---|---|\n",
     ...providers.map(row),

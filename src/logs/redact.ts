@@ -9,6 +9,7 @@ const alwaysSensitive = [
   ),
   ...["aws-external-id", "vertex-service-account-json", "azure-ad-token", "azure-entra-client-secret"].map(own),
   ...["anthropic-api-key", "oracle-private-key", "oracle-key-passphrase"].map(own),
+  ...["modal-key", "modal-secret"].map(own),
   ...["modal-key", "modal-secret", "x-amz-security-token"],
 ];
 
