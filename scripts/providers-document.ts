@@ -17,17 +17,12 @@ function bindPlain(provider: Provider): BoundProvider | undefined {
   }
 }
 
-/** What stands in front of the paths of operations, where it is not part of the base address. */
-function pathPrefix({ operations }: BoundProvider): string {
-  const path = operations.chat?.path({ model: "", messages: [] }) ?? "";
-  const prefix = path.endsWith("/chat/completions") ? path.slice(0, -"/chat/completions".length) : "";
-  return prefix === "" ? "" : ` with \`${prefix}\` behind it`;
-}
-
 function baseAddress(provider: Provider, bound: BoundProvider | undefined): string {
   if (provider.isLocal) return "none: it answers inside the gateway";
   const isKnown = bound !== undefined && /^https?:\/\//.test(bound.baseUrl) && !bound.baseUrl.includes("undefined");
-  return isKnown ? `\`${bound.baseUrl}\`${pathPrefix(bound)}` : "from its settings or the custom host";
+  return isKnown
+    ? `\`${bound.baseUrl}\`${bound.pathPrefix && ` with \`${bound.pathPrefix}\` behind it`}`
+    : "from its settings or the custom host";
 }
 
 function authentication(provider: Provider, bound: BoundProvider | undefined): string {

@@ -87,6 +87,8 @@ export interface ProviderDefinition<Settings> {
   settings: SettingsDefinition<Settings>;
   /** Base address, without a slash at its end; ignored when the caller names a host. */
   baseUrl: string | ((settings: Settings) => string);
+  /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
+  pathPrefix?: string;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -129,6 +131,7 @@ export interface AuthTools {
 export interface BoundProvider {
   readonly slug: string;
   readonly baseUrl: string;
+  readonly pathPrefix: string;
   readonly operations: OperationAdapters;
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
@@ -159,6 +162,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
   const { slug, baseUrl, operations, authenticate, authorize, local } = definition;
   const bindSettings = (settings: Settings): BoundProvider => ({
     slug,
+    pathPrefix: definition.pathPrefix ?? "",
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     baseUrl: typeof baseUrl === "string" ? baseUrl : baseUrl(settings),
