@@ -22,7 +22,8 @@ function baseAddress(provider: Provider, bound: BoundProvider | undefined): stri
   const unknown = "from its settings or the custom host";
   try {
     const url = bound?.baseUrl ?? "";
-    return /^https?:\/\//.test(url) && !url.includes("undefined") ? `\`${url}\`` : unknown;
+    const prefix = bound?.pathPrefix ? ` with \`${bound.pathPrefix}\` behind it` : "";
+    return /^https?:\/\//.test(url) && !url.includes("undefined") ? `\`${url}\`${prefix}` : unknown;
   } catch {
     // it needs settings
     return unknown;
@@ -66,7 +67,7 @@ export function providersDocument(): string {
     "`complete` is `POST /v1/completions`, `embed` is `POST /v1/embeddings`, `models` is `GET /v1/models`. Every other path under `/v1` is\n",
     "handed to the provider as it is, below its base address.\n\n",
     "Settings are given in the headers of the last column, or as members of a config or integration under the same name with underscores.\n",
-    "`x-gateway-custom-host` replaces the base address. What a provider cannot take is left out and named in\n",
+    "`x-gateway-custom-host` replaces the base address, but not what is said to stand behind it. What a provider cannot take is left out and named in\n",
     "`x-gateway-dropped-params`; where the answer would then be another one than was asked for, the request is refused with 400.\n\n",
     "| provider | base address | operations | authenticates with | settings |\n|---|---|---|---|---|\n",
     ...providers.map(row),

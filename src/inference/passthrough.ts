@@ -9,6 +9,7 @@ import type { Timers } from "../lib/timers.ts";
 import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/record.ts";
 import { AbortReason, type Destination } from "../providers/call.ts";
+import type { BoundProvider } from "../providers/types.ts";
 import { routingHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
@@ -24,9 +25,11 @@ const heldBody = 256 * 1024;
 
 const longUpload = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 
-/** Path below the provider's base address: what follows `/v1`, as it was written. */
-function upstreamPath(context: CallerContext): string {
-  return context.url.pathname.replace(/^\/v1(?=\/|$)/, "").replace(/^\/proxy(?=\/)/, "");
+/** Path below the provider's base address: what follows `/v1`, as it was written; behind `/proxy`, without any prefix. */
+function upstreamPath({ url }: CallerContext, { pathPrefix }: BoundProvider): string {
+  const path = url.pathname.replace(/^\/v1(?=\/|$)/, "");
+  if (path.startsWith("/proxy/")) return path.slice("/proxy".length);
+  return path.startsWith(`${pathPrefix}/`) ? path : pathPrefix + path;
 }
 
 /** Whether bytes of this content type can be read by a person in a log. */
@@ -243,7 +246,7 @@ function preparePassed(
   Object.assign(headers, destination.managed?.headers);
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
-  const path = upstreamPath(context) + context.url.search;
+  const path = upstreamPath(context, destination.provider) + context.url.search;
   return {
     ...destination,
     ...{ method: context.method, path, headers, raw: true },

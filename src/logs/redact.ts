@@ -8,7 +8,15 @@ const alwaysSensitive = [
     own,
   ),
   ...["aws-external-id", "vertex-service-account-json", "azure-ad-token", "azure-entra-client-secret"].map(own),
-  ...["anthropic-api-key", "oracle-private-key", "oracle-key-passphrase", "oauth", "databricks-client-secret"].map(own),
+  ...[
+    "anthropic-api-key",
+    "oracle-private-key",
+    "oracle-key-passphrase",
+    "oauth",
+    "databricks-client-secret",
+    "modal-key",
+    "modal-secret",
+  ].map(own),
   ...["modal-key", "modal-secret", "x-amz-security-token"],
 ];
 

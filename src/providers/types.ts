@@ -92,6 +92,8 @@ export interface ProviderDefinition<Settings> {
   baseUrl: string | ((settings: Settings) => string);
   /** Whether settings name the base address itself: such an address is checked like a host the caller names. */
   isAddressInfluenced?(settings: Settings): boolean;
+  /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
+  pathPrefix?: string;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -137,6 +139,7 @@ export interface BoundProvider {
   readonly baseUrl: string;
   /** Whether a caller or tenant named the base address. */
   readonly isAddressInfluenced: boolean;
+  readonly pathPrefix: string;
   readonly operations: OperationAdapters;
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
@@ -177,6 +180,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
   const { slug, baseUrl, operations, authenticate, authorize, local } = definition;
   const bindSettings = (settings: Settings): BoundProvider => ({
     slug,
+    pathPrefix: definition.pathPrefix ?? "",
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {

@@ -315,14 +315,14 @@ conforms("together-ai", {
 });
 
 // failures
-function mapFailing(slug: string, events: readonly string[]): unknown {
+function mapFailing(slug: string, events: readonly string[], event = ""): unknown {
   const adapter = requireOperation(
     providerOf(slug).bind(() => null),
     "chat",
   );
   const mapper = adapter.streamMapper?.(streamed, { strict: true, drop: assert.fail });
   try {
-    for (const data of events) mapper?.map({ event: "", data });
+    for (const data of events) mapper?.map({ event, data });
   } catch (error) {
     return error;
   }
@@ -359,6 +359,12 @@ test("the recorded stream of openrouter fails at its last event", () => {
   const error = mapFailing("openrouter", events);
   assert.ok(error instanceof UpstreamError);
   assert.deepEqual([error.status, error.message], [502, "openrouter error: Provider disconnected"]);
+});
+
+test("an event that is named an error fails, whatever it holds", () => {
+  const error = mapFailing("perplexity-ai", ['{"message":"fixture: gone","code":"429"}'], "error");
+  assert.ok(error instanceof UpstreamError);
+  assert.deepEqual([error.status, error.message], [429, "perplexity-ai error: fixture: gone"]);
 });
 
 for (const [code, status] of [

@@ -137,6 +137,21 @@ test("the path in front of a provider's operations stands behind a custom host t
   assert.equal(wire.url, "https://models.example.com/a/v1/chat/completions");
 });
 
+for (const [provider, path, url] of [
+  ["together-ai", "/v1/rerank", "https://api.together.xyz/v1/rerank"],
+  ["together-ai", "/v1/v1/rerank", "https://api.together.xyz/v1/rerank"],
+  ["together-ai", "/v1/proxy/api/x?a=1", "https://api.together.xyz/api/x?a=1"],
+  ["lepton", "/v1/tts", "https://api.lepton.ai/api/v1/tts"],
+  ["groq", "/v1/rerank", "https://api.groq.com/openai/v1/rerank"],
+] as const) {
+  test(`${path} is passed on to ${provider} as ${url}`, async () => {
+    wire.answer = () => Response.json({});
+    const init = { method: "POST", headers: requestHeaders({ "x-gateway-provider": provider }), body: "{}" };
+    assert.equal((await gateway.fetch(path, init)).status, 200);
+    assert.equal(wire.url, url);
+  });
+}
+
 for (const [slug, url] of [
   ["deepseek", "https://api.deepseek.com/v1/models"],
   ["openrouter", "https://openrouter.ai/api/v1/models"],

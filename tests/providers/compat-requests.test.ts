@@ -168,6 +168,8 @@ const rows: readonly Row[] = [
   ],
   ["byteplus", { thinking: { type: "auto" } }, { thinking: { type: "auto" } }],
   ["dashscope", { reasoning_effort: "none" }, { enable_thinking: false }],
+  ["siliconflow", { reasoning_effort: "low" }, { enable_thinking: true }],
+  ["siliconflow", { temperature: 1 }, { temperature: 1 }],
   [
     "dashscope",
     { thinking: { type: "enabled", budget_tokens: 500 }, enable_search: true },

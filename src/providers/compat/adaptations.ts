@@ -19,7 +19,7 @@ export function replaceEffort(body: RequestBody): void {
 /** Open models that think unless told otherwise, and refuse to do so in answers that come whole. */
 const thinksInStreamsOnly = /^qwen3-[0-9.]+b(?:-a[0-9.]+b)?$/;
 
-/** Qwen's switches (https://www.alibabacloud.com/help/en/model-studio/deep-thinking). */
+/** Switches of Qwen's models (https://docs.siliconflow.cn/en/api-reference/chat-completions/chat-completions, https://www.alibabacloud.com/help/en/model-studio/deep-thinking). */
 export function toQwenThinking(body: RequestBody): void {
   const { thinking, reasoning_effort: effort } = body;
   delete body.thinking;

@@ -1,4 +1,5 @@
 import type { Provider } from "../types.ts";
+import { toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
 
 /**
@@ -148,7 +149,7 @@ const declarations: readonly CompatDeclaration[] = [
     baseUrl: "https://api.siliconflow.cn/v1",
     operations: ["chat", "embed", "models"],
     model: "deepseek-ai/DeepSeek-V2-Chat",
-    chat: { rename: oldTokenLimit, thinking: true },
+    chat: { rename: oldTokenLimit, thinking: true, adapt: toQwenThinking },
     answers: {},
   },
   /** https://302.ai/en/apis/ */

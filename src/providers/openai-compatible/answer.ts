@@ -167,6 +167,7 @@ class ChunkMapper implements StreamMapper {
     if (event === "ping") return [];
     const body: unknown = JSON.parse(data);
     if (isObject(body)) requireSuccess(body, this.#reader);
+    if (event === "error") throw failureOf(body, this.#reader.slug);
     const chunk = v.parse(Chunk, body);
     this.#usage =
       normaliseUsage(usageOf(chunk), { ...this.#reader, zeros: false }, this.#options.strict) ?? this.#usage;

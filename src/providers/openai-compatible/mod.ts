@@ -93,6 +93,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     slug: options.slug,
     baseUrl: options.baseUrl,
     settings: options.settings,
+    ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
     authenticate: options.authenticate ?? bearer,
     operations: createOperations(options.slug, options),
   });

@@ -90,20 +90,19 @@ function createFilter(rules: RequestRules): (member: string) => boolean {
  */
 export function createRequestMap(provider: string, rules: RequestRules, { streams }: { streams: boolean }): RequestMap {
   const takes = createFilter(rules);
-  const leaveOut = (member: string, request: RequestBody, { drop }: ConversionOptions): void => {
+  const leaveOut = (member: string, request: RequestBody, { drop }: ConversionOptions): false => {
     const value = request[member];
-    if (value === null || value === undefined) return;
+    if (value === null || value === undefined) return false;
     if (changesAnswer(member, value, request)) refuse(provider, member);
     drop(member);
+    return false;
   };
   return (request, options) => {
     const given: RequestBody = { ...request };
     if (rules.rename) renameMembers(given, rules.rename, options);
-    let body: RequestBody = {};
-    for (const member of Object.keys(given)) {
-      if (takes(member)) body[member] = given[member];
-      else leaveOut(member, given, options);
-    }
+    let body: RequestBody = Object.fromEntries(
+      Object.entries(given).filter(([member]) => takes(member) || leaveOut(member, given, options)),
+    );
     if (rules.bounds) applyBounds(body, rules, provider);
     for (const [member, value] of Object.entries(rules.defaults ?? {})) {
       if (body[member] === undefined || body[member] === null || body[member] === "") body[member] = value;
