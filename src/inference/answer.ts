@@ -79,8 +79,8 @@ const statusOfErrorType: Readonly<Record<string, number>> = {
 /** The status that fits an error object which came with status 200. */
 export function statusOfErrorBody(error: unknown): number {
   if (!isObject(error)) return 502;
-  const code = Number(error.code ?? error.status);
-  if (Number.isInteger(code) && code >= 400 && code <= 599) return code;
+  const told = [error.code, error.status].map(Number).find((one) => Number.isInteger(one) && one >= 400 && one <= 599);
+  if (told !== undefined) return told;
   const names = [error.type, error.code].map(String);
   const known = names.find((name) => Object.hasOwn(statusOfErrorType, name));
   return known === undefined ? 502 : (statusOfErrorType[known] ?? 502);

@@ -52,7 +52,7 @@ export function send(
 ): Promise<Response> {
   const { log } = context;
   log.upstreamStartedAt = services.clock.monotonic();
-  const url = addressOf(call);
+  const url = addressOf(call, services.authTools.environment);
   log.upstreamUrl = url.replace(/\?.*$/, "");
   log.upstreamCalls++;
   const { organisationId, workspaceId } = context.principal;

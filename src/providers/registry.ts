@@ -1,9 +1,12 @@
+import { bedrock } from "./bedrock/mod.ts";
+import { bedrockMantle } from "./bedrock-mantle/mod.ts";
 import { echo } from "./echo/mod.ts";
 import { openai } from "./openai/mod.ts";
+import { sagemaker } from "./sagemaker/mod.ts";
 import type { Provider } from "./types.ts";
 
 /** Providers that come with the gateway. */
-export const builtInProviders: readonly Provider[] = [openai, echo];
+export const builtInProviders: readonly Provider[] = [openai, bedrock, bedrockMantle, sagemaker, echo];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;

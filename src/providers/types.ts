@@ -22,6 +22,10 @@ export interface ConversionOptions {
   strict: boolean;
   /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
   drop(member: string): void;
+  /** Names the answer where the upstream does not. */
+  answerId?: string;
+  /** Time of the answer in seconds of Unix time, where the upstream tells none. */
+  created?: number;
 }
 
 /** An upstream event of a stream, its framing undone. */
@@ -80,13 +84,20 @@ export interface LocalRequest {
   signal: AbortSignal;
 }
 
+/** What the base address of a call may depend on besides settings. */
+export interface AddressFacts {
+  /** Path below the base address. */
+  path: string;
+  environment: AuthTools["environment"];
+}
+
 /** What is declared of a provider. */
 export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
   slug: string;
   settings: SettingsDefinition<Settings>;
   /** Base address, without a slash at its end; ignored when the caller names a host. */
-  baseUrl: string | ((settings: Settings) => string);
+  baseUrl: string | ((settings: Settings, facts: AddressFacts) => string);
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -107,6 +118,8 @@ export interface SignableRequest {
   headers: Readonly<Record<string, string>>;
   /** Undefined where it is streamed or absent. */
   body: string | Uint8Array | undefined;
+  /** The body comes as a stream. */
+  isStreamed?: boolean;
   credential: string | undefined;
 }
 
@@ -128,7 +141,10 @@ export interface AuthTools {
 /** A provider with the settings of one request. */
 export interface BoundProvider {
   readonly slug: string;
+  /** Base address where nothing is known of the call. */
   readonly baseUrl: string;
+  /** Base address of one call. Absent: `baseUrl`. */
+  readonly baseUrlOf?: ((facts: AddressFacts) => string) | undefined;
   readonly operations: OperationAdapters;
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
@@ -159,7 +175,8 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
-    baseUrl: typeof baseUrl === "string" ? baseUrl : baseUrl(settings),
+    baseUrl: typeof baseUrl === "string" ? baseUrl : baseUrl(settings, { path: "", environment: {} }),
+    baseUrlOf: typeof baseUrl === "string" ? undefined : (facts) => baseUrl(settings, facts),
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
   });
