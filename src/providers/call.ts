@@ -1,4 +1,4 @@
-import { InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
+import { GatewayError, InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
 import { type OutboundError, type OutboundInit, toOutboundError } from "../lib/outbound.ts";
 import { joinUrl } from "../lib/path.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
@@ -89,6 +89,8 @@ export class AbortReason extends Error {
 
 /** The error a caller gets for a call without a usable answer. */
 export function toCallError(error: unknown, provider: string): Error {
+  // what signing in refused is an answer already
+  if (error instanceof GatewayError) return error;
   const failure = toOutboundError(error);
   const options = { cause: error, provider };
   const reason = failure.cause instanceof AbortReason ? failure.cause : error;
