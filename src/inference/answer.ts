@@ -2,6 +2,7 @@ import type { CallerContext, LogDraft, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { answerHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import { readFailureHeaders } from "../providers/failure-headers.ts";
 
 /** Headers that tell how a request was served. */
 export function routingHeaders(provider: string, { label, retries }: LogDraft): Record<string, string> {
@@ -58,6 +59,7 @@ export function toProviderError(
   const { "content-type": _type, ...headers } = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
   const { message, ...details } = readFailure(text);
   return new UpstreamError(upstream.status, `${provider} error: ${message || `status ${upstream.status}`}`, {
+    ...readFailureHeaders(upstream.headers),
     ...details,
     provider,
     headers: { ...headers, ...routingHeaders(provider, context.log) },

@@ -56,7 +56,10 @@ export function send(
   log.upstreamUrl = url.replace(/\?.*$/, "");
   log.upstreamCalls++;
   const { organisationId, workspaceId } = context.principal;
-  const tools = { ...services.authTools, tenant: [organisationId, workspaceId ?? ""] };
+  const tools = {
+    ...services.authTools,
+    ...{ tenant: [organisationId, workspaceId ?? ""], metadata: context.metadata },
+  };
   return sendCall(Object.assign(call, { signal: attempt.signal, url }), tools).then(
     (response) => {
       log.firstByteAt = services.clock.monotonic();

@@ -132,6 +132,8 @@ export interface AuthTools {
   tokens: TokenCache;
   /** The caller's organisation and workspace: part of every key of `tokens`. */
   tenant: readonly string[];
+  /** What the caller says of the request: clouds may note it with what is spent. */
+  metadata?: Readonly<Record<string, string>>;
   /** The operator's own identity in clouds, from the environment. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Reads a small file the environment names, such as a federated token. */

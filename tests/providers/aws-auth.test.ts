@@ -13,6 +13,7 @@ const own = { accessKeyId: "AKIDOWNEXAMPLE", secretAccessKey: "own/Secret+Key" }
 const operator = { accessKeyId: "AKIDOPERATOR", secretAccessKey: "operatorSecret" };
 const assumed = { accessKeyId: "ASIAFXEXAMPLE", secretAccessKey: "fxSecretExample" };
 const role = "arn:aws:iam::111122223333:role/team/model-caller";
+const webIdentity = { AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: "/t" };
 const authorize = createAwsAuthorize({ provider: "bedrock", service: "bedrock" });
 const plain: AwsSettings = { region: "eu-central-1" };
 const ofOwn = { access_key_id: own.accessKeyId, secret_access_key: own.secretAccessKey };
@@ -186,6 +187,22 @@ for (const [name, change, tenant] of [
   });
 }
 
+test("metadata of a request become tags of the session, which is then its own", async () => {
+  const { tools, sent } = createWorld();
+  const settings: AwsSettings = { ...plain, ...ofOwn, auth_type: "assumedRole", role_arn: role };
+  const metadata = { team: "tides", _user: "é@x", "aws:reserved": "no", bad: "a\nb" };
+  await authorize(request, settings, { ...tools, metadata });
+  await authorize(request, settings, { ...tools, metadata: Object.fromEntries(Object.entries(metadata).toReversed()) });
+  await authorize(request, settings, { ...tools, metadata: { team: "winds" } });
+  const [first] = sent;
+  assert.ok(first && sent.length === 2);
+  const asked = Object.entries(requireStsSigned(first, own)).filter(([name]) => name.startsWith("Tags"));
+  assert.deepEqual(Object.fromEntries(asked), {
+    ...{ "Tags.member.1.Key": "_user", "Tags.member.1.Value": "é@x" },
+    ...{ "Tags.member.2.Key": "team", "Tags.member.2.Value": "tides" },
+  });
+});
+
 test("a role is assumed in two hops from the operator's identity", async () => {
   const { tools, sent } = createWorld({
     AWS_ASSUME_ROLE_ACCESS_KEY_ID: operator.accessKeyId,
@@ -223,7 +240,30 @@ test("the service's role comes by the operator's federated token, which stands i
   });
 });
 
-const webIdentity = { AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: "/t" };
+for (const [host, isTaken] of [
+  ["bedrock-runtime.eu-central-1.amazonaws.com", true],
+  ["bedrock.eu-central-1.amazonaws.com.cn", true],
+  ["bedrock-runtime-fips.eu-central-1.amazonaws.com", true],
+  ["vpce-0a1b-xyz.bedrock-runtime.eu-central-1.vpce.amazonaws.com", true],
+  ["bedrock-runtime.eu-central-1.own.example", true],
+  ["bedrock-runtime.eu-west-1.amazonaws.com", false],
+  ["bedrock.s3.eu-central-1.amazonaws.com", false],
+  ["abc.execute-api.eu-central-1.amazonaws.com", false],
+  ["bedrockish.eu-central-1.amazonaws.com", false],
+  ["bedrock.eu-central-1.elb.amazonaws.com", false],
+  ["bedrock.eu-central-1.amazonaws.com.example.org", false],
+  ["bedrock.eu-central-1.evilamazonaws.com", false],
+  ["127.0.0.1", false],
+] as const) {
+  test(`the operator's identity signs for ${host}: ${isTaken}`, async () => {
+    const { tools, sent } = createWorld({ ...webIdentity, AWS_ENDPOINT_DOMAIN: "own.example" });
+    const signing = authorize({ ...request, url: `https://${host}/x` }, { ...plain, auth_type: "serviceRole" }, tools);
+    if (isTaken) assert.ok((await signing).authorization);
+    else await assert.rejects(signing, /no host of AWS/);
+    assert.equal(sent.length, isTaken ? 1 : 0);
+  });
+}
+
 const denied: Answer = () =>
   new Response(
     "<ErrorResponse><Error><Code>AccessDenied</Code><Message>arn of the operator</Message></Error></ErrorResponse>",

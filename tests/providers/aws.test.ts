@@ -19,7 +19,10 @@ const upstream = await startRecordingUpstream(({ path }, response) => {
     const { base64 } = jsonFixture("bedrock", name) as { base64: string };
     const all = Buffer.from(base64, "base64");
     // without its two good messages the failure comes first
-    const bytes = path.includes("broken-first") ? all.subarray(118 + 156) : all;
+    let bytes = path.includes("broken-first") ? all.subarray(118 + 156) : all;
+    if (path.includes("cut")) bytes = all.subarray(0, 131 + 160 + 100);
+    if (path.includes("damaged")) all[131 + 160 + 100] = 0;
+    if (path.includes("damaged-first")) all[100] = 0;
     return response.writeHead(200, { "content-type": "application/vnd.amazon.eventstream" }).end(bytes);
   }
   if (path.includes("throttled")) {
@@ -96,6 +99,27 @@ test("a failure inside a stream is an error event, not an end", async () => {
   assert.deepEqual([error.type, error.message], ["throttlingException", "bedrock error: fixture: token rate too high"]);
 });
 
+for (const [model, code] of [
+  ["anthropic.cut", "upstream_incomplete_stream"],
+  ["anthropic.damaged", "upstream_bad_answer"],
+] as const) {
+  test(`the stream of ${model} keeps what came whole and ends with an error`, async () => {
+    const response = await chat(gateway, body(model, { stream: true }), aws());
+    const events = readEvents(await response.text()).map(({ data }) => JSON.parse(data));
+    assert.deepEqual(
+      events.slice(0, -1).flatMap(({ choices }) => choices.map((choice: { delta: object }) => choice.delta)),
+      [{ role: "assistant", content: "" }, { content: "Tide" }],
+    );
+    assert.equal(events.at(-1).error.code, code);
+  });
+}
+
+test("a stream whose first message is damaged is a failed answer", async () => {
+  const response = await chat(gateway, body("anthropic.damaged-first", { stream: true }), aws());
+  const { error } = await readJson<{ error: { code: string } }>(response);
+  assert.deepEqual([response.status, error.code], [502, "upstream_bad_answer"]);
+});
+
 test("a failure that comes first is an answer with its status", async () => {
   const response = await chat(gateway, body("anthropic.broken-first", { stream: true }), aws());
   const { error } = await readJson<{ error: { message: string; code: string } }>(response);
@@ -105,9 +129,10 @@ test("a failure that comes first is an answer with its status", async () => {
 
 test("a failure keeps its status and text", async () => {
   const response = await chat(gateway, body("anthropic.throttled"), aws());
-  const { error } = await readJson<{ error: { message: string } }>(response);
+  const { error } = await readJson<{ error: object }>(response);
   assert.equal(response.status, 429);
-  assert.equal(error.message, "bedrock error: fixture: request rate too high");
+  const named = { type: "ThrottlingException", code: "ThrottlingException" };
+  assert.deepEqual(error, { message: "bedrock error: fixture: request rate too high", ...named, param: null });
 });
 
 test("an API key is sent as it is", async () => {

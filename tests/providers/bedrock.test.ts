@@ -381,7 +381,7 @@ testConformance(bedrock, [
     },
     {
       dropped: [
-        ...["seed", "logit_bias", "frequency_penalty", "response_format", "context_management", "top_p"],
+        ...["seed", "logit_bias", "frequency_penalty", "response_format", "context_management", "top_p", "stop"],
         "anthropic_beta",
       ],
     },
@@ -434,6 +434,11 @@ testConformance(bedrock, [
     {
       additionalModelRequestFields: { reasoning_effort: "low" },
     },
+  ),
+  sends(
+    "stops of blanks where they are taken",
+    { model: "meta.llama3-1-70b-instruct-v1:0", stop: ["\n", ""] },
+    { inferenceConfig: { stopSequences: ["\n"] } },
   ),
   sends(
     "no effort where there is none to make",

@@ -36,6 +36,23 @@ export interface RoleRequest {
   keys: AwsKeys;
   /** Names the keys in the cache without telling them. */
   owner: string;
+  /** Tags of the session: names and values. */
+  tags?: readonly (readonly [string, string])[];
+}
+
+/** Most tags of a session, and how names and values of tags may look. */
+const maxTags = 50;
+const tagForms = [/^[\p{L}\p{Z}\p{N}_.:/=+\-@]{1,128}$/u, /^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$/u] as const;
+
+/**
+ * Metadata of a request as tags of a session, by which AWS attributes costs: in one order, and only what can be a tag.
+ * The role must allow `sts:TagSession`.
+ */
+export function toSessionTags(metadata: AuthTools["metadata"] = {}): (readonly [string, string])[] {
+  return Object.entries(metadata)
+    .filter(([name, value]) => tagForms[0].test(name) && tagForms[1].test(value) && !/^aws:/i.test(name))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .slice(0, maxTags);
 }
 
 /** Keys of a role are asked for anew after five minutes, so that a role that is taken away ends soon. */
@@ -127,13 +144,22 @@ async function getKeys(key: readonly string[], load: () => Promise<FetchedToken>
  *
  * @throws {UpstreamError} If AWS does not give them.
  */
-export function assumeRole({ role, externalId, keys, owner }: RoleRequest, place: StsPlace): Promise<AwsKeys> {
+export function assumeRole(
+  { role, externalId, keys, owner, tags = [] }: RoleRequest,
+  place: StsPlace,
+): Promise<AwsKeys> {
   const parameters = {
     ...{ Action: "AssumeRole", RoleArn: role, RoleSessionName: sessionName(place.tools) },
     ...(externalId && { ExternalId: externalId }),
+    ...Object.fromEntries(
+      tags.flatMap(([name, value], index) => [
+        [`Tags.member.${index + 1}.Key`, name],
+        [`Tags.member.${index + 1}.Value`, value],
+      ]),
+    ),
   };
   const load = () => callSts(parameters, keys, place);
-  return getKeys(["role", role, externalId ?? "", owner], load, place);
+  return getKeys(["role", role, externalId ?? "", owner, JSON.stringify(tags)], load, place);
 }
 
 /**

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import type { AuthTools, SignableRequest } from "../types.ts";
-import { type AwsKeys, assumeRole, assumeWebIdentity, type StsPlace } from "./aws-sts.ts";
+import { type AwsKeys, assumeRole, assumeWebIdentity, type StsPlace, toSessionTags } from "./aws-sts.ts";
 import { bearer } from "./headers.ts";
 
 const Visible = v.optional(v.pipe(v.string(), v.regex(/^[!-~]{1,4096}$/, "must be visible characters without spaces")));
@@ -94,20 +94,30 @@ async function assumedKeys(settings: AwsSettings, place: StsPlace): Promise<AwsK
   const { role_arn: role, external_id: externalId } = settings;
   if (role === undefined) refuse("Cannot assume a role: name it in x-gateway-aws-role-arn", "x-gateway-aws-role-arn");
   const own = callerKeys(settings);
-  if (!own) return assumeRole({ role, externalId, keys: await operatorKeys(place), owner: "operator" }, place);
+  const tags = toSessionTags(place.tools.metadata);
+  if (!own) return assumeRole({ role, externalId, keys: await operatorKeys(place), owner: "operator", tags }, place);
   const owner = `${own.accessKeyId} ${await sha256Hex(`${own.secretAccessKey} ${own.sessionToken ?? ""}`)}`;
-  return assumeRole({ role, externalId, keys: own, owner }, place);
+  return assumeRole({ role, externalId, keys: own, owner, tags }, place);
 }
 
-/** What is signed by the operator's identity goes to AWS only, never to a host a caller names. */
-function requireAwsHost(url: string, { environment }: AuthTools): void {
+/**
+ * What is signed by the operator's identity goes to the service only, never to a host a caller names; hosts of other
+ * services may be customers' own.
+ */
+function requireServiceHost(url: string, service: string, { region, tools: { environment } }: StsPlace): void {
   const { hostname } = new URL(url);
-  const domains = [awsDomain(environment), "amazonaws.com", "amazonaws.com.cn", "api.aws"];
-  if (domains.some((domain) => hostname.endsWith(`.${domain}`))) return;
+  for (const domain of [awsDomain(environment), "amazonaws.com", "amazonaws.com.cn", "api.aws"]) {
+    for (const end of [`.${region}.${domain}`, `.${region}.vpce.${domain}`]) {
+      if (!hostname.endsWith(end)) continue;
+      const label = hostname.slice(0, -end.length).split(".").at(-1) ?? "";
+      if (label === service || label.startsWith(`${service}-`)) return;
+    }
+  }
   refuse("Cannot sign for this host with the gateway's own identity: it is no host of AWS", "x-gateway-custom-host");
 }
 
-function keysOf(type: string, settings: AwsSettings, { url, place }: { url: string; place: StsPlace }) {
+function keysOf(type: string, settings: AwsSettings, target: { url: string; service: string; place: StsPlace }) {
+  const { url, service, place } = target;
   if (type === "accessKey") {
     const keys = callerKeys(settings);
     if (keys) return keys;
@@ -116,7 +126,7 @@ function keysOf(type: string, settings: AwsSettings, { url, place }: { url: stri
       "authorization, or another x-gateway-aws-auth-type";
     refuse(message, "x-gateway-aws-access-key-id");
   }
-  if (type === "serviceRole" || callerKeys(settings) === undefined) requireAwsHost(url, place.tools);
+  if (type === "serviceRole" || callerKeys(settings) === undefined) requireServiceHost(url, service, place);
   return type === "serviceRole" ? webIdentityKeys(place) : assumedKeys(settings, place);
 }
 
@@ -168,7 +178,7 @@ export function createAwsAuthorize({ provider, service }: AwsService) {
     }
     const { region } = settings;
     const place: StsPlace = { region, domain: awsDomain(tools.environment), provider, tools };
-    const keys = await keysOf(type, settings, { url: request.url, place });
+    const keys = await keysOf(type, settings, { url: request.url, service, place });
     if (keys.sessionToken === undefined && request.headers["x-amz-security-token"] !== undefined) {
       refuse("Cannot sign the request: leave x-amz-security-token out", "x-amz-security-token");
     }

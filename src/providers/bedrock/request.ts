@@ -46,10 +46,17 @@ function isThinking({ thinking }: Block): boolean {
   return isObject(thinking) && thinking.type !== "disabled";
 }
 
+/** Texts that end an answer; Claude refuses those of blanks alone. */
+function toStops({ request: { stop }, model, options }: Conversion): string[] {
+  const given = (Array.isArray(stop) ? stop : [stop]).filter((one) => textOf(one) !== undefined) as string[]; // texts
+  const taken = model.vendor === "anthropic" ? given.filter((one) => one.trim() !== "") : given;
+  if (taken.length < given.length) options.drop("stop");
+  return taken;
+}
+
 /** Sampling members, less those the model refuses together. */
 function toInference({ request, model, options }: Conversion, fields: Block): Block | undefined {
-  const { stop } = request;
-  const stops = (Array.isArray(stop) ? stop : [stop]).filter((one) => typeof one === "string" && one.trim() !== "");
+  const stops = toStops({ request, model, options });
   const temperature = numberOf(request.temperature);
   const topP = numberOf(request.top_p);
   const maxTokens = maxTokensOf(request);

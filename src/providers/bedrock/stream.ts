@@ -32,6 +32,46 @@ function thoughtDelta(
   return { ...(text && { reasoning_content: text }), content_blocks: [{ index: block, delta }] };
 }
 
+type MakeChunk = (delta: object, finish?: string) => object;
+
+/** Makes chunks of the blocks of an answer. Calls of tools are counted over the whole stream. */
+function createBlockMapper(chunk: MakeChunk, { strict }: ConversionOptions) {
+  const calls = new Map<number, OpenCall>();
+  const argumentsChunk = (index: number, text: string) =>
+    chunk({ tool_calls: [{ index, function: { arguments: text } }] });
+  return {
+    start(data: unknown): object[] {
+      const { contentBlockIndex, start } = v.parse(BlockStart, data);
+      const tool = start?.toolUse;
+      if (!tool || tool.type === "server_tool_use") return [];
+      const index = calls.size;
+      calls.set(contentBlockIndex, { index, hasArguments: false });
+      const named = { name: tool.name, arguments: "" };
+      return [chunk({ tool_calls: [{ index, id: tool.toolUseId, type: "function", function: named }] })];
+    },
+    continue(data: unknown): object[] {
+      const { contentBlockIndex, delta } = v.parse(BlockDelta, data);
+      if (typeof delta.text === "string") return [chunk({ content: delta.text })];
+      if (delta.reasoningContent) {
+        return strict ? [] : [chunk(thoughtDelta(contentBlockIndex, delta.reasoningContent))];
+      }
+      const call = calls.get(contentBlockIndex);
+      const text = delta.toolUse?.input;
+      if (call && text) {
+        call.hasArguments = true;
+        return [argumentsChunk(call.index, text)];
+      }
+      if (!delta.citation || strict) return [];
+      return [chunk({ content_blocks: [{ index: contentBlockIndex, delta: { citation: delta.citation } }] })];
+    },
+    /** A call that was given no arguments has an empty object. */
+    stop(data: unknown): object[] {
+      const call = calls.get(v.parse(BlockStop, data).contentBlockIndex);
+      return call && !call.hasArguments ? [argumentsChunk(call.index, "{}")] : [];
+    },
+  };
+}
+
 /** Maps the events of ConverseStream to chunks. */
 export function createConverseMapper(request: ChatRequest, options: ConversionOptions): StreamMapper {
   const shared = {
@@ -40,56 +80,24 @@ export function createConverseMapper(request: ChatRequest, options: ConversionOp
     created: options.created ?? 0,
     model: request.model,
   };
-  const calls = new Map<number, OpenCall>();
-  let count = 0;
+  const chunk: MakeChunk = (delta, finish) => ({
+    ...shared,
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish ?? null }],
+  });
+  const blocks = createBlockMapper(chunk, options);
   let isComplete = false;
   let usage: Usage | undefined;
-
-  const chunk = (delta: object, finish: string | null = null) => ({
-    ...shared,
-    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
-  });
-  const argumentsChunk = (index: number, text: string) =>
-    chunk({ tool_calls: [{ index, function: { arguments: text } }] });
-  const startBlock = (data: unknown): object[] => {
-    const { contentBlockIndex, start } = v.parse(BlockStart, data);
-    const tool = start?.toolUse;
-    if (!tool || tool.type === "server_tool_use") return [];
-    const index = count++;
-    calls.set(contentBlockIndex, { index, hasArguments: false });
-    const named = { name: tool.name, arguments: "" };
-    return [chunk({ tool_calls: [{ index, id: tool.toolUseId, type: "function", function: named }] })];
-  };
-  const continueBlock = (data: unknown): object[] => {
-    const { contentBlockIndex, delta } = v.parse(BlockDelta, data);
-    if (typeof delta.text === "string") return [chunk({ content: delta.text })];
-    if (delta.reasoningContent) {
-      return options.strict ? [] : [chunk(thoughtDelta(contentBlockIndex, delta.reasoningContent))];
-    }
-    const call = calls.get(contentBlockIndex);
-    const text = delta.toolUse?.input;
-    if (call && text) {
-      call.hasArguments = true;
-      return [argumentsChunk(call.index, text)];
-    }
-    if (!delta.citation || options.strict) return [];
-    return [chunk({ content_blocks: [{ index: contentBlockIndex, delta: { citation: delta.citation } }] })];
-  };
-  const stopBlock = (data: unknown): object[] => {
-    const call = calls.get(v.parse(BlockStop, data).contentBlockIndex);
-    return call && !call.hasArguments ? [argumentsChunk(call.index, "{}")] : [];
-  };
   return {
     map({ event, data }) {
       switch (event) {
         case "messageStart":
           return [chunk({ role: "assistant", content: "" })];
         case "contentBlockStart":
-          return startBlock(parseJson(data));
+          return blocks.start(parseJson(data));
         case "contentBlockDelta":
-          return continueBlock(parseJson(data));
+          return blocks.continue(parseJson(data));
         case "contentBlockStop":
-          return stopBlock(parseJson(data));
+          return blocks.stop(parseJson(data));
         case "messageStop":
           isComplete = true;
           return [chunk({}, toFinishReason(v.parse(MessageStop, parseJson(data)).stopReason, options))];
