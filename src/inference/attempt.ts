@@ -67,11 +67,14 @@ export function send(
 ): Promise<Response> {
   const { log } = context;
   log.upstreamStartedAt = services.clock.monotonic();
-  const url = addressOf(call);
+  const url = addressOf(call, services.authTools.environment);
   log.upstreamUrl = url.replace(/\?.*$/, "");
   log.upstreamCalls++;
   const { organisationId, workspaceId } = context.principal;
-  const tools = { ...services.authTools, tenant: [organisationId, workspaceId ?? ""] };
+  const tools = {
+    ...services.authTools,
+    ...{ tenant: [organisationId, workspaceId ?? ""], metadata: context.metadata },
+  };
   return sendCall(Object.assign(call, { signal: attempt.signal, url }), tools).then(
     (response) => {
       log.firstByteAt = services.clock.monotonic();

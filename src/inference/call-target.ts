@@ -3,6 +3,7 @@ import type { CallerContext, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
+import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { toLoggedUsage } from "../logs/record.ts";
@@ -212,11 +213,18 @@ function isEventStream(response: Response): boolean {
 }
 
 /** How answers are converted, and who is told of what is left out. */
-function conversionOptions({ header, log }: CallerContext, settings: InheritedSettings | undefined): ConversionOptions {
+function conversionOptions(
+  { id, header, log }: CallerContext,
+  settings: InheritedSettings | undefined,
+): ConversionOptions {
   const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
   log.dropped = null;
   return {
     strict: asked !== "false" && settings?.strict !== false,
+    answerId: `chatcmpl-${id}`,
+    get created() {
+      return Math.floor(timeOfId(id) / 1000);
+    },
     drop(member) {
       log.dropped ??= [];
       if (!log.dropped.includes(member)) log.dropped.push(member);

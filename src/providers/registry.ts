@@ -1,5 +1,7 @@
 import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
+import { bedrock } from "./bedrock/mod.ts";
+import { bedrockMantle } from "./bedrock-mantle/mod.ts";
 import { cohere } from "./cohere/mod.ts";
 import { hosts } from "./compat/hosts.ts";
 import { smallProviders } from "./compat/small.ts";
@@ -12,25 +14,29 @@ import { huggingface } from "./huggingface/mod.ts";
 import { mistral } from "./mistral-ai/mod.ts";
 import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
+import { sagemaker } from "./sagemaker/mod.ts";
 import type { Provider } from "./types.ts";
 import { workersAi } from "./workers-ai/mod.ts";
 
 /** Providers that come with the gateway. */
 export const builtInProviders: readonly Provider[] = [
   openai,
-  google,
-  azureOpenai,
   azureAi,
-  github,
+  azureOpenai,
+  bedrock,
+  bedrockMantle,
   cohere,
+  github,
+  google,
+  huggingface,
   mistral,
   ollama,
-  huggingface,
+  sagemaker,
   workersAi,
+  ...hosts,
+  ...smallProviders,
   ...vendors,
   ...providersWithSettings,
-  ...smallProviders,
-  ...hosts,
   echo,
 ];
 

@@ -23,6 +23,10 @@ export interface ConversionOptions {
   strict: boolean;
   /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
   drop(member: string): void;
+  /** Names the answer where the upstream does not. */
+  answerId?: string;
+  /** Time of the answer in seconds of Unix time, where the upstream tells none. */
+  created?: number;
 }
 
 /** An upstream event of a stream, its framing undone. */
@@ -83,13 +87,20 @@ export interface LocalRequest {
   signal: AbortSignal;
 }
 
+/** What the base address of a call may depend on besides settings. */
+export interface AddressFacts {
+  /** Path below the base address. */
+  path: string;
+  environment: AuthTools["environment"];
+}
+
 /** What is declared of a provider. */
 export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
   slug: string;
   settings: SettingsDefinition<Settings>;
   /** Base address, without a slash at its end; not asked for when the caller names a host. May throw where there is none. */
-  baseUrl: string | ((settings: Settings) => string);
+  baseUrl: string | ((settings: Settings, facts: AddressFacts) => string);
   /** Whether settings name the base address itself: such an address is checked like a host the caller names. */
   isAddressInfluenced?(settings: Settings): boolean;
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
@@ -114,6 +125,8 @@ export interface SignableRequest {
   headers: Readonly<Record<string, string>>;
   /** Undefined where it is streamed or absent. */
   body: string | Uint8Array | undefined;
+  /** The body comes as a stream. */
+  isStreamed?: boolean;
   credential: string | undefined;
 }
 
@@ -126,6 +139,8 @@ export interface AuthTools {
   tokens: TokenCache;
   /** The caller's organisation and workspace: part of every key of `tokens`. */
   tenant: readonly string[];
+  /** What the caller says of the request: clouds may note it with what is spent. */
+  metadata?: Readonly<Record<string, string>>;
   /** The operator's own identity in clouds, from the environment. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Reads a small file the environment names, such as a federated token. */
@@ -135,8 +150,14 @@ export interface AuthTools {
 /** A provider with the settings of one request. */
 export interface BoundProvider {
   readonly slug: string;
-  /** @throws {InvalidRequestError} If settings it needs are missing. */
+  /**
+   * Base address where nothing is known of the call.
+   *
+   * @throws {InvalidRequestError} If settings it needs are missing.
+   */
   readonly baseUrl: string;
+  /** Base address of one call; throws like `baseUrl`. */
+  baseUrlOf(facts: AddressFacts): string;
   /** Whether a caller or tenant named the base address. */
   readonly isAddressInfluenced: boolean;
   readonly pathPrefix: string;
@@ -178,14 +199,16 @@ function withOauth(provider: BoundProvider, text: string): BoundProvider {
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
   const { slug, baseUrl, operations, authenticate, authorize, local } = definition;
+  const baseUrlOf = typeof baseUrl === "string" ? () => baseUrl : baseUrl;
   const bindSettings = (settings: Settings): BoundProvider => ({
     slug,
     pathPrefix: definition.pathPrefix ?? "",
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {
-      return typeof baseUrl === "string" ? baseUrl : baseUrl(settings);
+      return baseUrlOf(settings, { path: "", environment: {} });
     },
+    baseUrlOf: (facts) => baseUrlOf(settings, facts),
     isAddressInfluenced: definition.isAddressInfluenced?.(settings) ?? false,
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
