@@ -3,10 +3,12 @@ import type { CallerContext, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
+import { isHeaderValue } from "../lib/headers.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { toLoggedUsage } from "../logs/record.ts";
 import { type Destination, productName } from "../providers/call.ts";
+import { statusOfErrorBody } from "../providers/failures.ts";
 import {
   type ConversionOptions,
   type OperationAdapter,
@@ -15,7 +17,7 @@ import {
   requireOperation,
 } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
-import { statusOfErrorBody, toProviderError, unifiedHeaders } from "./answer.ts";
+import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
 import { relayEvents } from "./relay.ts";
@@ -43,7 +45,7 @@ interface Run<Name extends OperationName> {
 function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Record<string, string>): PreparedCall {
   const { adapter, request, destination, streamed } = run;
   const method = adapter.method ?? "POST";
-  const headers = Object.assign(forwarded, adapter.headers?.(request));
+  const headers = Object.assign(forwarded, adapter.headers?.(request, forwarded));
   headers.accept = streamed ? "text/event-stream" : "application/json";
   headers["accept-encoding"] = "identity";
   headers["user-agent"] = productName;
@@ -137,8 +139,9 @@ async function answerWhole<Name extends OperationName>(
     const status = statusOfErrorBody(error);
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }
-  log.usage = toLoggedUsage(body.usage);
-  const converted = run.adapter.fromUpstream ? convert(run, body) : undefined;
+  const answer = run.adapter.fromUpstream ? convert(run, body) : body;
+  log.usage = toLoggedUsage(Reflect.get(answer, "usage"));
+  const converted = answer === body ? undefined : JSON.stringify(answer);
   log.responseBody = converted ?? bytes;
   const headers = unifiedHeaders(upstream, slug, context, services);
   headers["content-type"] = "application/json";
@@ -146,11 +149,10 @@ async function answerWhole<Name extends OperationName>(
 }
 
 /** The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault. */
-function convert<Name extends OperationName>(run: Run<Name>, body: unknown): string {
+function convert<Name extends OperationName>(run: Run<Name>, body: object): object {
   const { slug } = run.destination.provider;
   try {
-    const answer = run.adapter.fromUpstream?.(body, run.request, run.options) ?? body;
-    return JSON.stringify(isObject(answer) ? { ...answer, provider: slug } : answer);
+    return { ...(run.adapter.fromUpstream?.(body, run.request, run.options) ?? body), provider: slug };
   } catch (cause) {
     throw badAnswer(slug, "it does not have the expected members", cause);
   }
@@ -248,6 +250,10 @@ export async function callTarget<Name extends OperationName>(
   const { managed } = destination;
   const adapter = requireOperation(destination.provider, name);
   const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
+  for (const header of destination.provider.clientHeaders) {
+    const value = context.headers.get(header);
+    if (value !== undefined && isHeaderValue(value)) forwarded[header] ??= value;
+  }
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const asked = withModel(request, managed?.model);
   const streamed = Reflect.get(asked, "stream") === true;

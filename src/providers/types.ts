@@ -63,8 +63,8 @@ export interface OperationAdapter<Name extends OperationName> {
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper;
   /** Default `sse`. */
   framing?: StreamFraming;
-  /** Further headers of the upstream's request. */
-  headers?(request: Operations[Name]["request"]): Record<string, string>;
+  /** Further headers of the upstream's request; `given` are those it has already, by their names in lower case. */
+  headers?(request: Operations[Name]["request"], given: Readonly<Record<string, string>>): Record<string, string>;
 }
 
 /** Operations a provider has; the rest is refused. */
@@ -93,6 +93,8 @@ export interface ProviderDefinition<Settings> {
   authorize?(request: SignableRequest, settings: Settings, tools: AuthTools): Promise<Record<string, string>>;
   /** The operations, or what makes them of the settings. */
   operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
+  /** Names in lower case of headers clients of this provider send: they go along unasked. Never ones with credentials. */
+  clientHeaders?: readonly string[];
   /** Names of the operations, where a function makes them. */
   operationNames?: readonly OperationName[];
   /** Answers instead of the network, for providers without one. */
@@ -130,6 +132,8 @@ export interface BoundProvider {
   readonly slug: string;
   readonly baseUrl: string;
   readonly operations: OperationAdapters;
+  /** Names of client headers that go along unasked. */
+  readonly clientHeaders: readonly string[];
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
   readonly local: ((request: LocalRequest) => Promise<Response>) | undefined;
@@ -154,9 +158,10 @@ export interface Provider {
 
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
-  const { slug, baseUrl, operations, authenticate, authorize, local } = definition;
+  const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
   const bindSettings = (settings: Settings): BoundProvider => ({
     slug,
+    clientHeaders,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     baseUrl: typeof baseUrl === "string" ? baseUrl : baseUrl(settings),
