@@ -252,7 +252,8 @@ export async function callTarget<Name extends OperationName>(
   const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
   for (const header of destination.provider.clientHeaders) {
     const value = context.headers.get(header);
-    if (value !== undefined && isHeaderValue(value)) forwarded[header] ??= value;
+    const isSent = value !== undefined && isHeaderValue(value) && !value.includes(context.gatewayKey);
+    if (isSent) forwarded[header] ??= value;
   }
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const asked = withModel(request, managed?.model);

@@ -1,10 +1,11 @@
 import { anthropic } from "./anthropic/mod.ts";
+import { claudePlatformAws } from "./claude-platform-aws/mod.ts";
 import { echo } from "./echo/mod.ts";
 import { openai } from "./openai/mod.ts";
 import type { Provider } from "./types.ts";
 
 /** Providers that come with the gateway. */
-export const builtInProviders: readonly Provider[] = [openai, anthropic, echo];
+export const builtInProviders: readonly Provider[] = [openai, anthropic, claudePlatformAws, echo];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;

@@ -142,3 +142,24 @@ test("an overload inside a stream is an error event, and no [DONE]", async () =>
   assert.match(text, /"message":"anthropic error: Overloaded","type":"overloaded_error"/);
   assert.doesNotMatch(text, /\[DONE\]/);
 });
+
+test("claude-platform-aws is called in its region, with the workspace", async () => {
+  answerWith("chat.json");
+  const named = { "x-gateway-provider": "claude-platform-aws" };
+  assert.equal((await ask(helloBody, named)).status, 200);
+  assert.equal(wire.url, "https://aws-external-anthropic.us-east-1.api.aws/v1/messages");
+  await ask(helloBody, {
+    ...named,
+    "x-gateway-aws-region": "eu-west-1",
+    "x-gateway-anthropic-aws-workspace-id": "wrkspc_test",
+    "x-gateway-anthropic-beta": "a",
+  });
+  assert.equal(wire.url, "https://aws-external-anthropic.eu-west-1.api.aws/v1/messages");
+  assert.deepEqual(sent("x-api-key", "anthropic-workspace-id", "anthropic-version", "anthropic-beta"), [
+    ...["sk-ant-api-test", "wrkspc_test", "2023-06-01", "a"],
+  ]);
+  for (const region of ["evil.example/", "a.b", "A"]) {
+    const response = await ask(helloBody, { ...named, "x-gateway-aws-region": region });
+    assert.equal(response.status, 400);
+  }
+});

@@ -1,4 +1,7 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
 import { anthropic } from "../../src/providers/anthropic/mod.ts";
+import { toClaudeRequest } from "../../src/providers/anthropic/request.ts";
 import { type ConformanceCase, fixture, jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const hello = { model: "claude-sonnet-4-6", messages: [{ role: "user", content: "hi" }] };
@@ -292,6 +295,18 @@ const messages: readonly ConformanceCase[] = [
     ],
   ),
   says(
+    "arguments may be objects; names of users are left out",
+    [
+      { role: "user", content: "hi", name: "n" },
+      { role: "assistant", tool_calls: [{ id: "t", type: "function", function: { name: "f", arguments: { a: 1 } } }] },
+    ],
+    [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: [{ type: "tool_use", id: "t", name: "f", input: { a: 1 } }] },
+    ],
+    ["messages.name"],
+  ),
+  says(
     "content_blocks win over content and keep their signatures; calls follow them",
     [
       { role: "user", content: "hi" },
@@ -369,8 +384,7 @@ const calling: readonly ConformanceCase[] = [
 
 const older = "claude-sonnet-4-20250514";
 const newer = "claude-opus-4-6";
-const thinks = (name: string, request: object, sent: object, dropped: readonly string[] = []) =>
-  sends(name, request, sent, dropped);
+const thinks = sends;
 const schema = {
   $defs: { p: { type: "object", properties: { maximum: { type: "number", maximum: 3 } } } },
   type: "object",
@@ -408,6 +422,26 @@ const settings: readonly ConformanceCase[] = [
   thinks("effort without room", { model: older, reasoning_effort: "low", max_tokens: 900 }, { max_tokens: 900 }, [
     "reasoning_effort",
   ]),
+  thinks(
+    "effort after calls whose thinking was not sent back",
+    {
+      model: older,
+      reasoning_effort: "low",
+      messages: [
+        { role: "user", content: "hi" },
+        { role: "assistant", tool_calls: [callOf("t", "f", "{}")] },
+        { role: "tool", tool_call_id: "t", content: "1" },
+      ],
+    },
+    {
+      messages: [
+        { role: "user", content: "hi" },
+        { role: "assistant", content: [{ type: "tool_use", id: "t", name: "f", input: {} }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "1" }] },
+      ],
+    },
+    ["reasoning_effort"],
+  ),
   thinks("effort on models that do not think", { model: "claude-3-5-sonnet-20241022", reasoning_effort: "low" }, {}, [
     "reasoning_effort",
   ]),
@@ -563,3 +597,21 @@ const others: readonly ConformanceCase[] = [
 ];
 
 testConformance(anthropic, [...answers, ...streams, ...messages, ...calling, ...settings, ...refusals, ...others]);
+
+test("toClaudeRequest() writes what other hosts take", () => {
+  const dropped: string[] = [];
+  const options = { strict: true, drop: (member: string) => void dropped.push(member) };
+  const request = { ...hello, stream: true, reasoning_effort: "low", anthropic_beta: "a,b" };
+  const host = { version: "host-1", hasBetasInBody: true, omits: ["model", "output_config"] };
+  assert.deepEqual(toClaudeRequest(request, options, host), {
+    stream: true,
+    anthropic_version: "host-1",
+    anthropic_beta: ["a", "b"],
+    messages: hello.messages,
+    max_tokens: 8192,
+    thinking: { type: "adaptive" },
+  });
+  assert.deepEqual(dropped, ["output_config"]);
+  const own = toClaudeRequest({ ...hello, anthropic_version: "own" }, options, host);
+  assert.equal(own.anthropic_version, "own");
+});

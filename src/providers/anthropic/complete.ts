@@ -49,13 +49,13 @@ function toUpstream(request: CompletionRequest, { drop }: ConversionOptions): ob
 
 type Wire = v.InferOutput<typeof WireCompletion>;
 
-function toAnswer(wire: Wire, request: CompletionRequest): ChatResponse {
+function toAnswer(wire: Wire, request: CompletionRequest, options: ConversionOptions): ChatResponse {
   const { id, model, completion, stop_reason: reason } = wire;
   const finish_reason = reason ? (reason === "max_tokens" ? "length" : "stop") : null;
   return {
-    id: id ?? "",
+    id: id ?? options.answerId ?? "",
     object: "text_completion",
-    created: 0,
+    created: options.created ?? 0,
     model: model ?? request.model,
     choices: [{ index: 0, text: completion ?? "", logprobs: null, finish_reason }],
   };
@@ -66,8 +66,8 @@ export function createCompletion(provider: string): OperationAdapter<"complete">
   return {
     path: () => "/complete",
     toUpstream,
-    fromUpstream: (body, request) => toAnswer(v.parse(WireCompletion, body), request),
-    streamMapper(request) {
+    fromUpstream: (body, request, options) => toAnswer(v.parse(WireCompletion, body), request, options),
+    streamMapper(request, options) {
       let isComplete = false;
       return {
         map({ data }) {
@@ -75,7 +75,7 @@ export function createCompletion(provider: string): OperationAdapter<"complete">
           if (wire.error) throw toStreamFailure(wire.error, provider);
           if (typeof wire.completion !== "string") return [];
           if (wire.stop_reason) isComplete = true;
-          return [toAnswer(wire, request)];
+          return [toAnswer(wire, request, options)];
         },
         isComplete: () => isComplete,
         usage: () => undefined,

@@ -39,7 +39,8 @@ function toToolUse(call: unknown, { drop }: ConversionOptions): Block {
   if (!isObject(call) || !isObject(detail))
     refuse("Cannot send a tool call that is not a function's", "messages.tool_calls");
   const given = detail.arguments;
-  const input = given === undefined || given === null || given === "" ? {} : parseJson(String(given));
+  const text = typeof given === "string" ? given.trim() : undefined;
+  const input = text === undefined ? (given ?? {}) : text === "" ? {} : parseJson(text);
   if (!isObject(input)) refuse("Cannot send a tool call whose arguments are not a JSON object", "messages.tool_calls");
   // a signature of another family of models
   if (detail.thought_signature) drop("messages.tool_calls.thought_signature");
@@ -61,10 +62,11 @@ function toAssistantTurn(message: Message, options: ConversionOptions): Turn {
   return { role: "assistant", content: markLast(content, message) };
 }
 
+const isThinkingBlock = ({ type }: Block) => type === "thinking" || type === "redacted_thinking";
+
 /** Thinking comes before what was thought. */
 function thinkingFirst(blocks: Block[]): Block[] {
-  const isThinking = ({ type }: Block) => type === "thinking" || type === "redacted_thinking";
-  return [...blocks.filter(isThinking), ...blocks.filter((block) => !isThinking(block))];
+  return [...blocks.filter(isThinkingBlock), ...blocks.filter((block) => !isThinkingBlock(block))];
 }
 
 function toToolResult(message: Message, options: ConversionOptions): Block {
@@ -88,6 +90,7 @@ function toUserTurn(message: Message, options: ConversionOptions): Turn {
 function toTurn(message: Message, options: ConversionOptions): Turn {
   switch (message.role) {
     case "user":
+      if (message.name) options.drop("messages.name");
       return toUserTurn(message, options);
     case "assistant":
       return toAssistantTurn(message, options);
@@ -118,4 +121,12 @@ export function toTurns(messages: readonly Message[], options: ConversionOptions
     } else turns.push(turn);
   }
   return turns;
+}
+
+/** Whether the last turn answers calls whose thinking was not sent back: a model with a budget refuses to go on thinking. */
+export function hasUnthoughtCall(turns: readonly Turn[]): boolean {
+  const [caller, results] = turns.slice(-2);
+  if (!caller || !results || caller.role !== "assistant" || !holdsResult(results)) return false;
+  const [first] = blocksOf(caller);
+  return first !== undefined && !isThinkingBlock(first);
 }

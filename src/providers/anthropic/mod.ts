@@ -55,7 +55,7 @@ export function claudeOperations(provider: string) {
       path: () => "/messages",
       toUpstream: (request, options) => toClaudeRequest(request, options),
       fromUpstream: fromClaudeReply,
-      streamMapper: (request, { strict }) => createClaudeStream(request, { strict, provider }),
+      streamMapper: (request, options) => createClaudeStream(request, { ...options, provider }),
       headers: claudeHeaders,
     },
     complete: createCompletion(provider),

@@ -2,7 +2,7 @@ import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../types.ts";
 import { type ClaudeFamily, familyOf } from "./family.ts";
-import { toSystem, toTurns } from "./messages.ts";
+import { hasUnthoughtCall, toSystem, toTurns } from "./messages.ts";
 import { refuse } from "./parts.ts";
 import { toAnswerSchema } from "./schema.ts";
 import { isThinking, readMaxTokens, type ThinkingMembers, toThinking } from "./thinking.ts";
@@ -14,8 +14,8 @@ export interface ClaudeHost {
   version?: string;
   /** Whether betas are told in the body's `anthropic_beta`, instead of a header. */
   hasBetasInBody?: boolean;
-  /** Whether a host is told the model in the path: neither it nor `stream` is in the body. */
-  hasModelInPath?: boolean;
+  /** Members a host does not take in the body; but for `model` and `stream`, which its path tells, they are noted as left out. */
+  omits?: readonly string[];
 }
 
 type Members = Record<string, unknown>;
@@ -150,7 +150,8 @@ function hostMembers(request: ChatRequest, host: ClaudeHost): Members {
   const version = host.version === undefined ? undefined : (request.anthropic_version ?? host.version);
   const betas = host.hasBetasInBody ? betasOf(request) : [];
   return {
-    ...(!host.hasModelInPath && { model: request.model, ...(request.stream === true && { stream: true }) }),
+    model: request.model,
+    ...(request.stream === true && { stream: true }),
     ...(version !== undefined && { anthropic_version: version }),
     ...(betas.length > 0 && { anthropic_beta: betas }),
   };
@@ -165,13 +166,15 @@ export function toClaudeRequest(request: ChatRequest, options: ConversionOptions
   if (typeof request.n === "number" && request.n > 1) refuse("Cannot answer n times: the provider answers once", "n");
   const family = familyOf(request.model);
   const system = toSystem(request.messages, options);
+  const messages = toTurns(request.messages, options);
   const tools = toToolMembers(request, options);
-  const thinking = toThinking(request, family, { ...options, mustCall: demandsTool(tools) });
-  return {
+  const mustCall = demandsTool(tools);
+  const thinking = toThinking(request, family, { ...options, mustCall, hasUnthoughtCall: hasUnthoughtCall(messages) });
+  const members: Members = {
     ...passedMembers(request, options),
     ...hostMembers(request, host),
     ...(system.length > 0 && { system }),
-    messages: toTurns(request.messages, options),
+    messages,
     max_tokens: toMaxTokens(request, family, thinking),
     ...tools,
     ...toSampling(request, family, isThinking(thinking), options),
@@ -181,6 +184,14 @@ export function toClaudeRequest(request: ChatRequest, options: ConversionOptions
     ...toOutput(request, family, thinking, options),
     ...toTier(request, options),
   };
+  return host.omits ? leaveOut(members, host.omits, options) : members;
+}
+
+function leaveOut(members: Members, names: readonly string[], { drop }: ConversionOptions): Members {
+  for (const name of names) {
+    if (members[name] !== undefined && name !== "model" && name !== "stream") drop(name);
+  }
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 }
 
 /** Names in a list of betas: a text with commas, or a list. */

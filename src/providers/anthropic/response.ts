@@ -71,9 +71,9 @@ export function fromClaudeReply(body: unknown, request: ChatRequest, options: Co
   const text = blocks.map((block) => (block.type === "text" ? (block.text ?? "") : "")).join("");
   const usage = toUsage(message.usage, options);
   return {
-    id: message.id ?? "",
+    id: message.id ?? options.answerId ?? "",
     object: "chat.completion",
-    created: 0,
+    created: options.created ?? 0,
     model: message.model ?? request.model,
     choices: [
       {

@@ -3,14 +3,12 @@ import { UpstreamError } from "../../errors.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { statusOfErrorBody } from "../failures.ts";
-import type { StreamMapper, UpstreamEvent } from "../types.ts";
+import type { ConversionOptions, StreamMapper, UpstreamEvent } from "../types.ts";
 import { pickExtras, toFinishReason, toUsage } from "./response.ts";
 import { WireEvent, type WireUsage } from "./wire.ts";
 
 /** How a stream is mapped. */
-export interface ClaudeStreamOptions {
-  /** Chunks hold only what OpenAI's have. */
-  strict: boolean;
+export interface ClaudeStreamOptions extends Pick<ConversionOptions, "strict" | "answerId" | "created"> {
   /** Slug of the provider, for its failures. */
   provider: string;
 }
@@ -28,6 +26,7 @@ interface OpenBlock {
 /** What is known of a stream so far. */
 interface StreamState {
   id: string;
+  created: number;
   model: string;
   usage: WireUsage | undefined;
   calls: number;
@@ -122,9 +121,9 @@ function toDelta(event: WireEvent, state: StreamState, options: ClaudeStreamOpti
   }
 }
 
-function toChunk({ id, model }: StreamState, delta: Delta, finish: object = { finish_reason: null }): object {
+function toChunk({ id, created, model }: StreamState, delta: Delta, finish: object = { finish_reason: null }): object {
   const choice = { index: 0, delta, logprobs: null, ...finish };
-  return { id, object: "chat.completion.chunk", created: 0, model, choices: [choice] };
+  return { id, object: "chat.completion.chunk", created, model, choices: [choice] };
 }
 
 function finishMessage(event: WireEvent, state: StreamState, options: ClaudeStreamOptions): object[] {
@@ -137,8 +136,11 @@ function finishMessage(event: WireEvent, state: StreamState, options: ClaudeStre
 
 /** Maps streams of Claude (https://docs.claude.com/en/docs/build-with-claude/streaming). */
 export function createClaudeStream(request: Pick<ChatRequest, "model">, options: ClaudeStreamOptions): StreamMapper {
-  const { model } = request;
-  const state: StreamState = { id: "", model, usage: undefined, calls: 0, blocks: new Map(), isComplete: false };
+  const { answerId: id = "", created = 0 } = options;
+  const state: StreamState = {
+    ...{ id, created, model: request.model, usage: undefined, calls: 0 },
+    ...{ blocks: new Map(), isComplete: false },
+  };
   return {
     map({ data }: UpstreamEvent) {
       const event = v.parse(WireEvent, parseJson(data));

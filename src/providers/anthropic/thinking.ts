@@ -35,11 +35,12 @@ function budgetOf(effort: string, maxTokens: number | undefined): number | undef
  * How the model thinks: as the caller says in the provider's own way, else by the effort that is asked for.
  *
  * @param options.mustCall The model must call a tool: it cannot think then.
+ * @param options.hasUnthoughtCall As the function of this name.
  */
 export function toThinking(
   request: ChatRequest,
   family: ClaudeFamily,
-  { drop, mustCall }: ConversionOptions & { mustCall: boolean },
+  { drop, mustCall, hasUnthoughtCall }: ConversionOptions & { mustCall: boolean; hasUnthoughtCall: boolean },
 ): ThinkingMembers {
   const { reasoning_effort: asked } = request;
   const own = isObject(request.thinking) ? { thinking: request.thinking } : undefined;
@@ -49,7 +50,8 @@ export function toThinking(
     const effort = asked === "minimal" ? "low" : asked;
     return { ...(mustCall ? {} : { thinking: { type: "adaptive" } }), ...own, effort };
   }
-  const budget = family.hasThinkingBudget && !mustCall ? budgetOf(asked, readMaxTokens(request)) : undefined;
+  const mayThink = family.hasThinkingBudget && !mustCall && !hasUnthoughtCall;
+  const budget = mayThink ? budgetOf(asked, readMaxTokens(request)) : undefined;
   if (own || budget === undefined) {
     drop("reasoning_effort");
     return own ?? {};
