@@ -1,7 +1,9 @@
+import { anthropic } from "./anthropic/mod.ts";
 import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
 import { bedrock } from "./bedrock/mod.ts";
 import { bedrockMantle } from "./bedrock-mantle/mod.ts";
+import { claudePlatformAws } from "./claude-platform-aws/mod.ts";
 import { cohere } from "./cohere/mod.ts";
 import { hosts } from "./compat/hosts.ts";
 import { smallProviders } from "./compat/small.ts";
@@ -26,6 +28,8 @@ export const builtInProviders: readonly Provider[] = [
   bedrock,
   bedrockMantle,
   cohere,
+  anthropic,
+  claudePlatformAws,
   github,
   google,
   huggingface,
