@@ -2,9 +2,10 @@ import { echo } from "./echo/mod.ts";
 import { google } from "./google/mod.ts";
 import { openai } from "./openai/mod.ts";
 import type { Provider } from "./types.ts";
+import { vertexAi } from "./vertex-ai/mod.ts";
 
 /** Providers that come with the gateway. */
-export const builtInProviders: readonly Provider[] = [openai, google, echo];
+export const builtInProviders: readonly Provider[] = [openai, google, vertexAi, echo];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;

@@ -41,7 +41,7 @@ testConformance(google, [
   {
     name: "a rich request, a text",
     request: { ...unified, model: "models/gemini-2.5-flash" },
-    sent: { path: "/models/gemini-2.5-flash:generateContent", body: expected },
+    sent: { path: "/v1beta/models/gemini-2.5-flash:generateContent", body: expected },
     dropped: ["parallel_tool_calls", "user"],
     answer: jsonFixture("google", "chat.json"),
     wanted: {
@@ -60,7 +60,7 @@ testConformance(google, [
     name: "a text with its thoughts and extras",
     strict: false,
     request: hello,
-    sent: { path: "/models/gemini-3-flash:generateContent", body: { contents: helloContents } },
+    sent: { path: "/v1beta/models/gemini-3-flash:generateContent", body: { contents: helloContents } },
     answer: jsonFixture("google", "chat.json"),
     wanted: {
       ...answered,
@@ -139,7 +139,7 @@ testConformance(google, [
   {
     name: "a streamed text",
     request: { ...hello, stream: true },
-    sent: { path: "/models/gemini-3-flash:streamGenerateContent?alt=sse", body: { contents: helloContents } },
+    sent: { path: "/v1beta/models/gemini-3-flash:streamGenerateContent?alt=sse", body: { contents: helloContents } },
     stream: fixture("google", "stream.sse"),
     chunks: [chunk({ role: "assistant", content: "Tide" }), chunk({ content: " rises – 3 m ☂." }), chunk({}, "stop")],
     usage: usage(21, 49, 0, 40),
@@ -190,7 +190,7 @@ testConformance(google, [
     operation: "embed",
     request: { model: "gemini-embedding-001", input: "tide", dimensions: 4, task_type: "CLUSTERING", user: "u" },
     sent: {
-      path: "/models/gemini-embedding-001:embedContent",
+      path: "/v1beta/models/gemini-embedding-001:embedContent",
       body: {
         model: "models/gemini-embedding-001",
         content: { parts: [{ text: "tide" }] },
@@ -211,7 +211,7 @@ testConformance(google, [
     operation: "embed",
     request: { model: "models/m", input: ["a", "b"], encoding_format: "base64" },
     sent: {
-      path: "/models/m:batchEmbedContents",
+      path: "/v1beta/models/m:batchEmbedContents",
       body: { requests: ["a", "b"].map((text) => ({ model: "models/m", content: { parts: [{ text }] } })) },
     },
     answer: { embeddings: [{ values: [1, -2] }, { values: [0.5] }] },
@@ -230,7 +230,7 @@ testConformance(google, [
     name: "a list of models",
     operation: "models",
     request: {},
-    sent: { path: "/models?pageSize=1000" },
+    sent: { path: "/v1beta/models?pageSize=1000" },
     answer: { models: [{ name: "models/gemini-3-flash" }] },
     wanted: { object: "list", data: [{ id: model, object: "model", created: 0, owned_by: "google" }] },
   },

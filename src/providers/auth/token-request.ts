@@ -1,0 +1,103 @@
+import * as v from "valibot";
+import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { BodyError, readBytes } from "../../lib/body.ts";
+import { type Clock, startTimer } from "../../lib/clock.ts";
+import { decodeUtf8, isObject, parseJson } from "../../lib/json.ts";
+import { type Outbound, type OutboundInit, toOutboundError } from "../../lib/outbound.ts";
+import type { FetchedToken, TokenCache } from "./token-cache.ts";
+
+/** Milliseconds a token service has for its answer. */
+const timeoutMs = 10_000;
+/** Largest answer of a token service. */
+const maxAnswerBytes = 256 * 1024;
+/** How long a token lasts whose service does not say. */
+const unstatedMs = 5 * 60_000;
+
+/** What fetching tokens needs of the world. */
+export interface TokenTools {
+  outbound: Outbound;
+  clock: Clock;
+  tokens: TokenCache;
+  /** Beginning of every key of `tokens`. */
+  tenant: readonly string[];
+}
+
+/** A question to a token service. */
+export interface TokenRequest extends Pick<OutboundInit, "origin"> {
+  url: string;
+  /** Default POST. */
+  method?: "GET" | "POST";
+  headers?: Record<string, string>;
+  /** Form fields. */
+  fields?: Readonly<Record<string, string>>;
+  /** Setting that named the address, for the error when it is refused. */
+  param: string;
+}
+
+const seconds = v.pipe(v.union([v.number(), v.pipe(v.string(), v.regex(/^[0-9]{1,12}$/))]), v.transform(Number));
+const TokenAnswer = v.object({
+  access_token: v.pipe(v.string(), v.regex(/^[\x21-\x7e]+$/)),
+  token_type: v.nullish(v.pipe(v.string(), v.toLowerCase(), v.literal("bearer"))),
+  expires_in: v.nullish(seconds),
+});
+
+/** What an error answer says (RFC 6749 section 5.2), shortened; the texts of a stranger are not repeated at length. */
+function describe(json: unknown): string {
+  if (!isObject(json)) return "";
+  const { error, error_description: description } = json;
+  const parts = [error, description].filter((part) => typeof part === "string" && part !== "");
+  return parts.length === 0 ? "" : `: ${parts.join(", ").slice(0, 300)}`;
+}
+
+function toFailure(status: number, json: unknown, host: string): UpstreamError {
+  const isRefused = status >= 400 && status < 500 && status !== 408 && status !== 429;
+  const shown = isRefused ? 401 : status;
+  const message = `Cannot get a token from ${host}: it answered ${status}${describe(json)}`;
+  return new UpstreamError(shown, message, { code: isRefused ? "token_refused" : "token_unavailable" });
+}
+
+function toUnavailable(error: unknown, host: string, param: string): Error {
+  if (error instanceof UpstreamError) return error;
+  const unavailable = (problem: string) =>
+    new UpstreamError(502, `Cannot get a token from ${host}: ${problem}`, { cause: error, code: "token_unavailable" });
+  if (error instanceof BodyError) return unavailable("its answer cannot be read");
+  const failure = toOutboundError(error);
+  if (failure.kind !== "refused_address") return unavailable("it gave no answer");
+  return new InvalidRequestError(`Cannot use ${param}: ${failure.message}`, { param, code: "invalid_token_url" });
+}
+
+/**
+ * Asks a service for an access token (RFC 6749, sections 4.4.2 and 5).
+ *
+ * @throws {UpstreamError} 401 if it refuses the client, else 502 or the status of its failure.
+ * @throws {InvalidRequestError} If its address may not be called.
+ */
+export async function requestToken(
+  { url, origin, method = "POST", headers, fields, param }: TokenRequest,
+  { outbound, clock }: Pick<TokenTools, "outbound" | "clock">,
+): Promise<FetchedToken> {
+  const abort = new AbortController();
+  const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the token service did not answer in time")));
+  const host = URL.parse(url)?.host ?? param;
+  const sent: Record<string, string> = { accept: "application/json", ...headers };
+  if (fields) sent["content-type"] = "application/x-www-form-urlencoded";
+  const body = fields && { body: new URLSearchParams(fields).toString() };
+  try {
+    const response = await outbound(url, { method, headers: sent, ...body, origin, signal: abort.signal });
+    const bytes = await readBytes(response, { bytes: maxAnswerBytes, totalMs: timeoutMs, silenceMs: timeoutMs });
+    const json = parseJson(decodeUtf8(bytes));
+    if (response.status !== 200) throw toFailure(response.status, json, host);
+    const answer = v.safeParse(TokenAnswer, json);
+    if (!answer.success) {
+      throw new UpstreamError(502, `Cannot use the answer of ${host}: it holds no bearer token`, {
+        code: "token_unavailable",
+      });
+    }
+    const { access_token: token, expires_in: lasts } = answer.output;
+    return { token, expiresAt: clock.now() + (typeof lasts === "number" ? lasts * 1000 : unstatedMs) };
+  } catch (error) {
+    throw toUnavailable(error, host, param);
+  } finally {
+    cancel();
+  }
+}
