@@ -300,6 +300,22 @@ testConformance(vertexAi, [
   },
 ]);
 
+for (const [name, wanted] of [
+  ["gemini-2.5-pro", "/publishers/google/models/gemini-2.5-pro:generateContent"],
+  ["publishers/google/models/gemini-2.5-pro", "/publishers/google/models/gemini-2.5-pro:generateContent"],
+  ["google/gemini-2.5-pro", "/publishers/google/models/gemini-2.5-pro:generateContent"],
+  ["../../x", "/publishers/google/models/..%2F..%2Fx:generateContent"],
+  ["deepseek-ai.deepseek-v3.1-maas", "/endpoints/openapi/chat/completions"],
+  ["meta/llama-3.3-70b", "/endpoints/openapi/chat/completions"],
+  ["endpoints/12", "/endpoints/12/chat/completions"],
+] as const) {
+  test(`vertex-ai finds the publisher of ${name}`, () => {
+    const chat = vertexAi.bind((setting) => Reflect.get(settings, setting) ?? null).operations.chat;
+    const path = chat?.path({ model: name, messages }) ?? "";
+    assert.equal(path.replace(/^\/v1(?:beta1)?\//, ""), `${place}${wanted}`);
+  });
+}
+
 test("vertex-ai takes the project of the service account", () => {
   const key = { client_email: "a@b", private_key: "k", project_id: "of-the-account" };
   const given = { ...settings, "vertex-service-account-json": JSON.stringify(key) };

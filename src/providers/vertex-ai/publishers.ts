@@ -36,12 +36,14 @@ export interface PublishedModel extends Publisher {
 }
 
 /**
- * The publisher of a model: what stands before its first point, else Google.
+ * The publisher of a model: what stands before its first point or slash, else Google.
  *
  * @throws {InvalidRequestError} If its models cannot be called.
  */
 export function readModel(model: string): PublishedModel {
-  const plain = modelName(model).replace(/^publishers\/([^/]+)\/models\//, "$1.");
+  const plain = modelName(model)
+    .replace(/^publishers\/([^/]+)\/models\//, "$1.")
+    .replace(/^([a-z0-9-]+)\//, "$1.");
   const point = plain.indexOf(".");
   const publisher = plain.slice(0, Math.max(point, 0));
   const name = plain.slice(point + 1);
