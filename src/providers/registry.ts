@@ -17,19 +17,20 @@ import { mistral } from "./mistral-ai/mod.ts";
 import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
 import { sagemaker } from "./sagemaker/mod.ts";
-import type { Provider } from "./types.ts";
 import { workersAi } from "./workers-ai/mod.ts";
+import { vertexAi } from "./vertex-ai/mod.ts";
+import type { Provider } from "./types.ts";
 
 /** Providers that come with the gateway. */
 export const builtInProviders: readonly Provider[] = [
   openai,
+  anthropic,
   azureAi,
   azureOpenai,
   bedrock,
   bedrockMantle,
-  cohere,
-  anthropic,
   claudePlatformAws,
+  cohere,
   github,
   google,
   huggingface,
@@ -37,6 +38,7 @@ export const builtInProviders: readonly Provider[] = [
   ollama,
   sagemaker,
   workersAi,
+  vertexAi,
   ...hosts,
   ...smallProviders,
   ...vendors,
