@@ -114,7 +114,7 @@ function createMapper(request: ChatRequest, options: ConversionOptions): StreamM
 
 /** Chat (https://developers.cloudflare.com/workers-ai/models/). */
 export const chat: OperationAdapter<"chat"> = {
-  path: ({ model }) => modelPath("workers-ai", model),
+  path: ({ model }) => modelPath(model),
   toUpstream,
   fromUpstream,
   streamMapper: createMapper,
