@@ -22,6 +22,10 @@ export interface ConversionOptions {
   strict: boolean;
   /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
   drop(member: string): void;
+  /** Names the answer where the upstream does not. */
+  answerId?: string;
+  /** Time of the answer in seconds of Unix time, where the upstream tells none. */
+  created?: number;
 }
 
 /** An upstream event of a stream, its framing undone. */
@@ -87,10 +91,10 @@ export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
   slug: string;
   settings: SettingsDefinition<Settings>;
-  /** Base address, without a slash at its end; not asked for when the caller names a host. May throw where there is none. */
+  /** Base address, without a slash at its end; not asked for when the caller names a host. */
   baseUrl: string | ((settings: Settings) => string);
-  /** Whether settings name the base address itself: such an address is checked like a host the caller names. */
-  isAddressInfluenced?(settings: Settings): boolean;
+  /** Whether the settings give the host of the base address, and not only a label of it: it is checked like a custom host. */
+  isBaseInfluenced?: boolean;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -132,9 +136,10 @@ export interface AuthTools {
 /** A provider with the settings of one request. */
 export interface BoundProvider {
   readonly slug: string;
+  /** @throws {InvalidRequestError} If settings it needs are missing. */
   readonly baseUrl: string;
   /** Whether a caller or tenant named the base address. */
-  readonly isAddressInfluenced: boolean;
+  readonly isBaseInfluenced: boolean;
   readonly operations: OperationAdapters;
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
@@ -168,7 +173,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     get baseUrl() {
       return typeof baseUrl === "string" ? baseUrl : baseUrl(settings);
     },
-    isAddressInfluenced: definition.isAddressInfluenced?.(settings) ?? false,
+    isBaseInfluenced: definition.isBaseInfluenced === true,
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
   });

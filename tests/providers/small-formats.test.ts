@@ -169,7 +169,7 @@ testConformance(triton, [
     },
     dropped: ["echo", "user"],
     answer: { model_name: "ensemble", text_output: "Six." },
-    wanted: textWanted("ensemble", "cmpl-triton"),
+    wanted: textWanted("ensemble", "chatcmpl-triton"),
   },
   {
     name: "a stream",

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { toChatAnswer, toChoice, toEmbeddingAnswer } from "../shapes/answers.ts";
+import { toChatAnswer, toChoice, toEmbeddingAnswer, toHead } from "../shapes/answers.ts";
 import { toTextCompletion } from "../shapes/completions.ts";
 import { pathSegment } from "../shapes/hosts.ts";
 import { requireTexts } from "../shapes/inputs.ts";
@@ -55,6 +55,10 @@ function toShared(request: Record<string, unknown>, { drop }: ConversionOptions)
   };
 }
 
+function headOf({ id: given }: { id?: v.InferOutput<typeof id> }, options: ConversionOptions) {
+  return toHead("ai21", { id: typeof given === "number" ? String(given) : given }, options);
+}
+
 function toFinishReason({ finishReason }: { finishReason?: v.InferOutput<typeof FinishReason> }): string {
   return finishReason?.reason === "length" ? "length" : "stop";
 }
@@ -77,12 +81,12 @@ function toUpstream(request: ChatRequest, options: ConversionOptions): object {
 export const jurassicChat: OperationAdapter<"chat"> = {
   path: ({ model }) => `/${pathSegment("model", model)}/chat`,
   toUpstream,
-  fromUpstream(body, { model }) {
+  fromUpstream(body, { model }, options) {
     const reply = v.parse(ChatReply, body);
     const choices = reply.outputs.map((output, index) =>
       toChoice({ content: output.text ?? "" }, toFinishReason(output), { index }),
     );
-    return toChatAnswer({ id: String(reply.id ?? "chatcmpl-ai21"), model, choices, usage: undefined });
+    return toChatAnswer({ ...headOf(reply, options), model, choices, usage: undefined });
   },
 };
 
@@ -95,10 +99,10 @@ export const complete: OperationAdapter<"complete"> = {
     if (typeof prompt !== "string") refuseMember("ai21", "prompt", "it takes one prompt, as text");
     return { prompt, ...toShared(request, options) };
   },
-  fromUpstream(body, { model }) {
+  fromUpstream(body, { model }, options) {
     const reply = v.parse(TextReply, body);
     const texts = reply.completions.map((one) => ({ text: one.data.text ?? "", finishReason: toFinishReason(one) }));
-    return toTextCompletion({ id: String(reply.id ?? "cmpl-ai21"), model, texts });
+    return toTextCompletion(headOf(reply, options), model, texts);
   },
 };
 

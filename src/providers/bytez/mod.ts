@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { keyHeader } from "../auth/headers.ts";
-import { toChatAnswer, toChoice } from "../shapes/answers.ts";
+import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
 import { modelPath } from "../shapes/hosts.ts";
 import { copyMembers, maxTokensOf } from "../shapes/members.ts";
 import { refuseResponseFormat, refuseStream, refuseTools, requireOneChoice } from "../shapes/messages.ts";
@@ -39,11 +39,10 @@ function toText(output: v.InferOutput<typeof Reply>["output"]): string {
 const chat: OperationAdapter<"chat"> = {
   path: ({ model }) => modelPath(model),
   toUpstream,
-  fromUpstream(body, { model }) {
+  fromUpstream(body, { model }, options) {
     const content = toText(v.parse(Reply, body).output);
-    return toChatAnswer({
-      ...{ id: "chatcmpl-bytez", model, choices: [toChoice({ content }, "stop")], usage: undefined },
-    });
+    const head = toHead("bytez", {}, options);
+    return toChatAnswer({ ...head, model, choices: [toChoice({ content }, "stop")], usage: undefined });
   },
 };
 

@@ -17,7 +17,7 @@ export const huggingface = defineProvider({
   slug: "huggingface",
   settings: { prefix: "huggingface", schema: v.object({ base_url: v.optional(BaseUrl) }) },
   baseUrl: ({ base_url }) => base_url ?? "https://router.huggingface.co",
-  isAddressInfluenced: ({ base_url }) => base_url !== undefined,
+  isBaseInfluenced: true,
   authenticate: bearer,
   operations: {
     chat: plainChat("huggingface", () => "/v1/chat/completions"),

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
+import { toHead } from "../shapes/answers.ts";
 import { toTextCompletion } from "../shapes/completions.ts";
 import { hostRequired } from "../shapes/hosts.ts";
 import { copyMembers, type MemberMap, toList } from "../shapes/members.ts";
@@ -27,9 +28,9 @@ const complete: OperationAdapter<"complete"> = {
     const copied = copyMembers(request, members, { handled: ["model", "prompt"], drop });
     return { text_input: prompt, ...defaults, ...copied };
   },
-  fromUpstream(body, { model }) {
+  fromUpstream(body, { model }, options) {
     const { text_output: text } = v.parse(Reply, body);
-    return toTextCompletion({ id: "cmpl-triton", model, texts: [{ text, finishReason: "stop" }] });
+    return toTextCompletion(toHead("triton", {}, options), model, [{ text, finishReason: "stop" }]);
   },
 };
 
