@@ -8,6 +8,7 @@ import { mistral } from "./mistral-ai/mod.ts";
 import { nomic } from "./nomic/mod.ts";
 import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
+import { palm } from "./palm/mod.ts";
 import { predibase } from "./predibase/mod.ts";
 import { proxiedProviders } from "./proxied/mod.ts";
 import { reka } from "./reka-ai/mod.ts";
@@ -28,6 +29,7 @@ export const builtInProviders: readonly Provider[] = [
   mistral,
   nomic,
   ollama,
+  palm,
   predibase,
   reka,
   triton,

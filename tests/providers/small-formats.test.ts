@@ -1,5 +1,6 @@
 import { ai21 } from "../../src/providers/ai21/mod.ts";
 import { bytez } from "../../src/providers/bytez/mod.ts";
+import { palm } from "../../src/providers/palm/mod.ts";
 import { predibase } from "../../src/providers/predibase/mod.ts";
 import { reka } from "../../src/providers/reka-ai/mod.ts";
 import { triton } from "../../src/providers/triton/mod.ts";
@@ -186,5 +187,59 @@ await testCalls("triton", [
     headers: { "x-gateway-custom-host": "https://triton.example.com/v2/models/ensemble" },
     body: { model: "m", prompt: "a" },
     url: "https://triton.example.com/v2/models/ensemble/generate",
+  },
+]);
+
+testConformance(palm, [
+  {
+    name: "text",
+    request: {
+      ...{ model: "chat-bison-001", n: 2, temperature: 2, top_p: 0.5, max_tokens: 4, stop: "END" },
+      messages: [{ role: "system", content: "Short." }, ...messages],
+    },
+    sent: {
+      path: "/models/chat-bison-001:generateMessage",
+      body: {
+        prompt: { messages: [{ author: "user", content: "Hello" }], context: "Short." },
+        ...{ candidateCount: 2, temperature: 1, topP: 0.5 },
+      },
+    },
+    dropped: ["max_tokens", "stop"],
+    answer: { candidates: [{ author: "1", content: "Six." }] },
+    wanted: wanted("chat-bison-001", "chatcmpl-palm", 0),
+  },
+  { name: "tools", request: { model: "m", messages, tools }, refused: /no tools/ },
+  { name: "a stream", request: { model: "m", messages, stream: true }, refused: /does not stream/ },
+  {
+    name: "text completions",
+    operation: "complete",
+    request: { model: "text-bison-001", prompt: "Hello", max_tokens: 4, stop: ["END"] },
+    sent: {
+      path: "/models/text-bison-001:generateText",
+      body: { prompt: { text: "Hello" }, stopSequences: ["END"], maxOutputTokens: 4 },
+    },
+    answer: { candidates: [{ output: "Six." }] },
+    wanted: textWanted("text-bison-001", "chatcmpl-palm"),
+  },
+  {
+    name: "embeddings",
+    operation: "embed",
+    request: { model: "embedding-gecko-001", input: ["harbour"] },
+    sent: { path: "/models/embedding-gecko-001:embedText", body: { text: "harbour" } },
+    answer: { embedding: { value: [0.1] } },
+    wanted: {
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: [0.1] }],
+      model: "embedding-gecko-001",
+    },
+  },
+  { name: "several texts", operation: "embed", request: { model: "m", input: ["a", "b"] }, refused: /one text/ },
+]);
+await testCalls("palm", [
+  {
+    name: "takes its key in a header, not in the address",
+    body: { model: "chat-bison-001", messages },
+    url: "https://generativelanguage.googleapis.com/v1beta3/models/chat-bison-001:generateMessage",
+    sent: { "x-goog-api-key": "provider-key" },
   },
 ]);
