@@ -1,12 +1,14 @@
 import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
+import { cortex } from "./cortex/mod.ts";
+import { databricks } from "./databricks/mod.ts";
 import { echo } from "./echo/mod.ts";
 import { github } from "./github/mod.ts";
 import { openai } from "./openai/mod.ts";
 import type { Provider } from "./types.ts";
 
 /** Providers that come with the gateway. */
-export const builtInProviders: readonly Provider[] = [openai, echo, azureOpenai, azureAi, github];
+export const builtInProviders: readonly Provider[] = [openai, echo, azureOpenai, azureAi, github, cortex, databricks];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;
