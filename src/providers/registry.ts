@@ -5,10 +5,20 @@ import { databricks } from "./databricks/mod.ts";
 import { echo } from "./echo/mod.ts";
 import { github } from "./github/mod.ts";
 import { openai } from "./openai/mod.ts";
+import { oracle } from "./oracle/mod.ts";
 import type { Provider } from "./types.ts";
 
 /** Providers that come with the gateway. */
-export const builtInProviders: readonly Provider[] = [openai, echo, azureOpenai, azureAi, github, cortex, databricks];
+export const builtInProviders: readonly Provider[] = [
+  openai,
+  echo,
+  azureOpenai,
+  azureAi,
+  github,
+  cortex,
+  databricks,
+  oracle,
+];
 
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;
