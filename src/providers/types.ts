@@ -23,6 +23,10 @@ export interface ConversionOptions {
   strict: boolean;
   /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
   drop(member: string): void;
+  /** Names the answer where the upstream does not. */
+  answerId?: string;
+  /** Time of the answer in seconds of Unix time, where the upstream tells none. */
+  created?: number;
 }
 
 /** An upstream event of a stream, its framing undone. */

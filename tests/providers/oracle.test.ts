@@ -31,7 +31,7 @@ const answerOf = (message: object, finishReason: string) => ({
   },
 });
 const wantedOf = (message: object, reason: string) => ({
-  ...{ id: "chatcmpl-oracle-1790000000", object: "chat.completion", created: 1_790_000_000, model: llama },
+  ...{ id: "chatcmpl-oracle", object: "chat.completion", created: 1_790_000_000, model: llama },
   choices: [{ index: 0, message: { role: "assistant", ...message }, logprobs: null, finish_reason: reason }],
   usage: {
     ...{ prompt_tokens: 17, completion_tokens: 7, total_tokens: 24 },

@@ -1,11 +1,13 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
 import { toCompleteRequest } from "./request.ts";
 import { Answer, type ContentItem, type Said, StreamEvent, toUsage } from "./wire.ts";
 
-const fallbackId = "chatcmpl-cortex";
+function idOf({ id }: { id?: string | null | undefined }, { answerId }: ConversionOptions): string {
+  return id ?? answerId ?? "chatcmpl-cortex";
+}
 
 function readUse(item: ContentItem): { id: string; name: string; input: unknown }[] {
   const { tool_use_id: id, name, input } = item.tool_use ?? item;
@@ -27,7 +29,7 @@ function toArguments(input: unknown): string {
   return typeof input === "string" ? input : JSON.stringify(input ?? {});
 }
 
-function fromAnswer(body: unknown, { model }: ChatRequest) {
+function fromAnswer(body: unknown, { model }: ChatRequest, options: ConversionOptions) {
   const answer = v.parse(Answer, body);
   const choices = answer.choices.map(({ message, finish_reason: reason }, index) => {
     const calls = usesOf(message).map(({ id, name, input }) => ({
@@ -45,13 +47,13 @@ function fromAnswer(body: unknown, { model }: ChatRequest) {
   });
   const usage = toUsage(answer.usage);
   return {
-    ...{ id: answer.id ?? fallbackId, object: "chat.completion", created: answer.created ?? 0 },
+    ...{ id: idOf(answer, options), object: "chat.completion", created: answer.created ?? options.created ?? 0 },
     ...{ model: answer.model ?? model, choices },
     ...(usage && { usage }),
   };
 }
 
-function createMapper({ model }: ChatRequest): StreamMapper {
+function createMapper({ model }: ChatRequest, options: ConversionOptions): StreamMapper {
   let shared: object | undefined;
   let usage: ReturnType<typeof toUsage>;
   let finished = false;
@@ -75,7 +77,8 @@ function createMapper({ model }: ChatRequest): StreamMapper {
       }
       const isFirst = shared === undefined;
       shared ??= {
-        ...{ id: event.id ?? fallbackId, object: "chat.completion.chunk", created: event.created ?? 0 },
+        ...{ id: idOf(event, options), object: "chat.completion.chunk" },
+        created: event.created ?? options.created ?? 0,
         ...{ model: event.model ?? model },
       };
       usage = toUsage(event.usage) ?? usage;

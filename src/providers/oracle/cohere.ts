@@ -16,7 +16,7 @@ import {
 } from "../chat-messages.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import { numberNames, renamed, stopsOf } from "./generic.ts";
-import { CohereAnswer, type CohereCall, CohereReply, toFinishReason, toUsage } from "./wire.ts";
+import { CohereAnswer, type CohereCall, CohereReply, namesOf, toFinishReason, toUsage } from "./wire.ts";
 
 const { max_completion_tokens: _, n: __, logit_bias: ___, ...names } = numberNames;
 const read = new Set([
@@ -113,7 +113,7 @@ function reasonOf(reason: string | null | undefined, calls: readonly object[], s
 }
 
 /** The answer of models of Cohere's format. */
-export function fromCohereAnswer(body: unknown, { model }: ChatRequest, { strict }: ConversionOptions) {
+export function fromCohereAnswer(body: unknown, { model }: ChatRequest, options: ConversionOptions) {
   const { modelId, chatResponse } = v.parse(CohereAnswer, body);
   const { text, finishReason: reason, toolCalls, usage: told } = chatResponse;
   const calls = fromCalls(toolCalls);
@@ -123,15 +123,15 @@ export function fromCohereAnswer(body: unknown, { model }: ChatRequest, { strict
     ...(calls.length > 0 && { tool_calls: calls }),
   };
   return {
-    ...{ id: "chatcmpl-oracle", object: "chat.completion", created: 0, model: modelId ?? model },
-    choices: [{ index: 0, message, logprobs: null, finish_reason: reasonOf(reason, calls, strict) }],
+    ...{ ...namesOf(options), object: "chat.completion", model: modelId ?? model },
+    choices: [{ index: 0, message, logprobs: null, finish_reason: reasonOf(reason, calls, options.strict) }],
     ...(usage && { usage }),
   };
 }
 
 /** Maps the streams of models of Cohere's format. */
-export function createCohereMapper({ model }: ChatRequest, { strict }: ConversionOptions): StreamMapper {
-  const shared = { id: "chatcmpl-oracle", object: "chat.completion.chunk", created: 0, model };
+export function createCohereMapper({ model }: ChatRequest, options: ConversionOptions): StreamMapper {
+  const shared = { ...namesOf(options), object: "chat.completion.chunk", model };
   let isFirst = true;
   let finished = false;
   let usage: unknown;
@@ -165,7 +165,7 @@ export function createCohereMapper({ model }: ChatRequest, { strict }: Conversio
       isFirst = false;
       finished ||= Boolean(reason);
       if (!reason && Object.keys(delta).length === 0) return [];
-      const finish = reason ? reasonOf(reason, calls, strict) : null;
+      const finish = reason ? reasonOf(reason, calls, options.strict) : null;
       return [{ ...shared, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] }];
     },
     isComplete: () => finished,

@@ -17,8 +17,8 @@ import {
   type GenericCall,
   GenericEvent,
   type GenericMessage,
+  namesOf,
   toFinishReason,
-  toSeconds,
   toUsage,
 } from "./wire.ts";
 
@@ -144,12 +144,12 @@ function fromMessage(message: GenericMessage, strict: boolean): object {
 }
 
 /** The answer of models of the generic format. */
-export function fromGenericAnswer(body: unknown, { model }: ChatRequest, { strict }: ConversionOptions) {
+export function fromGenericAnswer(body: unknown, { model }: ChatRequest, options: ConversionOptions) {
+  const { strict } = options;
   const { modelId, chatResponse } = v.parse(GenericAnswer, body);
-  const created = toSeconds(chatResponse.timeCreated);
   const usage = toUsage(chatResponse.usage);
   return {
-    ...{ id: `chatcmpl-oracle-${created}`, object: "chat.completion", created, model: modelId ?? model },
+    ...{ ...namesOf(options, chatResponse.timeCreated), object: "chat.completion", model: modelId ?? model },
     choices: chatResponse.choices.map(({ index, message, finishReason: reason }, place) => ({
       index: index ?? place,
       message: fromMessage(message ?? {}, strict),
@@ -174,9 +174,10 @@ function createCallCounter() {
 }
 
 /** Maps the streams of models of the generic format. */
-export function createGenericMapper({ model }: ChatRequest, { strict }: ConversionOptions): StreamMapper {
+export function createGenericMapper({ model }: ChatRequest, options: ConversionOptions): StreamMapper {
+  const { strict } = options;
   const counters = new Map<number, ReturnType<typeof createCallCounter>>();
-  const shared = { id: "chatcmpl-oracle", object: "chat.completion.chunk", created: 0, model };
+  const shared = { ...namesOf(options), object: "chat.completion.chunk", model };
   let usage: unknown;
   let finished = false;
   const deltaOf = (message: GenericMessage, index: number): object => {

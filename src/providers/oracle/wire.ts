@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { ConversionOptions } from "../types.ts";
 
 const ToolCall = v.looseObject({
   id: v.nullish(v.string()),
@@ -106,8 +107,12 @@ export function toFinishReason(reason: string, strict: boolean): string {
   return known ?? (strict ? "stop" : reason);
 }
 
-/** Seconds of a time; 0 when there is none. */
-export function toSeconds(time: string | null | undefined): number {
+/** Id and time of an answer; the upstream tells its time in some of them and its id in none. */
+export function namesOf(
+  { answerId, created }: ConversionOptions,
+  time?: string | null,
+): { id: string; created: number } {
   const milliseconds = Date.parse(time ?? "");
-  return Number.isNaN(milliseconds) ? 0 : Math.floor(milliseconds / 1000);
+  const seconds = Number.isNaN(milliseconds) ? (created ?? 0) : Math.floor(milliseconds / 1000);
+  return { id: answerId ?? "chatcmpl-oracle", created: seconds };
 }
