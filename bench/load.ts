@@ -73,7 +73,7 @@ const settleMs = 400;
 
 /** The request both proxies get: same address, same headers. */
 export function targetOf(scenario: Scenario, side: Side, stage: Stage): WrkTarget {
-  const { base, path, body, connections } = scenario;
+  const { base, path, body, connections, headers } = scenario;
   const origin = `http://127.0.0.1:${stage[side].port}`;
   return {
     url: side === "bare" ? `${origin}${base}${path}` : `${origin}/v1${path}`,
@@ -84,6 +84,7 @@ export function targetOf(scenario: Scenario, side: Side, stage: Stage): WrkTarge
       "x-gateway-api-key": keys.workspace,
       "x-gateway-provider": "openai",
       "x-gateway-custom-host": `http://127.0.0.1:${stage.upstream.port}${base}`,
+      ...headers,
     },
     body,
   };

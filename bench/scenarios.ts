@@ -9,6 +9,8 @@ export interface Scenario {
   /** Base address of the upstream, without the origin; the path of a static answer. */
   base: string;
   body: string;
+  /** Headers besides those every request has. */
+  headers?: Readonly<Record<string, string>>;
   /** Text that every complete answer holds. */
   expect: string;
 }
@@ -143,10 +145,23 @@ export const staticAnswers: readonly StaticAnswer[] = [
 const chat = { path: "/chat/completions", base: "/v1", expect: completionId };
 const small = chatRequest(question);
 
+/** Targets of the config. */
+const configTargets = 100;
+
+/** A config whose first target answers; every target has a credential of its own, as where each is another account. */
+const config = JSON.stringify({
+  strategy: { mode: "fallback" },
+  targets: Array.from({ length: configTargets }, (_, index) => ({ provider: "openai", api_key: `sk-bench-${index}` })),
+});
+
 /** What the benchmark measures, in order. */
 export const scenarios: readonly Scenario[] = [
   { ...chat, name: "small-1", title: "small chat", connections: 1, body: small },
   { ...chat, name: "small-32", title: "small chat", connections: 32, body: small },
+  {
+    ...{ ...chat, name: "config-32", title: `config of ${configTargets} targets`, connections: 32 },
+    ...{ body: small, headers: { "x-gateway-config": config } },
+  },
   { ...chat, name: "small-128", title: "small chat", connections: 128, body: small },
   { ...chat, name: "prompt-10k", title: "10 KB prompt", connections: 32, body: chatRequest(longPrompt(10_000)) },
   { ...chat, name: "prompt-100k", title: "100 KB prompt", connections: 32, body: chatRequest(longPrompt(100_000)) },

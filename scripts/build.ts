@@ -1,8 +1,10 @@
 // npm run build: writes the files that are made from others. With --check it only says which are out of date.
 //   src/db/migrations/migrations.ts  from src/db/migrations/*.sql, so that nothing reads files at run time
+//   docs/providers.md                from the providers of src/providers/registry.ts
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { providersDocument } from "./providers-document.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -26,6 +28,7 @@ function migrationsModule(folder: string): string {
 
 const generated: readonly { path: string; text: string }[] = [
   { path: "src/db/migrations/migrations.ts", text: migrationsModule(join(root, "src/db/migrations")) },
+  { path: "docs/providers.md", text: providersDocument() },
 ];
 
 function read(path: string): string | undefined {

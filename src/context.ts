@@ -185,7 +185,7 @@ const fullName = memoizeText(1_000, (name) => `x-gateway-${name}`, 64);
  *
  * @throws {InvalidRequestError} If two prefixes of ours carry different values of one header.
  */
-function createHeaderReader(headers: HeaderMap, prefixes: readonly string[]): RequestContext["header"] {
+export function createHeaderReader(headers: HeaderMap, prefixes: readonly string[]): RequestContext["header"] {
   if (prefixes.length === 1) return (name) => headers.get(fullName(name)) ?? null;
   const own = new Map<string, string>();
   for (const [name, value] of Object.entries(headers.values())) {

@@ -2,8 +2,9 @@ import type { ConfigRow, ConfigVersionRow } from "../db/tables/configs.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../errors.ts";
-import { findJsonExcess, isObject, parseJson } from "../lib/json.ts";
+import { isObject, parseJson } from "../lib/json.ts";
 import { readConfig as readRoutingConfig } from "../routing/read-config.ts";
+import { findConfigExcess } from "../routing/state.ts";
 import { CreateConfig, UpdateConfig } from "../schemas/configs.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
 import {
@@ -18,9 +19,6 @@ import {
   toIso,
 } from "./request.ts";
 
-/** Bounds of a config's structure. */
-const configLimits = { depth: 64, values: 20_000, keys: 1_000 };
-
 /**
  * A config as it is stored.
  *
@@ -30,7 +28,7 @@ function toContent(config: Record<string, unknown> | string, { services }: Admin
   const value = typeof config === "string" ? parseJson(config) : config;
   if (!isObject(value)) throw refuseField("config", "must be an object, or the same as JSON text");
   const text = JSON.stringify(value);
-  const excess = findJsonExcess(new TextEncoder().encode(text.padEnd(2048)), configLimits);
+  const excess = findConfigExcess(text);
   if (excess !== undefined) refuseField("config", `has ${excess}`);
   const { problems } = readRoutingConfig(value, services.routing.strictOptions);
   if (!problems) return text;

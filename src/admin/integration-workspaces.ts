@@ -82,7 +82,8 @@ function readOverride(
   { body, now }: AdminCall<UpdateWorkspaceAccess>,
   integration: IntegrationRow,
 ): AccessChanges | undefined {
-  const { global_workspace_access: given, override_existing_workspace_access: isAsked } = body;
+  const { global_workspace_access: given } = body;
+  const isAsked = body.override_existing_workspace_access ?? body.override_existing_workspaces_access;
   if (!isAsked) return undefined;
   if (given) return toGlobalAccess(given, now);
   const stored = integration.globalWorkspaceAccess;

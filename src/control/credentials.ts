@@ -27,6 +27,12 @@ export interface Credentials {
    * @throws {CredentialUnavailableError} If it cannot be opened, or a store outside does not give it.
    */
   of(stored: StoredProvider): ManagedCredential | Promise<ManagedCredential>;
+  /**
+   * What is known of it without asking stores outside: what they keep is left out, unless it is in memory.
+   *
+   * @throws {CredentialUnavailableError} If it cannot be opened.
+   */
+  withinReach(stored: StoredProvider): ManagedCredential | Promise<ManagedCredential>;
 }
 
 /** What opens credentials. */
@@ -109,19 +115,23 @@ export function createCredentials({ vault, clock, resolver }: CredentialsOptions
     });
     return mapping.asJson ? (parseJson(text) ?? text) : text;
   };
+  const openOwn = (stored: StoredProvider) =>
+    Promise.all(stored.secrets.map(async (row) => [row.field, await vault.open(row)] as const));
   const open = async (stored: StoredProvider): Promise<ManagedCredential> => {
-    const own = stored.secrets.map(async (row) => [row.field, await vault.open(row)] as const);
     const mappings = readMappings(stored.integration.secretMappings);
     const outside = mappings.map(async (mapping) => [mapping.target, await resolve(stored, mapping)] as const);
-    const value = assemble(stored, new Map<string, unknown>(await Promise.all([...own, ...outside])));
+    const [own, ofStores] = await Promise.all([openOwn(stored), Promise.all(outside)]);
+    const value = assemble(stored, new Map<string, unknown>([...own, ...ofStores]));
     known.set(stored.integration.id, { value, source: stored.secrets, openedAt: clock.monotonic() });
     return value;
   };
+  const find = (stored: StoredProvider): ManagedCredential | undefined => {
+    const entry = known.get(stored.integration.id);
+    const isFresh = entry?.source === stored.secrets && clock.monotonic() - entry.openedAt < keptForMs;
+    return isFresh ? entry.value : undefined;
+  };
   return {
-    of(stored) {
-      const entry = known.get(stored.integration.id);
-      const isFresh = entry?.source === stored.secrets && clock.monotonic() - entry.openedAt < keptForMs;
-      return isFresh ? entry.value : open(stored);
-    },
+    of: (stored) => find(stored) ?? open(stored),
+    withinReach: (stored) => find(stored) ?? openOwn(stored).then((own) => assemble(stored, new Map(own))),
   };
 }

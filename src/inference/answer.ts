@@ -2,6 +2,7 @@ import type { CallerContext, LogDraft, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { answerHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import { readFailureHeaders } from "../providers/failure-headers.ts";
 
 /** Headers that tell how a request was served. */
 export function routingHeaders(provider: string, { label, retries }: LogDraft): Record<string, string> {
@@ -58,6 +59,7 @@ export function toProviderError(
   const { "content-type": _type, ...headers } = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
   const { message, ...details } = readFailure(text);
   return new UpstreamError(upstream.status, `${provider} error: ${message || `status ${upstream.status}`}`, {
+    ...readFailureHeaders(upstream.headers),
     ...details,
     provider,
     headers: { ...headers, ...routingHeaders(provider, context.log) },
@@ -79,8 +81,8 @@ const statusOfErrorType: Readonly<Record<string, number>> = {
 /** The status that fits an error object which came with status 200. */
 export function statusOfErrorBody(error: unknown): number {
   if (!isObject(error)) return 502;
-  const code = Number(error.code ?? error.status);
-  if (Number.isInteger(code) && code >= 400 && code <= 599) return code;
+  const told = [error.code, error.status].map(Number).find((one) => Number.isInteger(one) && one >= 400 && one <= 599);
+  if (told !== undefined) return told;
   const names = [error.type, error.code].map(String);
   const known = names.find((name) => Object.hasOwn(statusOfErrorType, name));
   return known === undefined ? 502 : (statusOfErrorType[known] ?? 502);

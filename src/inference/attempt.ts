@@ -14,14 +14,28 @@ export interface Attempt {
   release(): void;
 }
 
-/** Starts the timer of a call and ties it to the caller's connection. */
-export function startAttempt(request: Request, timeoutMs: number, timers: Timers): Attempt {
+/** Milliseconds a call may take. */
+export interface AttemptTimes {
+  /** To the first byte, or to the end of an answer that is read whole. */
+  timeoutMs: number;
+  /** Left for the whole request, its stream included; absent where nothing bounds it. */
+  wholeMs?: number | undefined;
+}
+
+/** Starts the timers of a call and ties it to the caller's connection. */
+export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTimes, timers: Timers): Attempt {
   const controller = new AbortController();
   const abort = (reason: AbortReason) => controller.abort(reason);
   const leave = () => abort(new AbortReason("client", "the caller went away"));
   const stopTimer = timers.start(timeoutMs, () => {
     abort(new AbortReason("timeout", `Request exceeded the timeout sent in the request: ${timeoutMs}ms`));
   });
+  const stopWhole =
+    wholeMs === undefined
+      ? undefined
+      : timers.start(wholeMs, () => {
+          abort(new AbortReason("timeout", "Request exceeded the timeout of the whole request"));
+        });
   const { signal } = request;
   if (signal.aborted) leave();
   else signal.addEventListener("abort", leave, { once: true });
@@ -31,6 +45,7 @@ export function startAttempt(request: Request, timeoutMs: number, timers: Timers
     stopTimer,
     release() {
       stopTimer();
+      stopWhole?.();
       signal.removeEventListener("abort", leave);
     },
   };
@@ -52,11 +67,14 @@ export function send(
 ): Promise<Response> {
   const { log } = context;
   log.upstreamStartedAt = services.clock.monotonic();
-  const url = addressOf(call);
+  const url = addressOf(call, services.authTools.environment);
   log.upstreamUrl = url.replace(/\?.*$/, "");
   log.upstreamCalls++;
   const { organisationId, workspaceId } = context.principal;
-  const tools = { ...services.authTools, tenant: [organisationId, workspaceId ?? ""] };
+  const tools = {
+    ...services.authTools,
+    ...{ tenant: [organisationId, workspaceId ?? ""], metadata: context.metadata },
+  };
   return sendCall(Object.assign(call, { signal: attempt.signal, url }), tools).then(
     (response) => {
       log.firstByteAt = services.clock.monotonic();

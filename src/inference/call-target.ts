@@ -3,6 +3,7 @@ import type { CallerContext, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
+import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { toLoggedUsage } from "../logs/record.ts";
@@ -16,7 +17,7 @@ import {
 } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { statusOfErrorBody, toProviderError, unifiedHeaders } from "./answer.ts";
-import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
 import { relayEvents } from "./relay.ts";
 import { settle } from "./settle.ts";
@@ -137,21 +138,27 @@ async function answerWhole<Name extends OperationName>(
     const status = statusOfErrorBody(error);
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }
-  log.usage = toLoggedUsage(body.usage);
-  const converted = run.adapter.fromUpstream ? convert(run, body) : undefined;
+  const answer = run.adapter.fromUpstream ? convert(run, body) : undefined;
+  log.usage = toLoggedUsage((answer ?? body).usage);
+  const converted = answer && JSON.stringify(answer);
   log.responseBody = converted ?? bytes;
   const headers = unifiedHeaders(upstream, slug, context, services);
   headers["content-type"] = "application/json";
   return { status: upstream.status, headers, body: converted ?? text };
 }
 
-/** The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault. */
-function convert<Name extends OperationName>(run: Run<Name>, body: unknown): string {
+/**
+ * The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault.
+ *
+ * @throws {UpstreamError} Also the adapter's own, for failures that come with status 200.
+ */
+function convert<Name extends OperationName>(run: Run<Name>, body: Record<string, unknown>): Record<string, unknown> {
   const { slug } = run.destination.provider;
   try {
-    const answer = run.adapter.fromUpstream?.(body, run.request, run.options) ?? body;
-    return JSON.stringify(isObject(answer) ? { ...answer, provider: slug } : answer);
+    const answer: object = run.adapter.fromUpstream?.(body, run.request, run.options) ?? body;
+    return { ...answer, provider: slug };
   } catch (cause) {
+    if (cause instanceof UpstreamError) throw cause;
     throw badAnswer(slug, "it does not have the expected members", cause);
   }
 }
@@ -182,6 +189,8 @@ async function answerStream<Name extends OperationName>(
     ...(run.adapter.framing === "aws" && { blocks: new AwsEventBlocks() }),
     idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
     onEnd({ status, error, sent }) {
+      // an answer that was let go of for another target is not the end of the request
+      if (!log.deferred) return;
       log.upstreamEndedAt = services.clock.monotonic();
       log.usage = toLoggedUsage(observer.usage());
       log.responseBody = sent;
@@ -204,11 +213,18 @@ function isEventStream(response: Response): boolean {
 }
 
 /** How answers are converted, and who is told of what is left out. */
-function conversionOptions({ header, log }: CallerContext, settings: InheritedSettings | undefined): ConversionOptions {
+function conversionOptions(
+  { id, header, log }: CallerContext,
+  settings: InheritedSettings | undefined,
+): ConversionOptions {
   const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
   log.dropped = null;
   return {
     strict: asked !== "false" && settings?.strict !== false,
+    answerId: `chatcmpl-${id}`,
+    get created() {
+      return Math.floor(timeOfId(id) / 1000);
+    },
     drop(member) {
       log.dropped ??= [];
       if (!log.dropped.includes(member)) log.dropped.push(member);
@@ -222,13 +238,15 @@ export interface Target {
   /** Absent for requests without a config. */
   settings?: InheritedSettings;
   /** Milliseconds of the monotonic clock at which the whole request ends. */
-  deadline?: number;
+  deadline?: number | undefined;
 }
 
-/** Time a call may take: its own, but no longer than is left of the whole request. */
-function timeoutOf({ settings, deadline }: Target, context: CallerContext, services: Services): number {
-  const timeoutMs = readTimeout(context, services, settings?.requestTimeoutMs);
-  return deadline === undefined ? timeoutMs : Math.min(timeoutMs, Math.max(deadline - services.clock.monotonic(), 1));
+/** Time a call may take, and what is left of the whole request. */
+function timesOf({ settings, deadline }: Target, context: CallerContext, services: Services): AttemptTimes {
+  return {
+    timeoutMs: readTimeout(context, services, settings?.requestTimeoutMs),
+    wholeMs: deadline === undefined ? undefined : deadline - services.clock.monotonic(),
+  };
 }
 
 /**
@@ -252,7 +270,7 @@ export async function callTarget<Name extends OperationName>(
   const asked = withModel(request, managed?.model);
   const streamed = Reflect.get(asked, "stream") === true;
   log.stream = streamed;
-  const attempt = startAttempt(context.request, timeoutOf(target, context, services), services.timers);
+  const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
   const options = conversionOptions(context, settings);
   const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed, settings, options };
   try {

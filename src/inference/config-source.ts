@@ -2,6 +2,7 @@ import type { CallerContext, Services } from "../context.ts";
 import type { StoredConfig, WorkspaceView } from "../control/directory.ts";
 import { blocksInlineConfig } from "../control/settings.ts";
 import { InvalidRequestError } from "../errors.ts";
+import { crc32 } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
 import type { ReadConfigResult } from "../routing/read-config.ts";
@@ -109,9 +110,23 @@ function legacyRetry(context: CallerContext, services: Services, view: Workspace
   return { node: requireConfig(services.routing.read(text)), id: "", slug: null, view };
 }
 
+/** Short names of configs that requests brought, by what was read from their text. */
+const inlineIds = new WeakMap<ConfigNode, string>();
+
+function inlineId(node: ConfigNode, text: string): string {
+  const known = inlineIds.get(node);
+  if (known !== undefined) return known;
+  const id = `${text.length}.${crc32(text)}`;
+  inlineIds.set(node, id);
+  return id;
+}
+
 /** The config of a text: JSON, or the slug of a saved one. */
 function fromText(text: string, view: WorkspaceView, services: Services): RequestConfig {
-  if (!text.startsWith("pc-")) return { node: requireConfig(services.routing.read(text)), id: "", slug: null, view };
+  if (!text.startsWith("pc-")) {
+    const node = requireConfig(services.routing.read(text));
+    return { node, id: inlineId(node, text), slug: null, view };
+  }
   const saved = view.configs.get(text);
   return saved ? fromSaved(saved, view, services) : refuse("Invalid config id passed", "invalid_config_id");
 }

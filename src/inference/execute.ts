@@ -8,7 +8,8 @@ import {
   UpstreamError,
 } from "../errors.ts";
 import { crc32 } from "../lib/hash.ts";
-import type { Admission } from "../routing/breaker.ts";
+import type { Admission, CallOutcome } from "../routing/breaker.ts";
+import type { ConfigNode } from "../routing/config.ts";
 import type { PlanNode, PlannedAttempt } from "../routing/plan.ts";
 import { decideRetry } from "../routing/retry.ts";
 import type { AttemptLog } from "../schemas/logs.ts";
@@ -16,11 +17,13 @@ import type { RequestConfig } from "./config-source.ts";
 
 /** Most retries of one request, over all its targets. */
 const maxRetriesInAll = 20;
+/** Timers may fire this much before their time. */
+const timerSlackMs = 2;
 
 /** Whether a call is the last that can be made, and how long it may take. */
 export interface CallTiming {
-  /** Milliseconds of the monotonic clock at which the whole request ends; infinite without a total timeout. */
-  deadline: number;
+  /** Milliseconds of the monotonic clock at which the whole request ends; undefined without a total timeout. */
+  deadline: number | undefined;
 }
 
 /** What makes the calls of a plan. */
@@ -43,8 +46,8 @@ export interface Caller<Value> {
 type Ended<Value> = {
   status: number;
   headers: Headers | undefined;
-  /** Nothing else is tried. */
-  isFinal: boolean;
+  /** `final`: nothing else is tried. `left-out`: its breaker kept the target from being tried. */
+  kind: "tried" | "final" | "left-out";
 } & ({ value: Value; error?: never } | { error: GatewayError; value?: never });
 
 /** One execution of a plan. */
@@ -54,6 +57,8 @@ class Execution<Value> {
   readonly #services: Services;
   readonly #config: RequestConfig;
   #retries = 0;
+  /** The last answer, let go of when another call is made. */
+  #answer: Value | undefined;
 
   constructor(caller: Caller<Value>, context: CallerContext, services: Services, config: RequestConfig) {
     this.#caller = caller;
@@ -67,16 +72,18 @@ class Execution<Value> {
     let ended: Ended<Value> | undefined;
     for (const [index, child] of node.children.entries()) {
       const isLastChild = index === node.children.length - 1;
-      if (ended?.value !== undefined) this.#caller.discard(ended.value);
-      ended = await this.run(child, isLast && isLastChild);
-      if (isLastChild || !continues(ended, node.onStatusCodes) || !this.#caller.canRepeat) break;
+      const next = await this.run(child, isLast && isLastChild);
+      // a target that was left out does not answer in place of one that was tried
+      if (!ended || next.kind !== "left-out") ended = next;
+      const isSent = !this.#caller.canRepeat && ended.kind !== "left-out";
+      if (isLastChild || isSent || !continues(ended, node.onStatusCodes)) break;
     }
     return ended ?? this.#fail(new InternalError("Cannot answer: the plan is empty"));
   }
 
-  #fail(error: GatewayError, isFinal = false): Ended<Value> {
+  #fail(error: GatewayError, kind: Ended<Value>["kind"] = "tried"): Ended<Value> {
     const headers = error instanceof UpstreamError ? error.upstreamHeaders : undefined;
-    return { status: error.status, headers, isFinal, error };
+    return { status: error.status, headers, kind, error };
   }
 
   async #runAttempt(attempt: PlannedAttempt, isLast: boolean): Promise<Ended<Value>> {
@@ -84,12 +91,18 @@ class Execution<Value> {
     const { log } = this.#context;
     const { totalTimeoutMs } = attempt.settings;
     const startedAt = clock.monotonic();
+    const admission = this.#admit(attempt);
+    if (admission === "refused" && !(isLast && log.attempts.length === 0)) {
+      log.skipped = [...log.skipped, attempt.node.path];
+      return this.#fail(brokenTarget(attempt), "left-out");
+    }
     log.label = attempt.node.path;
     log.retries = 0;
-    const admission = this.#admit(attempt);
-    if (admission === "refused" && !isLast) return this.#fail(brokenTarget(attempt));
-    const deadline = totalTimeoutMs === undefined ? Number.POSITIVE_INFINITY : this.#context.startedAt + totalTimeoutMs;
+    log.provider = null;
+    this.#discard(this.#answer);
+    const deadline = totalTimeoutMs === undefined ? undefined : this.#context.startedAt + totalTimeoutMs;
     const ended = await this.#tryUntilDone(attempt, { deadline }, admission);
+    this.#answer = ended.value;
     const entry: AttemptLog = {
       label: attempt.node.path,
       provider: log.provider,
@@ -102,10 +115,14 @@ class Execution<Value> {
     return ended;
   }
 
+  #discard(answer: Value | undefined): void {
+    if (answer !== undefined) this.#caller.discard(answer);
+  }
+
   /** Asks the breaker; a target nothing watches is always admitted. */
   #admit({ node, breaker }: PlannedAttempt): Admission | "refused" | undefined {
     if (!breaker) return undefined;
-    const key = breakerKey(node.path, this.#config, this.#context, node);
+    const key = breakerKey(node, this.#config, this.#context);
     return this.#services.routing.breakers.admit(key, breaker) ?? "refused";
   }
 
@@ -115,54 +132,67 @@ class Execution<Value> {
     first: Admission | "refused" | undefined,
   ): Promise<Ended<Value>> {
     const { routing, clock } = this.#services;
-    const host = this.#hostOf(attempt);
-    routing.budget.noteCall(host);
+    const { settings } = attempt;
     let waitedMs = 0;
     let admission = first;
     for (let retries = 0; ; retries++) {
       const ended = await this.#tryOnce(attempt, timing);
-      if (admission !== undefined && admission !== "refused") {
-        admission(ended.error instanceof ClientClosedError ? "abandoned" : { status: ended.status });
-      }
-      if (ended.isFinal || !this.#caller.canRepeat) return ended;
-      const { settings } = attempt;
+      tell(admission, ended.error instanceof ClientClosedError ? "abandoned" : { status: ended.status });
+      if (retries === 0) routing.budget.noteCall(this.#host());
+      if (ended.kind === "final" || !this.#caller.canRepeat) return ended;
       const input = { settings: settings.retry, status: ended.status, headers: ended.headers, retries, waitedMs };
       const decision = decideRetry({ ...input, random: routing.random, now: clock.now() });
       if (decision === "done") return ended;
-      const isSpent = typeof decision === "string" || this.#retries >= maxRetriesInAll || !routing.budget.book(host);
-      admission = isSpent ? undefined : this.#admit(attempt);
-      if (isSpent || admission === "refused" || clock.monotonic() + decision.waitMs >= timing.deadline) {
+      admission = typeof decision === "string" ? "refused" : this.#admitRetry(attempt, timing, decision.waitMs);
+      if (typeof decision === "string" || admission === "refused") {
         this.#context.log.retries = -1;
         return ended;
       }
-      if (ended.value !== undefined) this.#caller.discard(ended.value);
-      this.#retries++;
-      this.#context.log.retries = retries + 1;
+      this.#discard(ended.value);
       waitedMs += decision.waitMs;
       await this.#pause(decision.waitMs);
-      if (this.#context.request.signal.aborted) return this.#fail(clientLeft(), true);
+      if (this.#context.request.signal.aborted) {
+        tell(admission, "abandoned");
+        return this.#fail(clientLeft(), "final");
+      }
+      this.#retries++;
+      this.#context.log.retries = retries + 1;
     }
+  }
+
+  /** Asks whether there may be a retry: by the time that is left, how many there were, and the breaker. */
+  #admitRetry(attempt: PlannedAttempt, { deadline }: CallTiming, waitMs: number): Admission | "refused" | undefined {
+    const { routing, clock } = this.#services;
+    const isLate = deadline !== undefined && clock.monotonic() + waitMs >= deadline;
+    if (isLate || this.#retries >= maxRetriesInAll) return "refused";
+    const admission = this.#admit(attempt);
+    if (admission === "refused" || routing.budget.book(this.#host())) return admission;
+    tell(admission, "abandoned");
+    return "refused";
   }
 
   async #tryOnce(attempt: PlannedAttempt, timing: CallTiming): Promise<Ended<Value>> {
     const { clock } = this.#services;
-    if (clock.monotonic() >= timing.deadline) return this.#fail(outOfTime(attempt), true);
+    const { deadline = Number.POSITIVE_INFINITY } = timing;
+    if (clock.monotonic() >= deadline) return this.#fail(outOfTime(attempt), "final");
     try {
       const value = await this.#caller.call(attempt, timing);
-      return { status: this.#caller.statusOf(value), headers: this.#caller.headersOf(value), isFinal: false, value };
+      return { status: this.#caller.statusOf(value), headers: this.#caller.headersOf(value), kind: "tried", value };
     } catch (thrown) {
       const error = toGatewayError(thrown);
+      const isOver = clock.monotonic() >= deadline - timerSlackMs;
+      if (isOver && error instanceof TimeoutError) return this.#fail(outOfTime(attempt), "final");
       // the caller is gone, the time is over, or something of ours broke: nothing else is tried
-      const isOver = clock.monotonic() >= timing.deadline;
-      const isFinal = error instanceof ClientClosedError || error instanceof InternalError || isOver;
-      return this.#fail(error, isFinal);
+      const isFinal = isOver || error instanceof ClientClosedError || error instanceof InternalError;
+      return this.#fail(error, isFinal ? "final" : "tried");
     }
   }
 
-  /** Retries are counted for each host of a tenant. */
-  #hostOf({ node, settings }: PlannedAttempt): string {
-    const { organisationId } = this.#context.principal;
-    return JSON.stringify([organisationId, node.provider ?? node.virtualKey ?? "", settings.customHost ?? ""]);
+  /** The host that was called last: retries are counted for each host of a tenant. */
+  #host(): string {
+    const { log, principal } = this.#context;
+    const [origin = ""] = /^[^:]*:\/\/[^/]*/.exec(log.upstreamUrl ?? "") ?? [];
+    return `${principal.organisationId} ${origin}`;
   }
 
   /** Waits, unless the caller leaves first. */
@@ -194,25 +224,30 @@ function brokenTarget({ node }: PlannedAttempt): UpstreamError {
   return new UpstreamError(503, `Cannot call ${node.path}: its circuit breaker is open`, { code: "circuit_open" });
 }
 
+/** Tells a breaker how the call it let through ended. */
+function tell(admission: Admission | "refused" | undefined, outcome: CallOutcome): void {
+  if (admission !== undefined && admission !== "refused") admission(outcome);
+}
+
 /** Whether a fallback goes on to the next target. */
-function continues({ status, isFinal, error }: Ended<unknown>, codes: readonly number[] | undefined): boolean {
-  if (isFinal) return false;
-  // a target that was left out was not tried
-  if (error?.code === "circuit_open") return true;
+function continues({ status, kind }: Ended<unknown>, codes: readonly number[] | undefined): boolean {
+  if (kind !== "tried") return kind === "left-out";
   return codes ? codes.includes(status) : status < 200 || status > 299;
 }
 
 /** What a breaker's state belongs to: a place in a saved config, or a provider, host and credential of an inline one. */
 export function breakerKey(
-  path: string,
+  node: ConfigNode,
   { slug, id }: Pick<RequestConfig, "slug" | "id">,
-  { principal }: CallerContext,
-  node: PlannedAttempt["node"],
+  context: CallerContext,
 ): string {
+  const { principal } = context;
   const tenant = [principal.organisationId, principal.workspaceId];
-  if (slug !== null) return JSON.stringify([...tenant, "saved", slug, id, path]);
-  const credential = node.apiKey === undefined ? "" : `${crc32(node.apiKey)}.${node.apiKey.length}`;
-  return JSON.stringify([...tenant, "inline", node.provider, node.virtualKey, node.customHost, credential]);
+  if (slug !== null) return JSON.stringify([...tenant, "saved", slug, id, node.path]);
+  const { apiKey, virtualKey, merged, provider = context.header("provider") } = node;
+  const credential = apiKey === undefined ? "" : `${crc32(apiKey)}.${apiKey.length}`;
+  const host = context.header("custom-host") ?? merged.customHost;
+  return JSON.stringify([...tenant, "inline", provider, virtualKey, host, credential]);
 }
 
 /**

@@ -23,7 +23,8 @@ function isFromRequest(node: ConfigNode): boolean {
   return node.path === "config" && node.provider === undefined && storedNameOf(node) === undefined;
 }
 
-function listLeaves(node: ConfigNode): ConfigNode[] {
+/** The leaves of a config, which are the calls it may make. */
+export function listLeaves(node: ConfigNode): ConfigNode[] {
   return node.strategy ? node.targets.flatMap(listLeaves) : [node];
 }
 

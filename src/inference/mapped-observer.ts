@@ -27,13 +27,16 @@ function sharedMembers(chunk: object): object {
  */
 export function createMappedObserver({ mapper, provider, includeUsage }: MappedObserverOptions): StreamObserver {
   let shared: object = {};
+  let done = false;
 
   const encodeChunk = (chunk: object): string => encodeEvent({ ...chunk, provider });
   const mapEvents = (block: Uint8Array): string => {
     let text = "";
     for (const event of readEvents(decoder.decode(block))) {
-      if (event.data === "" || event.data === "[DONE]") continue;
-      for (const chunk of mapper.map(event)) {
+      if (event.data === "" || done) continue;
+      done = event.data === "[DONE]";
+      const chunks = done ? mapper.done?.() : mapper.map(event);
+      for (const chunk of chunks ?? []) {
         shared = sharedMembers(chunk);
         text += encodeChunk(chunk);
       }
@@ -51,7 +54,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
         throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
       }
     },
-    state: () => (mapper.isComplete() ? "complete" : "open"),
+    state: () => (done || mapper.isComplete() ? "complete" : "open"),
     // usage may come behind the end of the answer: the upstream says by closing that nothing more comes
     isOver: () => false,
     ending() {

@@ -1,6 +1,6 @@
 import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { isJsonType, toBodyError } from "../endpoint.ts";
-import { InvalidRequestError, UpstreamError } from "../errors.ts";
+import { InvalidRequestError, toGatewayError, UpstreamError } from "../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
@@ -9,11 +9,12 @@ import type { Timers } from "../lib/timers.ts";
 import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/record.ts";
 import { AbortReason, type Destination } from "../providers/call.ts";
+import type { BoundProvider } from "../providers/types.ts";
 import { routingHeaders } from "./answer.ts";
-import { type Attempt, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
-import { readLeafDestination } from "./leaf.ts";
+import { listLeaves, readLeafDestination } from "./leaf.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
@@ -24,9 +25,11 @@ const heldBody = 256 * 1024;
 
 const longUpload = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 
-/** Path below the provider's base address: what follows `/v1`, as it was written. */
-function upstreamPath(context: CallerContext): string {
-  return context.url.pathname.replace(/^\/v1(?=\/|$)/, "").replace(/^\/proxy(?=\/)/, "");
+/** Path below the provider's base address: what follows `/v1`, as it was written; behind `/proxy`, without any prefix. */
+function upstreamPath({ url }: CallerContext, { pathPrefix }: BoundProvider): string {
+  const path = url.pathname.replace(/^\/v1(?=\/|$)/, "");
+  if (path.startsWith("/proxy/")) return path.slice("/proxy".length);
+  return path.startsWith(`${pathPrefix}/`) ? path : pathPrefix + path;
 }
 
 /** Whether bytes of this content type can be read by a person in a log. */
@@ -189,7 +192,11 @@ async function answerUpstream(
       log.upstreamEndedAt = services.clock.monotonic();
       log.responseBody = text;
       const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
-      settle(context, services, { status: left ? 499 : error ? 502 : status, error, responseHeaders: headers });
+      settle(context, services, {
+        status: left ? 499 : error ? toGatewayError(error).status : status,
+        error,
+        responseHeaders: headers,
+      });
     },
   });
   return { status, headers, body };
@@ -239,7 +246,7 @@ function preparePassed(
   Object.assign(headers, destination.managed?.headers);
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
-  const path = upstreamPath(context) + context.url.search;
+  const path = upstreamPath(context, destination.provider) + context.url.search;
   return {
     ...destination,
     ...{ method: context.method, path, headers, raw: true },
@@ -247,22 +254,25 @@ function preparePassed(
   };
 }
 
+/** @throws {InvalidRequestError} 400 for providers that answer inside the gateway: there is nothing to pass on to. */
+export function requirePassable({ provider, customHost }: Destination): void {
+  if (!provider.local || customHost !== undefined) return;
+  throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
+    code: "unsupported_endpoint",
+  });
+}
+
 /** Makes one call. The attempt is released by whoever takes its answer. */
 async function pass(
-  { destination, timeoutMs }: { destination: Destination; timeoutMs: number },
+  { destination, ...times }: { destination: Destination } & AttemptTimes,
   body: Upload,
   context: CallerContext,
   services: Services,
 ): Promise<PassedAnswer> {
-  const { provider } = destination;
-  if (provider.local && destination.customHost === undefined) {
-    throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
-      code: "unsupported_endpoint",
-    });
-  }
+  requirePassable(destination);
   const isRead = body === undefined || context.log.requestBody !== null;
   requireModelOfBody(destination, { model: context.log.model, isRead });
-  const attempt = startAttempt(context.request, timeoutMs, services.timers);
+  const attempt = startAttempt(context.request, times, services.timers);
   try {
     const upstream = await send(preparePassed(destination, body, context, services), attempt, context, services);
     return { upstream, attempt };
@@ -288,6 +298,21 @@ async function passDirectly(context: CallerContext, services: Services): Promise
 /** Groups of paths whose records live at one provider. */
 const singleTarget = /^\/v1\/(?:files|batches|fine_tuning)(?:\/|$)/;
 
+/** @throws {InvalidRequestError} 400 for several targets where the records of a path live at one provider. */
+export function requireSingleTarget({ node }: RequestConfig, { url }: CallerContext): void {
+  if (!singleTarget.test(url.pathname) || listLeaves(node).length <= 1) return;
+  throw new InvalidRequestError(
+    "Invalid config provided. Maximum one target is allowed for batch/file/fine_tuning requests",
+    { code: "invalid_config", param: "x-gateway-config" },
+  );
+}
+
+/** Top-level members of a JSON body that is held; of any other none are known. */
+function paramsOf(body: Upload, { log }: CallerContext): Readonly<Record<string, unknown>> {
+  const value = body instanceof Uint8Array && log.requestBody !== null ? parseJson(textOf(body)) : undefined;
+  return isObject(value) ? value : {};
+}
+
 /** Passes a request on as a config says; a body that flows through is sent once only. */
 async function passByConfig(
   config: RequestConfig,
@@ -295,20 +320,14 @@ async function passByConfig(
   context: CallerContext,
   services: Services,
 ): Promise<PassedAnswer> {
-  if (singleTarget.test(context.url.pathname) && config.node.targets.length > 1) {
-    throw new InvalidRequestError(
-      "Invalid config provided. Maximum one target is allowed for batch/file/fine_tuning requests",
-      { code: "invalid_config", param: "x-gateway-config" },
-    );
-  }
-  const { model } = context.log;
-  const plan = planRequest(config, model === null ? {} : { model }, { context, services });
+  requireSingleTarget(config, context);
+  const plan = planRequest(config, paramsOf(body, context), { context, services });
   const caller: Caller<PassedAnswer> = {
     async call({ node, settings }, { deadline }) {
       const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context, services);
-      const ownMs = readTimeout(context, services, settings.requestTimeoutMs);
-      const timeoutMs = Math.min(ownMs, Math.max(deadline - services.clock.monotonic(), 1));
-      return pass({ destination, timeoutMs }, body, context, services);
+      const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);
+      const wholeMs = deadline === undefined ? undefined : deadline - services.clock.monotonic();
+      return pass({ destination, timeoutMs, wholeMs }, body, context, services);
     },
     statusOf: ({ upstream }) => upstream.status,
     headersOf: ({ upstream }) => upstream.headers,

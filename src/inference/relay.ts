@@ -1,5 +1,6 @@
 import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { toErrorBody, toGatewayError, UpstreamError } from "../errors.ts";
+import { DamagedMessageError } from "../lib/aws-events.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import {
   EventBlocks,
@@ -145,7 +146,7 @@ class Relay implements RunningStream {
       this.#first = await readFirstBlock(this.#reader, this.#blocks, this.#options);
     } catch (error) {
       this.#reader.cancel().catch(() => {});
-      throw error instanceof UpstreamError ? error : toAttemptError(error, attempt, context.log.provider ?? "provider");
+      throw this.#describe(error);
     }
     attempt.stopTimer();
     context.log.firstByteAt = services.clock.monotonic();
@@ -287,6 +288,9 @@ class Relay implements RunningStream {
     const { attempt, context } = this.#options;
     const provider = context.log.provider ?? "provider";
     if (cause instanceof UpstreamError) return cause;
+    if (cause instanceof DamagedMessageError) {
+      return new UpstreamError(502, cause.message, { cause, provider, code: "upstream_bad_answer" });
+    }
     if (cause instanceof EventTooLongError) {
       return new UpstreamError(502, cause.message, { cause, provider, code: "upstream_event_too_long" });
     }

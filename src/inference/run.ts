@@ -49,8 +49,7 @@ export function planRequest(
       identity: JSON.stringify([principal.organisationId, principal.workspaceId, principal.keyId]),
       configId: config.id,
       ...{ random: routing.random, sticky },
-      isOpen: (path, breaker, node) =>
-        routing.breakers.state(breakerKey(path, config, context, node), breaker) === "open",
+      isOpen: (leaf, breaker) => routing.breakers.state(breakerKey(leaf, config, context), breaker) === "open",
     });
     if (isFixed(config.node)) routing.fixedPlans.set(config.node, plan);
     return plan;
@@ -93,15 +92,17 @@ function createCaller<Name extends OperationName>(
     async call({ node, settings }: PlannedAttempt, { deadline }) {
       const request = applyOverlays(value, settings);
       const model = modelOf(request);
+      context.log.model = model ?? null;
       const destination = await readLeafDestination({ node, settings, model }, context, services);
       context.log.model = destination.managed?.model ?? model ?? null;
       return callTarget(name, request, { destination, settings, deadline }, parts);
     },
     statusOf: ({ status }) => status,
     headersOf: () => noHeaders,
-    // an answer that came is the last one: there is nothing to let go of
     discard: ({ body }) => {
-      if (body instanceof ReadableStream) body.cancel().catch(() => {});
+      if (!(body instanceof ReadableStream)) return;
+      context.log.deferred = false;
+      body.cancel().catch(() => {});
     },
     canRepeat: true,
   };

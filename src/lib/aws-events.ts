@@ -1,4 +1,5 @@
 import { crc32OfBytes } from "./hash.ts";
+import { isObject, parseJson } from "./json.ts";
 import { type EventCutter, EventTooLongError, encodeEvent, maxEventBytes } from "./sse.ts";
 
 const encoder = new TextEncoder();
@@ -12,12 +13,26 @@ const valueBytes: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4
 const textType = 7;
 
 /** A message is not what its checksums say. */
-class DamagedMessageError extends Error {
+export class DamagedMessageError extends Error {
   override readonly name = "DamagedMessageError";
   constructor() {
     super("Cannot read event stream: a message is damaged");
   }
 }
+
+/** Statuses of what AWS' services tell of inside a stream, by the names of the failures in lower case. */
+const statusOfFailure: Readonly<Record<string, number>> = {
+  validationexception: 400,
+  accessdeniedexception: 403,
+  resourcenotfoundexception: 404,
+  modeltimeoutexception: 408,
+  modelerrorexception: 424,
+  modelstreamerrorexception: 424,
+  modelnotreadyexception: 429,
+  throttlingexception: 429,
+  internalserverexception: 500,
+  serviceunavailableexception: 503,
+};
 
 /** Headers whose values are texts; the others are passed over. */
 function readHeaders(bytes: Uint8Array): Map<string, string> {
@@ -30,60 +45,108 @@ function readHeaders(bytes: Uint8Array): Map<string, string> {
     const fixed = valueBytes[type];
     const start = nameEnd + (fixed === undefined ? 3 : 1);
     const end = start + (fixed ?? view.getUint16(nameEnd + 1));
+    if (end > bytes.length) throw new DamagedMessageError();
     if (type === textType) headers.set(name, decoder.decode(bytes.subarray(start, end)));
     at = end;
   }
   return headers;
 }
 
-/** A message as a server-sent event: its type as the name, its payload as data; failures hold `error`. */
-function toEvent(message: Uint8Array): string {
-  const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
+/** What a failure's payload says. */
+function messageOf(payload: string): string | undefined {
+  const body = parseJson(payload);
+  if (!isObject(body)) return undefined;
+  const told = body.message ?? body.Message ?? body.originalMessage;
+  return typeof told === "string" ? told : undefined;
+}
+
+/** A whole message as a server-sent event: its type as the name, its payload as data; failures hold `error`. */
+function toEvent(message: Uint8Array, view: DataView): string {
   const end = message.length - checksumBytes;
-  const isWhole =
-    crc32OfBytes(message.subarray(0, 8)) === view.getUint32(8) &&
-    crc32OfBytes(message.subarray(0, end)) === view.getUint32(end);
-  if (!isWhole) throw new DamagedMessageError();
+  if (crc32OfBytes(message.subarray(0, end)) !== view.getUint32(end)) throw new DamagedMessageError();
   const bodyStart = preludeBytes + view.getUint32(4);
+  if (bodyStart > end) throw new DamagedMessageError();
   const headers = readHeaders(message.subarray(preludeBytes, bodyStart));
   const payload = decoder.decode(message.subarray(bodyStart, end));
   if (headers.get(":message-type") === "event") {
-    return `event: ${headers.get(":event-type") ?? ""}\ndata: ${payload.replaceAll(/[\r\n]+/g, " ")}\n\n`;
+    const name = (headers.get(":event-type") ?? "").replaceAll(/[\r\n\0]/g, " ");
+    return `event: ${name}\ndata: ${payload.replaceAll(/[\r\n]+/g, " ")}\n\n`;
   }
   const type = headers.get(":exception-type") ?? headers.get(":error-code") ?? "error";
-  const told = /"message"\s*:\s*("(?:[^"\\]|\\.)*")/i.exec(payload)?.[1];
-  const text: unknown = told === undefined ? (headers.get(":error-message") ?? payload) : JSON.parse(told);
-  return encodeEvent({ error: { type, code: type, message: text } }, type);
+  const text = messageOf(payload) ?? headers.get(":error-message") ?? payload;
+  const name = type.toLowerCase();
+  const status = Object.hasOwn(statusOfFailure, name) ? statusOfFailure[name] : undefined;
+  return encodeEvent({ error: { type, code: type, message: text, status } }, type);
+}
+
+/** The message as an event; whatever does not fit its own lengths is damage. */
+function readMessage(message: Uint8Array): string {
+  try {
+    return toEvent(message, new DataView(message.buffer, message.byteOffset, message.byteLength));
+  } catch (cause) {
+    if (cause instanceof RangeError) throw new DamagedMessageError();
+    throw cause;
+  }
 }
 
 /**
  * Cuts AWS' binary event streams (application/vnd.amazon.eventstream) into messages and turns each into a server-sent event.
- * `push` throws where a message is damaged or too long.
+ * `push` throws where a message is damaged or too long, after the whole messages before it were handed out.
  */
 export class AwsEventBlocks implements EventCutter {
-  #rest = new Uint8Array(0);
+  /** Bytes that wait, with room behind them that doubles: a message in many small pieces is not copied with each. */
+  #room = new Uint8Array(0);
+  #length = 0;
+  #failure: Error | undefined;
 
   push(chunk: Uint8Array): Uint8Array | undefined {
-    const bytes = new Uint8Array(this.#rest.length + chunk.length);
-    bytes.set(this.#rest);
-    bytes.set(chunk, this.#rest.length);
-    const view = new DataView(bytes.buffer);
+    if (this.#failure) throw this.#failure;
+    const bytes = this.#append(chunk);
     let text = "";
     let start = 0;
-    while (bytes.length - start >= preludeBytes) {
-      const length = view.getUint32(start);
-      if (length > maxEventBytes) throw new EventTooLongError();
-      if (length < preludeBytes + checksumBytes) throw new DamagedMessageError();
-      if (bytes.length - start < length) break;
-      text += toEvent(bytes.subarray(start, start + length));
-      start += length;
+    try {
+      for (let length = lengthOf(bytes, start); length !== undefined; length = lengthOf(bytes, start)) {
+        text += readMessage(bytes.subarray(start, start + length));
+        start += length;
+      }
+    } catch (error) {
+      // only errors are thrown above
+      this.#failure = error as Error;
+      if (text === "") throw error;
     }
-    this.#rest = bytes.slice(start);
+    this.#room.copyWithin(0, start, this.#length);
+    this.#length -= start;
     return text === "" ? undefined : encoder.encode(text);
   }
 
   takeRest(): Uint8Array | undefined {
-    this.#rest = new Uint8Array(0);
+    if (this.#failure) throw this.#failure;
+    this.#length = 0;
     return undefined;
   }
+
+  /** The bytes that wait with a chunk behind them. */
+  #append(chunk: Uint8Array): Uint8Array {
+    const length = this.#length + chunk.length;
+    if (length > this.#room.length) {
+      const room = new Uint8Array(Math.max(length, this.#room.length * 2));
+      room.set(this.#room.subarray(0, this.#length));
+      this.#room = room;
+    }
+    this.#room.set(chunk, this.#length);
+    this.#length = length;
+    return this.#room.subarray(0, length);
+  }
+}
+
+/** Length of the message that begins at `start`; undefined while it is not whole. */
+function lengthOf(bytes: Uint8Array, start: number): number | undefined {
+  const held = bytes.length - start;
+  if (held < preludeBytes) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset + start, held);
+  if (crc32OfBytes(bytes.subarray(start, start + 8)) !== view.getUint32(8)) throw new DamagedMessageError();
+  const length = view.getUint32(0);
+  if (length > maxEventBytes) throw new EventTooLongError();
+  if (length < preludeBytes + checksumBytes) throw new DamagedMessageError();
+  return held < length ? undefined : length;
 }

@@ -8,7 +8,15 @@ const alwaysSensitive = [
     own,
   ),
   ...["aws-external-id", "vertex-service-account-json", "azure-ad-token", "azure-entra-client-secret"].map(own),
-  ...["anthropic-api-key", "oracle-private-key", "oracle-key-passphrase", "oauth", "databricks-client-secret"].map(own),
+  ...[
+    "anthropic-api-key",
+    "oracle-private-key",
+    "oracle-key-passphrase",
+    "oauth",
+    "databricks-client-secret",
+    "modal-key",
+    "modal-secret",
+  ].map(own),
   ...["modal-key", "modal-secret", "x-amz-security-token"],
 ];
 
@@ -98,6 +106,9 @@ export function createRedactor(options: RedactorOptions): Redactor {
       if (name.startsWith("x-gateway-")) names.add(prefix + name.slice("x-gateway-".length));
     }
   }
+  const configNames = new Set(["x-gateway-", ...options.aliasPrefixes].map((prefix) => `${prefix}config`));
+  // a config may hold credentials of any form; the slug of a saved one holds none
+  const isInlineConfig = (name: string, value: string) => configNames.has(name) && !value.startsWith("pc-");
   const text = (value: string): string =>
     hint.test(value) ? forms.reduce((result, form) => result.replace(form, masked), value) : value;
   const digests = new BoundedMap<string, string>(2_000);
@@ -124,7 +135,8 @@ export function createRedactor(options: RedactorOptions): Redactor {
       const late: Promise<void>[] = [];
       for (const name in headers) {
         const value = headers[name] ?? "";
-        const sensitive = names.has(name) || (extra === null ? !commonHeaders.has(name) : extra.includes(name));
+        const isAsked = extra === null ? !commonHeaders.has(name) : extra.includes(name);
+        const sensitive = isAsked || names.has(name) || isInlineConfig(name, value);
         const shown = sensitive ? hide(value) : value.length < shortestSecret ? value : text(value);
         if (typeof shown === "string") result[name] = shown;
         else late.push(shown.then((digest) => void Object.assign(result, { [name]: digest })));

@@ -39,12 +39,11 @@ export interface ProviderCall extends Destination {
 }
 
 /** The address a call goes to. */
-export function addressOf({
-  provider,
-  customHost,
-  path,
-}: Pick<ProviderCall, "provider" | "customHost" | "path">): string {
-  const base = customHost ?? provider.baseUrl;
+export function addressOf(
+  { provider, customHost, path }: Pick<ProviderCall, "provider" | "customHost" | "path">,
+  environment: AuthTools["environment"] = {},
+): string {
+  const base = customHost ?? provider.baseUrlOf({ path, environment });
   // a path that brings its own version replaces the one of the base address
   if (/^\/v[2-9]\//.test(path)) return joinUrl(base.replace(/\/v[0-9]+\/?$/, ""), path);
   return joinUrl(base, path);
@@ -67,15 +66,13 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
     headers,
     signal,
     raw,
-    origin: customHost === undefined && !provider.isBaseInfluenced ? "fixed" : "influenced",
+    origin: customHost === undefined && !provider.isAddressInfluenced ? "fixed" : "influenced",
   };
   if (body !== undefined) init.body = body;
   if (!provider.authorize) return outbound(call.url, init);
-  const signable = body instanceof ReadableStream ? undefined : body;
-  const authorized = provider.authorize(
-    { method, url: call.url, headers, body: signable, credential: call.credential },
-    tools,
-  );
+  const isStreamed = body instanceof ReadableStream;
+  const signable = { method, url: call.url, headers, isStreamed, credential: call.credential };
+  const authorized = provider.authorize({ ...signable, body: isStreamed ? undefined : body }, tools);
   return beforeAbort(authorized, signal).then((signed) =>
     outbound(call.url, { ...init, headers: { ...headers, ...signed } }),
   );
@@ -103,6 +100,7 @@ export class AbortReason extends Error {
 
 /** The error a caller gets for a call without a usable answer. */
 export function toCallError(error: unknown, provider: string): Error {
+  // what signing in refused is an answer already
   if (error instanceof GatewayError) return error;
   const failure = toOutboundError(error);
   const options = { cause: error, provider };

@@ -2,11 +2,24 @@ import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
 import { cortex } from "./cortex/mod.ts";
 import { databricks } from "./databricks/mod.ts";
+import { bedrock } from "./bedrock/mod.ts";
+import { bedrockMantle } from "./bedrock-mantle/mod.ts";
+import { cohere } from "./cohere/mod.ts";
+import { hosts } from "./compat/hosts.ts";
+import { smallProviders } from "./compat/small.ts";
+import { vendors } from "./compat/vendors.ts";
+import { providersWithSettings } from "./compat/with-settings.ts";
 import { echo } from "./echo/mod.ts";
 import { github } from "./github/mod.ts";
+import { google } from "./google/mod.ts";
+import { huggingface } from "./huggingface/mod.ts";
+import { mistral } from "./mistral-ai/mod.ts";
+import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
 import { oracle } from "./oracle/mod.ts";
+import { sagemaker } from "./sagemaker/mod.ts";
 import type { Provider } from "./types.ts";
+import { workersAi } from "./workers-ai/mod.ts";
 
 /** Providers that come with the gateway. */
 export const builtInProviders: readonly Provider[] = [
@@ -18,6 +31,23 @@ export const builtInProviders: readonly Provider[] = [
   cortex,
   databricks,
   oracle,
+  azureAi,
+  azureOpenai,
+  bedrock,
+  bedrockMantle,
+  cohere,
+  github,
+  google,
+  huggingface,
+  mistral,
+  ollama,
+  sagemaker,
+  workersAi,
+  ...hosts,
+  ...smallProviders,
+  ...vendors,
+  ...providersWithSettings,
+  echo,
 ];
 
 /** Finds providers by slug. */

@@ -6,6 +6,8 @@ export interface SettingsDefinition<Settings> {
   prefix: string;
   /** Whether callers may give them beside a stored credential: only where they cannot lead it elsewhere. Default: no. */
   open?: boolean;
+  /** Members whose names are those of their headers whole, without the prefix. */
+  unprefixed?: readonly string[];
   schema: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Settings>;
 }
 
@@ -22,12 +24,20 @@ export const headerInteger = (minimum: number, maximum: number) =>
 /** Values a request gives for the members of a schema; undefined when it gives none. */
 export type SettingsReader = (read: (name: string) => string | null) => Record<string, string> | undefined;
 
+/** Header of a member, by its name without ours in front. */
+function headerOf({ prefix, unprefixed }: Omit<SettingsDefinition<unknown>, "schema">, name: string): string {
+  const written = name.replaceAll("_", "-");
+  return unprefixed?.includes(name) ? written : `${prefix}-${written}`;
+}
+
+/** Members of a settings schema and the headers that give them, without the gateway's prefix. */
+export function settingHeaders(definition: SettingsDefinition<unknown>) {
+  return Object.keys(definition.schema.entries).map((name) => ({ name, header: headerOf(definition, name) }));
+}
+
 /** A reader of the headers that belong to a provider; `read` gives a gateway header by its name without prefix. */
-export function createSettingsReader({
-  prefix,
-  schema,
-}: Pick<SettingsDefinition<unknown>, "prefix" | "schema">): SettingsReader {
-  const names = Object.keys(schema.entries).map((name) => ({ name, header: `${prefix}-${name.replaceAll("_", "-")}` }));
+export function createSettingsReader(definition: SettingsDefinition<unknown>): SettingsReader {
+  const names = settingHeaders(definition);
   return (read) => {
     let values: Record<string, string> | undefined;
     for (const { name, header } of names) {
@@ -46,12 +56,12 @@ export function createSettingsReader({
  * @throws {InvalidRequestError} Naming the header that is wrong.
  */
 export function parseSettings<Settings>(
-  { prefix, schema }: SettingsDefinition<Settings>,
+  definition: SettingsDefinition<Settings>,
   values: Record<string, string>,
 ): Settings {
-  const result = v.safeParse(schema, values);
+  const result = v.safeParse(definition.schema, values);
   if (result.success) return result.output;
   const [issue] = result.issues;
-  const header = `x-gateway-${prefix}-${String(issue.path?.[0]?.key ?? "").replaceAll("_", "-")}`;
+  const header = `x-gateway-${headerOf(definition, String(issue.path?.[0]?.key ?? ""))}`;
   throw new InvalidRequestError(`Cannot use ${header}: ${issue.message}`, { param: header, code: "invalid_header" });
 }

@@ -6,7 +6,7 @@ import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.
 import type { ModelList } from "../schemas/models.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
-import { createSettingsReader, parseSettings, type SettingsDefinition } from "./settings.ts";
+import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
 
 /** Unified operations: what a client sends and gets, whichever provider serves it. */
 export interface Operations {
@@ -41,6 +41,8 @@ export interface UpstreamEvent {
 export interface StreamMapper {
   /** Chunks one event makes, in order: none, one or more. May throw what `UpstreamError` a failure event tells of. */
   map(event: UpstreamEvent): readonly object[];
+  /** Chunks to make when the upstream writes `[DONE]`, for those that say in no other way that they ended. */
+  done?(): readonly object[];
   /** Whether the answer is whole: an upstream that closes before that failed. */
   isComplete(): boolean;
   /** Usage in the gateway's shape, once it is known. */
@@ -85,15 +87,24 @@ export interface LocalRequest {
   signal: AbortSignal;
 }
 
+/** What the base address of a call may depend on besides settings. */
+export interface AddressFacts {
+  /** Path below the base address. */
+  path: string;
+  environment: AuthTools["environment"];
+}
+
 /** What is declared of a provider. */
 export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
   slug: string;
   settings: SettingsDefinition<Settings>;
-  /** Base address, without a slash at its end; not asked for when the caller names a host. */
-  baseUrl: string | ((settings: Settings) => string);
-  /** Whether the settings give the host of the base address, and not only a label of it: it is checked like a custom host. */
-  isBaseInfluenced?: boolean;
+  /** Base address, without a slash at its end; not asked for when the caller names a host. May throw where there is none. */
+  baseUrl: string | ((settings: Settings, facts: AddressFacts) => string);
+  /** Whether settings name the base address itself: such an address is checked like a host the caller names. */
+  isAddressInfluenced?(settings: Settings): boolean;
+  /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
+  pathPrefix?: string;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -114,6 +125,8 @@ export interface SignableRequest {
   headers: Readonly<Record<string, string>>;
   /** Undefined where it is streamed or absent. */
   body: string | Uint8Array | undefined;
+  /** The body comes as a stream. */
+  isStreamed?: boolean;
   credential: string | undefined;
 }
 
@@ -126,6 +139,8 @@ export interface AuthTools {
   tokens: TokenCache;
   /** The caller's organisation and workspace: part of every key of `tokens`. */
   tenant: readonly string[];
+  /** What the caller says of the request: clouds may note it with what is spent. */
+  metadata?: Readonly<Record<string, string>>;
   /** The operator's own identity in clouds, from the environment. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Reads a small file the environment names, such as a federated token. */
@@ -135,10 +150,17 @@ export interface AuthTools {
 /** A provider with the settings of one request. */
 export interface BoundProvider {
   readonly slug: string;
-  /** @throws {InvalidRequestError} If settings it needs are missing. */
+  /**
+   * Base address where nothing is known of the call.
+   *
+   * @throws {InvalidRequestError} If settings it needs are missing.
+   */
   readonly baseUrl: string;
+  /** Base address of one call; throws like `baseUrl`. */
+  baseUrlOf(facts: AddressFacts): string;
   /** Whether a caller or tenant named the base address. */
-  readonly isBaseInfluenced: boolean;
+  readonly isAddressInfluenced: boolean;
+  readonly pathPrefix: string;
   readonly operations: OperationAdapters;
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
@@ -154,6 +176,8 @@ export interface Provider {
   readonly isLocal: boolean;
   /** Names of its operations, for documentation. */
   readonly operationNames: readonly string[];
+  /** Headers that give its settings, without the gateway's prefix. */
+  readonly settingHeaders: readonly string[];
   /**
    * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
    *
@@ -175,14 +199,17 @@ function withOauth(provider: BoundProvider, text: string): BoundProvider {
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
   const { slug, baseUrl, operations, authenticate, authorize, local } = definition;
+  const baseUrlOf = typeof baseUrl === "string" ? () => baseUrl : baseUrl;
   const bindSettings = (settings: Settings): BoundProvider => ({
     slug,
+    pathPrefix: definition.pathPrefix ?? "",
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {
-      return typeof baseUrl === "string" ? baseUrl : baseUrl(settings);
+      return baseUrlOf(settings, { path: "", environment: {} });
     },
-    isBaseInfluenced: definition.isBaseInfluenced === true,
+    baseUrlOf: (facts) => baseUrlOf(settings, facts),
+    isAddressInfluenced: definition.isAddressInfluenced?.(settings) ?? false,
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
   });
@@ -193,6 +220,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
     operationNames: definition.operationNames ?? (typeof operations === "function" ? [] : Object.keys(operations)),
+    settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
     bind(read) {
       const values = readValues(read);
       const oauth = read("oauth");

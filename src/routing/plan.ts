@@ -48,8 +48,8 @@ export interface PlanInput {
   /** A number in [0, 1). */
   random(): number;
   sticky: StickyStore;
-  /** Whether a leaf's breaker lets no call through now. */
-  isOpen(path: string, breaker: BreakerSettings, node: ConfigNode): boolean;
+  /** Whether the breaker of a leaf lets no call through now. */
+  isOpen(leaf: ConfigNode, breaker: BreakerSettings): boolean;
 }
 
 /** A config leads to no target: the request cannot be served by it. */
@@ -111,8 +111,12 @@ class Planner {
     if (targets.length === 0) throw new PlanError(node.path, "Invalid config passed: there are no targets");
     const isConditional = strategy.mode === "conditional";
     // conditions choose by what the request is, not by how targets fare
-    const breaker = isConditional ? undefined : (strategy.breaker ?? above.breaker);
-    const usable = isConditional ? targets : this.#usable(candidatesOf(node), breaker);
+    const watching = isConditional ? undefined : (strategy.breaker ?? above.breaker);
+    const closed = isConditional ? targets : this.#closed(candidatesOf(node), watching);
+    // where every target is open the breaker is passed by
+    const isBypassed = closed.length === 0;
+    const usable = isBypassed ? candidatesOf(node) : closed;
+    const breaker = isBypassed ? undefined : watching;
     const below = (why: string): Above => ({ breaker, why });
     switch (strategy.mode) {
       case "single": {
@@ -158,17 +162,17 @@ class Planner {
   /** Whether every call below a node would meet an open breaker. */
   #isOpen(node: ConfigNode, breaker: BreakerSettings | undefined): boolean {
     const { strategy } = node;
-    if (!strategy) return breaker !== undefined && this.#input.isOpen(node.path, breaker, node);
+    if (!strategy) return breaker !== undefined && this.#input.isOpen(node, breaker);
     if (strategy.mode === "conditional") return false;
     const own = strategy.breaker ?? breaker;
     const candidates = candidatesOf(node);
     return candidates.length > 0 && candidates.every((target) => this.#isOpen(target, own));
   }
 
-  /** The targets whose breakers are not open; all of them when every one is. */
-  #usable(targets: readonly ConfigNode[], breaker: BreakerSettings | undefined): readonly ConfigNode[] {
+  /** The targets whose breakers are not open. */
+  #closed(targets: readonly ConfigNode[], breaker: BreakerSettings | undefined): readonly ConfigNode[] {
     const closed = targets.filter((target) => !this.#isOpen(target, breaker));
-    if (closed.length === 0 || closed.length === targets.length) return targets;
+    if (closed.length === 0 || closed.length === targets.length) return closed;
     for (const target of targets) if (!closed.includes(target)) this.skipped.push(target.path);
     return closed;
   }

@@ -316,12 +316,6 @@ export function findTargetExcess(config: ConfigNode, limits: TargetLimits): Conf
 }
 
 /** The same config, each node with its settings and what it inherits. */
-function _mergeDown(node: ConfigNode, above: InheritedSettings): ConfigNode {
-  const merged = inherit(above, node);
-  return { ...node, merged, targets: node.targets.map((target) => _mergeDown(target, merged)) };
-}
-
-/** The same config, each node with its settings and what it inherits. */
 function mergeDown(node: ConfigNode, above: InheritedSettings): ConfigNode {
   const merged = inherit(above, node);
   return { ...node, merged, targets: node.targets.map((target) => mergeDown(target, merged)) };

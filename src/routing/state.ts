@@ -1,5 +1,5 @@
 import { memoizeText } from "../lib/bounded-map.ts";
-import { parseJson } from "../lib/json.ts";
+import { findJsonExcess, parseJson } from "../lib/json.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
 import type { ConfigNode, TargetLimits } from "./config.ts";
 import type { Plan } from "./plan.ts";
@@ -40,6 +40,16 @@ export interface RoutingStateOptions {
 const maxTexts = 1_000;
 const maxTextLength = 64 * 1024;
 
+/** Bounds on the structure of a config. */
+const configLimits = { depth: 64, values: 20_000, keys: 1_000 };
+const encoder = new TextEncoder();
+
+/** What of a config's JSON text is too large or too deep, if anything is. */
+export function findConfigExcess(text: string): string | undefined {
+  // short texts are not looked at otherwise
+  return findJsonExcess(encoder.encode(text.padEnd(2048)), configLimits);
+}
+
 /** Creates the state of a gateway. */
 export function createRoutingState({ limits, providers, random, now }: RoutingStateOptions): RoutingState {
   let reads = 0;
@@ -48,7 +58,10 @@ export function createRoutingState({ limits, providers, random, now }: RoutingSt
     (text): ReadConfigResult | undefined => {
       reads++;
       const value = parseJson(text);
-      return value === undefined ? undefined : readConfig(value, { limits, providers, strict: false });
+      if (value === undefined) return undefined;
+      const excess = findConfigExcess(text);
+      if (excess !== undefined) return { problems: [{ path: "", message: `has ${excess}` }] };
+      return readConfig(value, { limits, providers, strict: false });
     },
     maxTextLength,
   );

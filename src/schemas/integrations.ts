@@ -196,6 +196,7 @@ export const UpdateWorkspaceAccess = v.object({
   ),
   global_workspace_access: v.nullish(v.object(workspaceAccess)),
   override_existing_workspace_access: v.nullish(Flag),
+  override_existing_workspaces_access: v.nullish(Flag),
   ...defaultProvider,
 });
 export type UpdateWorkspaceAccess = v.InferOutput<typeof UpdateWorkspaceAccess>;

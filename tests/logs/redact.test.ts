@@ -50,6 +50,15 @@ test("L2: headers() gives the same digests by webMac", async () => {
   assert.deepEqual({ ...(await late.headers(headers, [])) }, wanted, "and again from memory");
 });
 
+test("L2: headers() hides configs of requests, whatever they hold, and leaves slugs of saved ones", async () => {
+  const redactor = create({ aliasPrefixes: ["x-acme-"] });
+  const config = ' {"provider":"openai","api_key":"a-credential-of-no-known-form"}';
+  for (const name of ["x-gateway-config", "x-acme-config"]) {
+    assert.deepEqual(await redactor.headers(new Headers({ [name]: config }), []), { [name]: hidden(config.trim()) });
+    assert.deepEqual(await redactor.headers(new Headers({ [name]: "pc-a-000001" }), []), { [name]: "pc-a-000001" });
+  }
+});
+
 test("L2: headers() leaves other headers readable", async () => {
   const headers = new Headers({
     "content-type": "application/json",

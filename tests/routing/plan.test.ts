@@ -91,7 +91,7 @@ test(seeded("planAttempts() goes round open targets wherever another one is left
     fc.property(nested, requests, fc.nat(), (written, { metadata, start }, chance) => {
       const draw = createRandom(chance);
       const open = new Set(leavesOf(written).filter(() => draw() < 0.5));
-      const input = inputFor(metadata, start, { isOpen: (path) => open.has(path) });
+      const input = inputFor(metadata, start, { isOpen: ({ path }) => open.has(path) });
       const plan = tryPlan(toConfig(written), input);
       if (plan instanceof PlanError) return;
       skipped += plan.skipped.length;
@@ -236,7 +236,7 @@ for (const [what, written, input, expected] of [
 
 const watched = { cb_config: { failure_threshold: 1 } };
 const open = (...labels: string[]): Partial<PlanInput> => ({
-  isOpen: (path) => labels.some((label) => path === `config.${label.replaceAll("[", "targets[")}`),
+  isOpen: ({ path }) => labels.some((label) => path === `config.${label.replaceAll("[", "targets[")}`),
 });
 const inner = (more: Json = {}) => group("fallback", [leaf, leaf], more);
 const zero = { ...leaf, weight: 0 };

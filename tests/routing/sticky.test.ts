@@ -127,7 +127,7 @@ test("planAttempts() picks another target while the remembered one is open, and 
   const config = guarded();
   const input = planInput({ random: () => 0.5 });
   assert.equal(labelOf(config, input), "config.targets[1]");
-  const isOpen = (path: string) => path === "config.targets[1]";
+  const isOpen = ({ path }: { path: string }) => path === "config.targets[1]";
   assert.equal(labelOf(config, { ...input, isOpen, random: () => 0 }), "config.targets[0]");
   assert.equal(labelOf(config, { ...input, isOpen, random: () => 0.9 }), "config.targets[2]");
   assert.equal(labelOf(config, { ...input, random: () => 0 }), "config.targets[1]");
@@ -136,7 +136,7 @@ test("planAttempts() picks another target while the remembered one is open, and 
 test("planAttempts() remembers the place in the whole list, also when some are left out", () => {
   const config = guarded();
   const input = planInput({ random: () => 0.9 });
-  assert.equal(labelOf(config, { ...input, isOpen: (path) => path === "config.targets[0]" }), "config.targets[2]");
+  assert.equal(labelOf(config, { ...input, isOpen: ({ path }) => path === "config.targets[0]" }), "config.targets[2]");
   assert.equal(labelOf(config, { ...input, random: () => 0 }), "config.targets[2]");
 });
 
@@ -281,7 +281,7 @@ test("planAttempts() gives the conversations of an open target away only while i
     strategy: { mode: "loadbalance", affinity: true, cb_config },
     targets: [leaf, leaf, leaf],
   });
-  const isOpen = (path: string) => path === "config.targets[0]";
+  const isOpen = ({ path }: { path: string }) => path === "config.targets[0]";
   for (const session of sessions.slice(0, 50)) {
     const input = planInput({ headers: new Map([["x-session-id", session]]) });
     const [usual, other] = [labelOf(config, input), labelOf(config, { ...input, isOpen })];

@@ -23,7 +23,10 @@ export interface Upstream {
 
 /** An HTTP server on 127.0.0.1, or on another loopback address; on any free port, or on the given one. */
 export function startServer(handler: RequestListener, host = "127.0.0.1", port = 0): Promise<Upstream> {
-  return open(createServer(handler), host, port);
+  const server = createServer(handler);
+  // a connection closed for its age just when it is used again would look like a failure
+  server.keepAliveTimeout = 0;
+  return open(server, host, port);
 }
 
 /** A TCP server on 127.0.0.1 that is handed each socket; socket errors are swallowed. */

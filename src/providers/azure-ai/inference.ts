@@ -1,4 +1,4 @@
-import { withStreamUsage } from "../openai-compatible/mod.ts";
+import { withStreamUsage } from "../shapes/plain.ts";
 import type { ConversionOptions, OperationAdapters } from "../types.ts";
 
 /** Settings of the model inference API. */

@@ -49,7 +49,7 @@ export const azureAi = defineProvider({
   slug: "azure-ai",
   settings: { prefix: "azure", schema: settings },
   baseUrl: baseUrlOf,
-  isBaseInfluenced: true,
+  isAddressInfluenced: () => true,
   authenticate: () => ({}),
   authorize: (request, values, tools) =>
     authorizeAzure(request, values, { tools, toKeyHeaders: (key) => keyHeaders(request, key) }),

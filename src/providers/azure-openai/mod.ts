@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
-import { withStreamUsage } from "../openai-compatible/mod.ts";
+import { withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
 

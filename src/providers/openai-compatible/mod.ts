@@ -2,43 +2,99 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
 import type { SettingsDefinition } from "../settings.ts";
-import { defineProvider, type OperationAdapters, type OperationName, type Provider } from "../types.ts";
+import {
+  defineProvider,
+  type OperationAdapter,
+  type OperationAdapters,
+  type OperationName,
+  type Provider,
+} from "../types.ts";
+import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answer.ts";
+import { createRequestMap, type RequestRules } from "./request.ts";
 
-/** Operations in OpenAI's shapes: requests and answers are the gateway's own. */
-const operations = {
-  chat: { path: () => "/chat/completions", toUpstream: withStreamUsage },
-  complete: { path: () => "/completions", toUpstream: withStreamUsage },
-  embed: { path: () => "/embeddings" },
-  models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
-} satisfies OperationAdapters;
-
-/** Streams are always asked for their usage: money is counted from it. Who did not ask does not see it. */
-export function withStreamUsage<
-  Request extends { stream?: boolean | null | undefined; stream_options?: object | null | undefined },
->(request: Request): Request {
-  if (request.stream !== true) return request;
-  return { ...request, stream_options: { ...request.stream_options, include_usage: true } };
+/** What differs between providers that speak OpenAI's shapes, whoever calls them. */
+export interface OpenaiCompatibleRules {
+  /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
+  pathPrefix?: string;
+  /** Default: all of them. */
+  operations?: readonly OperationName[];
+  /** Model of chats and completions that name none, by an empty text. */
+  model?: string;
+  /** As `model`, for embeddings. */
+  embedModel?: string;
+  /** How requests for chats differ. */
+  chat?: RequestRules;
+  /** How requests for completions differ. */
+  complete?: RequestRules;
+  /** How requests for embeddings differ. */
+  embed?: RequestRules;
+  /** How answers differ. Absent: answers and streams go back as they came. */
+  answers?: AnswerRules;
+  /** Answers that come whole differ, streams do not. */
+  streamsAsTheyCome?: boolean;
 }
 
 /** What differs between providers that speak OpenAI's shapes. */
-export interface OpenaiCompatibleOptions<Settings> {
+export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   slug: string;
   baseUrl: string | ((settings: Settings) => string);
   settings: SettingsDefinition<Settings>;
-  /** Default: the credential as a bearer token. */
+  /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
-  /** Default: all of them. */
-  operations?: readonly OperationName[];
+}
+
+const allOperations: readonly OperationName[] = ["chat", "complete", "embed", "models"];
+
+function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
+  return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
+}
+
+/** A chat or a completion. */
+function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCompatibleRules) {
+  const { pathPrefix = "", answers } = rules;
+  const path = pathPrefix + (kind === "chat" ? "/chat/completions" : "/completions");
+  const adapter: OperationAdapter<"chat"> & OperationAdapter<"complete"> = {
+    path: () => path,
+    toUpstream: createRequestMap(slug, withDefaultModel(rules[kind], rules.model), { streams: true }),
+  };
+  if (!answers) return adapter;
+  const reader = { ...answers, slug, kind };
+  const read = createAnswerReader(reader);
+  adapter.fromUpstream = (body, _request, options) => read(body, options);
+  if (!rules.streamsAsTheyCome) adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
+  return adapter;
+}
+
+function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAdapter<"embed"> {
+  const { pathPrefix = "", embed, embedModel } = rules;
+  const path = () => `${pathPrefix}/embeddings`;
+  if (!embed && embedModel === undefined) return { path };
+  return { path, toUpstream: createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false }) };
+}
+
+function createOperations(slug: string, rules: OpenaiCompatibleRules): OperationAdapters {
+  const { pathPrefix = "", operations = allOperations } = rules;
+  const makers = {
+    chat: () => textOperation(slug, "chat", rules),
+    complete: () => textOperation(slug, "complete", rules),
+    embed: () => embedOperation(slug, rules),
+    models: (): OperationAdapter<"models"> => ({
+      method: "GET",
+      path: () => `${pathPrefix}/models`,
+      fromUpstream: (body) => v.parse(ModelList, body),
+    }),
+  };
+  return Object.fromEntries(operations.map((name) => [name, makers[name]()]));
 }
 
 /** Declares a provider that speaks OpenAI's shapes (https://platform.openai.com/docs/api-reference). */
 export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Settings>): Provider {
-  const offered = options.operations ?? (Object.keys(operations) as OperationName[]); // keys of the constant above
   return defineProvider({
     slug: options.slug,
     baseUrl: options.baseUrl,
     settings: options.settings,
+    ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
     authenticate: options.authenticate ?? bearer,
-    operations: Object.fromEntries(Object.entries(operations).filter(([name]) => offered.some((one) => one === name))),
+    operations: createOperations(options.slug, options),
   });
 }

@@ -1,0 +1,75 @@
+// Text of docs/providers.md.
+
+import { builtInProviders } from "../src/providers/registry.ts";
+import type { BoundProvider, Provider } from "../src/providers/types.ts";
+
+/** Stands for the credential. */
+const key = "<key>";
+
+const cell = (text: string): string => text.replaceAll("|", "\\|");
+
+/** The provider as it is without settings; undefined where it needs some. */
+function bindPlain(provider: Provider): BoundProvider | undefined {
+  try {
+    return provider.bind(() => null);
+  } catch {
+    return undefined;
+  }
+}
+
+function baseAddress(provider: Provider, bound: BoundProvider | undefined): string {
+  if (provider.isLocal) return "none: it answers inside the gateway";
+  const unknown = "from its settings or the custom host";
+  try {
+    const url = bound?.baseUrl ?? "";
+    const prefix = bound?.pathPrefix ? ` with \`${bound.pathPrefix}\` behind it` : "";
+    return /^https?:\/\//.test(url) && !url.includes("undefined") ? `\`${url}\`${prefix}` : unknown;
+  } catch {
+    // it needs settings
+    return unknown;
+  }
+}
+
+function authentication(provider: Provider, bound: BoundProvider | undefined): string {
+  if (provider.isLocal) return "not at all";
+  const ways: string[] = [];
+  try {
+    for (const [name, value] of Object.entries(bound?.authenticate(key) ?? {})) {
+      if (value.includes(key)) ways.push(`\`${name}: ${value}\``);
+    }
+  } catch {
+    // a credential of this form is not one of the provider's
+  }
+  if (bound?.authorize) ways.push("a signature or a token that is fetched");
+  return ways.length === 0 ? "by its settings" : ways.join(", or ");
+}
+
+function row(provider: Provider): string {
+  const bound = bindPlain(provider);
+  const headers = provider.settingHeaders.map((name) => `\`x-gateway-${name}\``);
+  const cells = [
+    `\`${provider.slug}\``,
+    baseAddress(provider, bound),
+    provider.operationNames.join(", "),
+    authentication(provider, bound),
+    headers.join(", "),
+  ];
+  return `| ${cells.map(cell).join(" | ")} |\n`;
+}
+
+/** One row for each provider, by slug. */
+export function providersDocument(): string {
+  const providers = builtInProviders.toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
+  return [
+    "<!-- Made by scripts/build.ts from src/providers/registry.ts. Do not edit: run `npm run build`. -->\n\n",
+    "# Providers\n\n",
+    "Name one in `x-gateway-provider`, in a config, or in an integration. Unified operations: `chat` is `POST /v1/chat/completions`,\n",
+    "`complete` is `POST /v1/completions`, `embed` is `POST /v1/embeddings`, `models` is `GET /v1/models`. Every other path under `/v1` is\n",
+    "handed to the provider as it is, below its base address.\n\n",
+    "Settings are given in the headers of the last column, or as members of a config or integration under the same name with underscores.\n",
+    "`x-gateway-custom-host` replaces the base address, but not what is said to stand behind it. What a provider cannot take is left out and named in\n",
+    "`x-gateway-dropped-params`; where the answer would then be another one than was asked for, the request is refused with 400.\n\n",
+    "| provider | base address | operations | authenticates with | settings |\n|---|---|---|---|---|\n",
+    ...providers.map(row),
+  ].join("");
+}

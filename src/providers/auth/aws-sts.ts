@@ -1,0 +1,182 @@
+import { AwsV4Signer } from "aws4fetch";
+import * as v from "valibot";
+import { UpstreamError } from "../../errors.ts";
+import { readBytes } from "../../lib/body.ts";
+import { toOutboundError } from "../../lib/outbound.ts";
+import type { AuthTools } from "../types.ts";
+import type { FetchedToken } from "./token-cache.ts";
+
+const AwsKeys = v.object({
+  accessKeyId: v.string(),
+  secretAccessKey: v.string(),
+  sessionToken: v.optional(v.string()),
+});
+
+/** Keys that sign requests. */
+export interface AwsKeys {
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** There for keys that end. */
+  sessionToken?: string;
+}
+
+/** Where roles are assumed, and for whom. */
+export interface StsPlace {
+  region: string;
+  domain: string;
+  /** Slug of the provider, for messages. */
+  provider: string;
+  tools: AuthTools;
+}
+
+/** A role and the keys it is assumed with. */
+export interface RoleRequest {
+  role: string;
+  externalId: string | undefined;
+  keys: AwsKeys;
+  /** Names the keys in the cache without telling them. */
+  owner: string;
+  /** Tags of the session: names and values. */
+  tags?: readonly (readonly [string, string])[];
+}
+
+/** Most tags of a session, and how names and values of tags may look. */
+const maxTags = 50;
+const tagForms = [/^[\p{L}\p{Z}\p{N}_.:/=+\-@]{1,128}$/u, /^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$/u] as const;
+
+/**
+ * Metadata of a request as tags of a session, by which AWS attributes costs: in one order, and only what can be a tag.
+ * The role must allow `sts:TagSession`.
+ */
+export function toSessionTags(metadata: AuthTools["metadata"] = {}): (readonly [string, string])[] {
+  return Object.entries(metadata)
+    .filter(([name, value]) => tagForms[0].test(name) && tagForms[1].test(value) && !/^aws:/i.test(name))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .slice(0, maxTags);
+}
+
+/** Keys of a role are asked for anew after five minutes, so that a role that is taken away ends soon. */
+const keepMs = 6 * 60_000;
+const answerBytes = 64 * 1024;
+const waitMs = 10_000;
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** Text of an element that stands once in an answer. */
+function textOf(xml: string, name: string): string | undefined {
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+  return text?.trim().replace(/&(amp|lt|gt|quot|apos);/g, (whole, entity) => entities[entity] ?? whole);
+}
+
+function fail(status: number, problem: string, { provider, cause }: { provider: string; cause?: unknown }): never {
+  throw new UpstreamError(status, `Cannot sign in to ${provider}: ${problem}`, {
+    ...{ provider, code: "provider_sign_in_failed" },
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+/** Keys in an answer of the token service. */
+function readKeys(xml: string, { provider, tools }: StsPlace): FetchedToken {
+  const accessKeyId = textOf(xml, "AccessKeyId");
+  const secretAccessKey = textOf(xml, "SecretAccessKey");
+  const sessionToken = textOf(xml, "SessionToken");
+  const end = Date.parse(textOf(xml, "Expiration") ?? "");
+  if (!accessKeyId || !secretAccessKey || !sessionToken || Number.isNaN(end)) {
+    fail(502, "the token service of AWS did not answer with keys", { provider });
+  }
+  const token = JSON.stringify({ accessKeyId, secretAccessKey, sessionToken });
+  return { token, expiresAt: Math.min(end, tools.clock.now() + keepMs) };
+}
+
+async function signatureOf(url: string, body: string, keys: AwsKeys, { region, tools }: StsPlace) {
+  const datetime = new Date(tools.clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, "");
+  const headers = { "content-type": formType };
+  const options = { method: "POST", url, body, headers, service: "sts", region, datetime, allHeaders: true };
+  const signed = await new AwsV4Signer({ ...options, ...keys }).sign();
+  return Object.fromEntries(signed.headers);
+}
+
+const formType = "application/x-www-form-urlencoded; charset=utf-8";
+
+/** Asks the token service. What it is asked stands in the body: nothing of it belongs into an address. */
+async function callSts(
+  parameters: Readonly<Record<string, string>>,
+  keys: AwsKeys | undefined,
+  place: StsPlace,
+): Promise<FetchedToken> {
+  const { region, domain, provider, tools } = place;
+  const url = `https://sts.${region}.${domain}/`;
+  const body = new URLSearchParams({ Version: "2011-06-15", ...parameters }).toString();
+  const signed = keys ? await signatureOf(url, body, keys, place) : { "content-type": formType };
+  const headers = { ...signed, accept: "application/xml", "accept-encoding": "identity" };
+  const signal = AbortSignal.timeout(waitMs);
+  const times = { bytes: answerBytes, totalMs: waitMs, silenceMs: waitMs };
+  let status: number;
+  let text: string;
+  try {
+    const response = await tools.outbound(url, { method: "POST", headers, body, signal, origin: "influenced" });
+    status = response.status;
+    text = new TextDecoder().decode(await readBytes(response, times));
+  } catch (cause) {
+    const { kind } = toOutboundError(cause, signal);
+    const problem = "the token service of AWS cannot be reached";
+    fail(kind === "aborted" || kind === "connect_timeout" ? 504 : 502, problem, { provider, cause });
+  }
+  if (status >= 200 && status <= 299) return readKeys(text, place);
+  const reason = /^\w{1,64}$/.exec(textOf(text, "Code") ?? "")?.[0] ?? `status ${status}`;
+  fail(status >= 400 ? status : 502, `the token service of AWS refused (${reason})`, { provider });
+}
+
+/** Name of a session in the audit trail of AWS: tells the workspace. */
+function sessionName({ tenant }: AuthTools): string {
+  return `gateway-${(tenant.at(-1) ?? "").replaceAll(/[^\w+=,.@-]/g, "-")}`.slice(0, 64);
+}
+
+async function getKeys(key: readonly string[], load: () => Promise<FetchedToken>, place: StsPlace): Promise<AwsKeys> {
+  const { tools, region, domain } = place;
+  const text = await tools.tokens.get([...tools.tenant, "aws", domain, region, ...key], load);
+  const { sessionToken, ...keys } = v.parse(AwsKeys, JSON.parse(text));
+  return sessionToken === undefined ? keys : { ...keys, sessionToken };
+}
+
+/**
+ * Keys of a role (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html).
+ *
+ * @throws {UpstreamError} If AWS does not give them.
+ */
+export function assumeRole(
+  { role, externalId, keys, owner, tags = [] }: RoleRequest,
+  place: StsPlace,
+): Promise<AwsKeys> {
+  const parameters = {
+    ...{ Action: "AssumeRole", RoleArn: role, RoleSessionName: sessionName(place.tools) },
+    ...(externalId && { ExternalId: externalId }),
+    ...Object.fromEntries(
+      tags.flatMap(([name, value], index) => [
+        [`Tags.member.${index + 1}.Key`, name],
+        [`Tags.member.${index + 1}.Value`, value],
+      ]),
+    ),
+  };
+  const load = () => callSts(parameters, keys, place);
+  return getKeys(["role", role, externalId ?? "", owner, JSON.stringify(tags)], load, place);
+}
+
+/**
+ * Keys of a role by a federated token
+ * (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html).
+ *
+ * @throws {UpstreamError} If AWS does not give them.
+ */
+export function assumeWebIdentity(
+  { role, readToken }: { role: string; readToken: () => Promise<string> },
+  place: StsPlace,
+): Promise<AwsKeys> {
+  const load = async () => {
+    const token = (await readToken()).trim();
+    const name = sessionName(place.tools);
+    const parameters = { RoleArn: role, RoleSessionName: name, WebIdentityToken: token };
+    return callSts({ Action: "AssumeRoleWithWebIdentity", ...parameters }, undefined, place);
+  };
+  return getKeys(["web-identity", role], load, place);
+}

@@ -1,0 +1,187 @@
+import { AwsV4Signer } from "aws4fetch";
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import { sha256Hex } from "../../lib/hash.ts";
+import type { AuthTools, SignableRequest } from "../types.ts";
+import { type AwsKeys, assumeRole, assumeWebIdentity, type StsPlace, toSessionTags } from "./aws-sts.ts";
+import { bearer } from "./headers.ts";
+
+const Visible = v.optional(v.pipe(v.string(), v.regex(/^[!-~]{1,4096}$/, "must be visible characters without spaces")));
+const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be lower-case letters, digits and hyphens"));
+
+/** Members of the settings of every provider on AWS. */
+export const awsEntries = {
+  access_key_id: Visible,
+  secret_access_key: Visible,
+  session_token: Visible,
+  region: v.optional(HostLabel, "us-east-1"),
+  auth_type: v.optional(v.picklist(["accessKey", "assumedRole", "apiKey", "serviceRole"])),
+  role_arn: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role\/[\w+=,.@/-]{1,512}$/, "must be the ARN of a role"),
+    ),
+  ),
+  external_id: v.optional(v.pipe(v.string(), v.regex(/^[\w+=,.@:/-]{2,1224}$/, "must be an external id"))),
+};
+
+/** Settings of a provider on AWS. */
+export const AwsSettings = v.object(awsEntries);
+export type AwsSettings = v.InferOutput<typeof AwsSettings>;
+
+/** Where a provider's requests are signed for. */
+export interface AwsService {
+  /** Slug of the provider, for messages. */
+  provider: string;
+  /** Name of the service in signatures. */
+  service: string;
+}
+
+/** Domain of AWS' services: the operator's, else the public one. */
+export function awsDomain(environment: AuthTools["environment"]): string {
+  return environment.AWS_ENDPOINT_DOMAIN || "amazonaws.com";
+}
+
+/** How a caller identifies itself. Without a word of it, a bearer credential is an API key. */
+function authTypeOf({ auth_type, access_key_id }: AwsSettings, credential: string | undefined) {
+  if (auth_type !== undefined) return auth_type;
+  return access_key_id === undefined && credential !== undefined ? "apiKey" : "accessKey";
+}
+
+/** The credential as a bearer token, where it is an API key; other requests are signed. */
+export function awsApiKey(credential: string | undefined, settings: AwsSettings): Record<string, string> {
+  return authTypeOf(settings, credential) === "apiKey" ? bearer(credential) : {};
+}
+
+function refuse(message: string, param: string): never {
+  throw new InvalidRequestError(message, { param, code: "invalid_credentials" });
+}
+
+/** Keys the caller gave; undefined when there are none. */
+function callerKeys({ access_key_id, secret_access_key, session_token }: AwsSettings): AwsKeys | undefined {
+  if (access_key_id === undefined || secret_access_key === undefined) return undefined;
+  const keys = { accessKeyId: access_key_id, secretAccessKey: secret_access_key };
+  return session_token === undefined ? keys : { ...keys, sessionToken: session_token };
+}
+
+/** The operator's keys by a federated token: the identity of the machine, where it is not asked of a metadata service. */
+function webIdentityKeys(place: StsPlace): Promise<AwsKeys> {
+  const { AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: file } = place.tools.environment;
+  const { readFile } = place.tools;
+  if (!role || !file || !readFile) {
+    const message =
+      "Cannot use the gateway's own identity: the operator must set AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE; " +
+      "container and instance metadata services are never called";
+    refuse(message, "x-gateway-aws-auth-type");
+  }
+  return assumeWebIdentity({ role, readToken: () => readFile(file) }, place);
+}
+
+/** The operator's identity from which roles of callers are assumed. */
+async function operatorKeys(place: StsPlace): Promise<AwsKeys> {
+  const { environment } = place.tools;
+  const accessKeyId = environment.AWS_ASSUME_ROLE_ACCESS_KEY_ID;
+  const secretAccessKey = environment.AWS_ASSUME_ROLE_SECRET_ACCESS_KEY;
+  const near: StsPlace = { ...place, region: environment.AWS_ASSUME_ROLE_REGION || place.region };
+  const base = accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : await webIdentityKeys(near);
+  const role = environment.AWS_ASSUME_ROLE_SOURCE_ARN;
+  if (!role) return base;
+  const externalId = environment.AWS_ASSUME_ROLE_SOURCE_EXTERNAL_ID;
+  return assumeRole({ role, externalId, keys: base, owner: "operator" }, near);
+}
+
+async function assumedKeys(settings: AwsSettings, place: StsPlace): Promise<AwsKeys> {
+  const { role_arn: role, external_id: externalId } = settings;
+  if (role === undefined) refuse("Cannot assume a role: name it in x-gateway-aws-role-arn", "x-gateway-aws-role-arn");
+  const own = callerKeys(settings);
+  const tags = toSessionTags(place.tools.metadata);
+  if (!own) return assumeRole({ role, externalId, keys: await operatorKeys(place), owner: "operator", tags }, place);
+  const owner = `${own.accessKeyId} ${await sha256Hex(`${own.secretAccessKey} ${own.sessionToken ?? ""}`)}`;
+  return assumeRole({ role, externalId, keys: own, owner, tags }, place);
+}
+
+/**
+ * What is signed by the operator's identity goes to the service only, never to a host a caller names; hosts of other
+ * services may be customers' own.
+ */
+function requireServiceHost(url: string, service: string, { region, tools: { environment } }: StsPlace): void {
+  const { hostname } = new URL(url);
+  for (const domain of [awsDomain(environment), "amazonaws.com", "amazonaws.com.cn", "api.aws"]) {
+    for (const end of [`.${region}.${domain}`, `.${region}.vpce.${domain}`]) {
+      if (!hostname.endsWith(end)) continue;
+      const label = hostname.slice(0, -end.length).split(".").at(-1) ?? "";
+      if (label === service || label.startsWith(`${service}-`)) return;
+    }
+  }
+  refuse("Cannot sign for this host with the gateway's own identity: it is no host of AWS", "x-gateway-custom-host");
+}
+
+function keysOf(type: string, settings: AwsSettings, target: { url: string; service: string; place: StsPlace }) {
+  const { url, service, place } = target;
+  if (type === "accessKey") {
+    const keys = callerKeys(settings);
+    if (keys) return keys;
+    const message =
+      "Cannot sign the request: give x-gateway-aws-access-key-id and x-gateway-aws-secret-access-key, an API key in " +
+      "authorization, or another x-gateway-aws-auth-type";
+    refuse(message, "x-gateway-aws-access-key-id");
+  }
+  if (type === "serviceRole" || callerKeys(settings) === undefined) requireServiceHost(url, service, place);
+  return type === "serviceRole" ? webIdentityKeys(place) : assumedKeys(settings, place);
+}
+
+/**
+ * Headers that sign a request (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html). Signed are the host,
+ * the content type, what begins with `x-amz-`, and the body, unless it is a stream.
+ */
+export async function signAwsRequest(
+  request: Pick<SignableRequest, "method" | "url" | "headers" | "body" | "isStreamed">,
+  keys: AwsKeys,
+  { service, region, now }: { service: string; region: string; now: number },
+): Promise<Record<string, string>> {
+  const { method, url, body, isStreamed } = request;
+  const replaced = new Set(["x-amz-date", "x-amz-security-token", "x-amz-content-sha256"]);
+  const signed = Object.entries(request.headers).filter(
+    ([name]) => (name === "content-type" || name.startsWith("x-amz-")) && !replaced.has(name),
+  );
+  const signer = new AwsV4Signer({
+    ...{ ...keys, method, url, service, region, allHeaders: true },
+    headers: [...signed, ...(isStreamed ? [["x-amz-content-sha256", "UNSIGNED-PAYLOAD"] as [string, string]] : [])],
+    // the DOM types know no bytes over shared memory
+    body: (body ?? null) as BodyInit | null,
+    datetime: new Date(now).toISOString().replace(/[:-]|\.\d{3}/g, ""),
+  });
+  const { headers } = await signer.sign();
+  const made = Object.fromEntries(
+    ["authorization", ...replaced].flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value] as const];
+    }),
+  );
+  // a digest the caller made of its own request would contradict the signature
+  if (!isStreamed && request.headers["x-amz-content-sha256"] !== undefined) {
+    made["x-amz-content-sha256"] = await signer.hexBodyHash();
+  }
+  return made;
+}
+
+/**
+ * Signs the requests of a provider, with the caller's keys or those of a role
+ * (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html).
+ */
+export function createAwsAuthorize({ provider, service }: AwsService) {
+  return async (request: SignableRequest, settings: AwsSettings, tools: AuthTools): Promise<Record<string, string>> => {
+    const type = authTypeOf(settings, request.credential);
+    if (type === "apiKey") {
+      if (request.credential !== undefined) return {};
+      refuse(`Cannot call ${provider}: give an API key in authorization`, "authorization");
+    }
+    const { region } = settings;
+    const place: StsPlace = { region, domain: awsDomain(tools.environment), provider, tools };
+    const keys = await keysOf(type, settings, { url: request.url, service, place });
+    if (keys.sessionToken === undefined && request.headers["x-amz-security-token"] !== undefined) {
+      refuse("Cannot sign the request: leave x-amz-security-token out", "x-amz-security-token");
+    }
+    return signAwsRequest(request, keys, { service, region, now: tools.clock.now() });
+  };
+}

@@ -1,0 +1,171 @@
+import { crc32 } from "../../lib/hash.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions } from "../types.ts";
+import { type BedrockModel, takesCachePoints } from "./model.ts";
+import { type Block, mediaPart, refuse, textOf } from "./parts.ts";
+
+type Message = ChatRequest["messages"][number];
+
+/** What the conversion of messages goes by. */
+export interface MessageRules {
+  model: BedrockModel;
+  options: ConversionOptions;
+  /** Calls of tools and their results become text: Converse takes them only beside tools. */
+  flattens: boolean;
+}
+
+/** Turns of one side in a row are one turn. */
+interface Turn {
+  role: "user" | "assistant";
+  content: Block[];
+}
+
+const systemRoles = new Set(["system", "developer"]);
+const toolRoles = new Set(["tool", "function"]);
+
+/** The mark that what stands before it is to be kept in the cache; none where it is not asked for or not known. */
+export function cachePoints(holder: unknown, { model, options }: Pick<MessageRules, "model" | "options">): Block[] {
+  const control: unknown = isObject(holder) ? holder.cache_control : undefined;
+  if (!isObject(control)) return [];
+  if (!takesCachePoints(model)) {
+    options.drop("cache_control");
+    return [];
+  }
+  const ttl = control.ttl === "5m" || control.ttl === "1h" ? { ttl: control.ttl } : {};
+  return [{ cachePoint: { type: "default", ...ttl } }];
+}
+
+/** An id of a call as Converse takes it; others are rewritten, the same one always alike. */
+function toolUseId(id: unknown): string {
+  const text = textOf(id) ?? "call";
+  if (/^[a-zA-Z0-9_.:-]{1,64}$/.test(text)) return text;
+  const digest = crc32(encodeURIComponent(text)).toString(16).padStart(8, "0");
+  return `${text.replaceAll(/[^a-zA-Z0-9_.:-]/g, "_").slice(0, 55)}_${digest}`;
+}
+
+/** Thoughts of an earlier answer; only those that carry the model's signature can be sent back. */
+function thoughtBlocks(part: Record<string, unknown>, { model, options }: MessageRules): Block[] {
+  const isRedacted = part.type === "redacted_thinking";
+  const isKnown = isRedacted ? textOf(part.data) : textOf(part.signature);
+  if (isKnown === undefined || !["anthropic", "amazon", ""].includes(model.vendor)) {
+    options.drop("thinking");
+    return [];
+  }
+  if (isRedacted) return [{ reasoningContent: { redactedContent: part.data } }];
+  const text = typeof part.thinking === "string" ? part.thinking : "";
+  return [{ reasoningContent: { reasoningText: { text, signature: part.signature } } }];
+}
+
+function partBlocks(part: unknown, rules: MessageRules): Block[] {
+  if (typeof part === "string") return part === "" ? [] : [{ text: part }];
+  if (!isObject(part)) refuse("Cannot read a part of a message: it is not an object");
+  if (part.type === "thinking" || part.type === "redacted_thinking") return thoughtBlocks(part, rules);
+  const text = part.type === "text" || part.type === "refusal" ? (part.text ?? part.refusal) : undefined;
+  if (text === "") return [];
+  const block = typeof text === "string" ? { text } : mediaPart(part);
+  return [block, ...cachePoints(part, rules)];
+}
+
+function contentBlocks(content: unknown, rules: MessageRules): Block[] {
+  if (content === null || content === undefined) return [];
+  return (Array.isArray(content) ? content : [content]).flatMap((part) => partBlocks(part, rules));
+}
+
+/** The call a tool call or a legacy function call makes. */
+function callBlocks(call: unknown, rules: MessageRules): Block[] {
+  const { id, function: named } = isObject(call) ? call : {};
+  const { name, arguments: written } = isObject(named) ? named : {};
+  const input = written === undefined || written === null || written === "" ? {} : parseJson(String(written));
+  if (!isObject(input)) refuse(`Cannot read the arguments of the call of ${String(name)}: they are no JSON object`);
+  if (rules.flattens) return [{ text: `Call of the tool ${String(name)}: ${JSON.stringify(input)}` }];
+  return [{ toolUse: { toolUseId: toolUseId(id), name, input } }, ...cachePoints(call, rules)];
+}
+
+function assistantBlocks(message: Message, rules: MessageRules): Block[] {
+  const { content_blocks: kept, content, tool_calls: calls, function_call: legacy } = message;
+  const said = Array.isArray(kept) && kept.length > 0 ? kept.filter(isSaid) : content;
+  const called = Array.isArray(calls) ? calls : [];
+  const older = isObject(legacy) ? [{ id: legacy.name, function: legacy }] : [];
+  return [...contentBlocks(said, rules), ...[...called, ...older].flatMap((call) => callBlocks(call, rules))];
+}
+
+/** Blocks of an earlier answer that are sent back; calls stand in `tool_calls`. */
+function isSaid(block: unknown): boolean {
+  return isObject(block) && ["text", "thinking", "redacted_thinking"].includes(String(block.type));
+}
+
+/** What a tool answered. */
+function resultBlocks(message: Message, rules: MessageRules): Block[] {
+  const id = toolUseId(message.tool_call_id ?? message.name);
+  const all = contentBlocks(message.content, rules);
+  const content = all.filter((block) => !("cachePoint" in block));
+  const points = all.filter((block) => "cachePoint" in block).slice(-1);
+  const own = cachePoints(message, rules);
+  if (rules.flattens) return [{ text: `Result of the tool call ${id}:` }, ...content];
+  const status = message.is_error === true ? { status: "error" } : {};
+  return [{ toolResult: { toolUseId: id, content, ...status } }, ...(own.length > 0 ? own : points)];
+}
+
+function turnOf(message: Message, rules: MessageRules): Turn {
+  if (message.role === "assistant") {
+    return { role: "assistant", content: [...assistantBlocks(message, rules), ...cachePoints(message, rules)] };
+  }
+  if (toolRoles.has(message.role)) return { role: "user", content: resultBlocks(message, rules) };
+  if (message.role !== "user") refuse(`Cannot send a message of the role ${message.role} to this provider`);
+  return { role: "user", content: [...contentBlocks(message.content, rules), ...cachePoints(message, rules)] };
+}
+
+/** Converse wants a text beside documents, and no name twice. */
+function settleDocuments(turns: readonly Turn[]): void {
+  const names = new Map<string, number>();
+  for (const { content } of turns) {
+    let hasDocument = false;
+    for (const { document } of content) {
+      if (!isObject(document)) continue;
+      hasDocument = true;
+      const name = String(document.name);
+      const count = (names.get(name) ?? 0) + 1;
+      names.set(name, count);
+      if (count > 1) document.name = `${name} (${count})`;
+    }
+    if (hasDocument && !content.some((block) => "text" in block)) content.push({ text: "See the document." });
+  }
+}
+
+/** Whether messages hold calls of tools or their results. */
+export function holdsToolBlocks(messages: ChatRequest["messages"]): boolean {
+  return messages.some(
+    ({ role, tool_calls: calls, function_call: legacy }) =>
+      toolRoles.has(role) || (Array.isArray(calls) && calls.length > 0) || isObject(legacy),
+  );
+}
+
+/** The instructions of a request, wherever they stand. */
+export function toSystem(messages: ChatRequest["messages"], rules: MessageRules): Block[] {
+  return messages
+    .filter(({ role }) => systemRoles.has(role))
+    .flatMap((message) => {
+      const parts = Array.isArray(message.content) ? message.content : [message.content ?? ""];
+      const blocks = parts.flatMap((part) => partBlocks(part, rules));
+      if (blocks.some((block) => !("text" in block || "cachePoint" in block))) {
+        refuse("Cannot send system messages that hold more than text to this provider");
+      }
+      return [...blocks, ...cachePoints(message, rules)];
+    });
+}
+
+/** The turns of a request (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html). */
+export function toTurns(messages: ChatRequest["messages"], rules: MessageRules): Turn[] {
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    if (systemRoles.has(message.role)) continue;
+    const { role, content } = turnOf(message, rules);
+    if (content.length === 0) continue;
+    const last = turns.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else turns.push({ role, content });
+  }
+  settleDocuments(turns);
+  return turns;
+}

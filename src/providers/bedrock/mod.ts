@@ -1,0 +1,67 @@
+import * as v from "valibot";
+import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
+import { defineProvider, type OperationAdapters } from "../types.ts";
+import { fromConverse } from "./answer.ts";
+import { fromEmbedding, toEmbedding } from "./embed.ts";
+import { readModel } from "./model.ts";
+import { toConverse } from "./request.ts";
+import { createConverseMapper } from "./stream.ts";
+import { FoundationModels } from "./wire.ts";
+
+/** Parts of AWS' model service by the paths they serve; the rest belongs to the runtime. */
+const hosts: readonly (readonly [RegExp, string])[] = [
+  [/^\/(?:rerank|knowledgebases|retrieveAndGenerate|agents|flows)(?:[/?]|$)/, "bedrock-agent-runtime"],
+  [/^\/(?:foundation-models|inference-profiles|model-invocation-jobs?|model-customization-jobs)(?:[/?]|$)/, "bedrock"],
+  [/^\/(?:custom-models|provisioned-model-throughputs?|guardrails|imported-models)(?:[/?]|$)/, "bedrock"],
+];
+
+/** One segment of a path: ids hold colons, and ARNs slashes. */
+function modelPath(model: string, action: string): string {
+  return `/model/${encodeURIComponent(model)}/${action}`;
+}
+
+const BedrockSettings = v.object({ ...awsEntries, bedrock_model: v.optional(v.string()) });
+
+function operations({ bedrock_model: stated }: v.InferOutput<typeof BedrockSettings>): OperationAdapters {
+  return {
+    chat: {
+      path: ({ model, stream }) => modelPath(model, stream === true ? "converse-stream" : "converse"),
+      toUpstream: (request, options) => toConverse(request, readModel(request.model, stated), options),
+      fromUpstream: fromConverse,
+      streamMapper: createConverseMapper,
+      framing: "aws",
+    },
+    embed: {
+      path: ({ model }) => modelPath(model, "invoke"),
+      toUpstream: (request, options) => toEmbedding(request, readModel(request.model, stated), options),
+      fromUpstream: fromEmbedding,
+    },
+    models: {
+      method: "GET",
+      path: () => "/foundation-models",
+      fromUpstream: (body) => ({
+        object: "list",
+        data: (v.parse(FoundationModels, body).modelSummaries ?? []).map(({ modelId, providerName }) => ({
+          ...{ id: modelId, object: "model", created: 0, owned_by: providerName ?? "bedrock" },
+        })),
+      }),
+    },
+  };
+}
+
+/** Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/APIReference/welcome.html). */
+export const bedrock = defineProvider({
+  slug: "bedrock",
+  settings: {
+    prefix: "aws",
+    schema: BedrockSettings,
+  },
+  baseUrl: ({ region }, { path, environment }) => {
+    const name = hosts.find(([form]) => form.test(path))?.[1] ?? "bedrock-runtime";
+    return `https://${name}.${region}.${awsDomain(environment)}`;
+  },
+  authenticate: awsApiKey,
+  authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
+  operations,
+  operationNames: ["chat", "embed", "models"],
+});

@@ -1,0 +1,72 @@
+import type { ConversionOptions } from "../types.ts";
+import { type BedrockModel, claudeVersion } from "./model.ts";
+
+/** Part of the tokens of an answer that older Claude models may think with. */
+const budgetShares: Readonly<Record<string, number>> = {
+  ...{ minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.8, max: 0.8 },
+};
+const leastBudget = 1024;
+/** Size of an answer that is assumed where the request bounds none. */
+const assumedAnswer = 20_480;
+
+/** What a request says of reasoning. */
+export interface ReasoningRequest {
+  effort: string | undefined;
+  /** The native switch of Claude. */
+  thinking: Record<string, unknown> | undefined;
+  maxTokens: number | undefined;
+}
+
+const efforts = ["minimal", "low", "medium", "high", "xhigh", "max"];
+
+function claudeFields(version: number, { effort, maxTokens }: ReasoningRequest): Record<string, unknown> | undefined {
+  const asked = effort ?? "";
+  if (version >= 4.6) {
+    return { thinking: { type: "adaptive" }, output_config: { effort: asked === "minimal" ? "low" : asked } };
+  }
+  if (version < 3.7 || (maxTokens !== undefined && maxTokens <= leastBudget)) return undefined;
+  const share = Math.floor((maxTokens ?? assumedAnswer) * (budgetShares[asked] ?? 0));
+  return { thinking: { type: "enabled", budget_tokens: Math.max(leastBudget, share) } };
+}
+
+/** Efforts of models that know three of them. */
+function threeEfforts(effort: string): string {
+  if (effort === "minimal") return "low";
+  return effort === "xhigh" || effort === "max" ? "high" : effort;
+}
+
+function fieldsOfEffort(model: BedrockModel, asked: ReasoningRequest): Record<string, unknown> | undefined {
+  const effort = asked.effort ?? "";
+  const version = claudeVersion(model);
+  if (effort === "none") return {};
+  if (!efforts.includes(effort)) return undefined;
+  if (version !== undefined) return claudeFields(version, asked);
+  if (model.vendor === "openai") return { reasoning_effort: threeEfforts(effort) };
+  if (model.vendor === "amazon" && model.name.startsWith("nova-2")) {
+    return { reasoningConfig: { type: "enabled", maxReasoningEffort: threeEfforts(effort) } };
+  }
+  return undefined;
+}
+
+/**
+ * Members of `additionalModelRequestFields` that make a model reason
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/inference-reasoning.html).
+ */
+export function reasoningFields(
+  model: BedrockModel,
+  asked: ReasoningRequest,
+  options: ConversionOptions,
+): Record<string, unknown> {
+  if (asked.thinking) {
+    if (model.vendor === "anthropic" || model.vendor === "") {
+      const effort =
+        asked.effort !== undefined && (claudeVersion(model) ?? 0) >= 4.6 ? fieldsOfEffort(model, asked) : {};
+      return { ...effort, thinking: asked.thinking };
+    }
+    options.drop("thinking");
+  }
+  if (asked.effort === undefined) return {};
+  const fields = fieldsOfEffort(model, asked);
+  if (fields === undefined) options.drop("reasoning_effort");
+  return fields ?? {};
+}

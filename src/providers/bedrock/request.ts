@@ -1,0 +1,223 @@
+import { isObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions } from "../types.ts";
+import { cachePoints, holdsToolBlocks, toSystem, toTurns } from "./messages.ts";
+import { type BedrockModel, claudeVersion } from "./model.ts";
+import { type Block, refuse, textOf } from "./parts.ts";
+import { reasoningFields } from "./reasoning.ts";
+import { toTools } from "./tools.ts";
+
+/** Members that are converted, or say how the answer is sent. */
+const converted = new Set([
+  ...["model", "messages", "stream", "stream_options", "tools", "tool_choice", "functions", "function_call"],
+  ...["max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "stop", "n", "user", "metadata"],
+  ...["thinking", "reasoning_effort", "anthropic_beta", "response_format", "service_tier", "cache_control"],
+  ...["frequency_penalty", "presence_penalty", "guardrailConfig", "guardrail_config", "performance_config"],
+  ...["performanceConfig", "additionalModelRequestFields", "additional_model_request_fields", "requestMetadata"],
+  ...["additionalModelResponseFieldPaths", "additional_model_response_field_paths", "promptVariables"],
+]);
+/** Members of OpenAI's requests that no model here has. */
+const unknownHere = new Set([
+  ...["logit_bias", "logprobs", "top_logprobs", "seed", "store", "modalities", "prediction", "audio", "verbosity"],
+  ...["web_search_options", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "context_management"],
+]);
+
+/** A request and what its conversion goes by. */
+interface Conversion {
+  request: ChatRequest;
+  model: BedrockModel;
+  options: ConversionOptions;
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
+
+function maxTokensOf({ max_tokens, max_completion_tokens }: ChatRequest): number | undefined {
+  return numberOf(max_tokens) ?? numberOf(max_completion_tokens);
+}
+
+/** Whether the fields of a request switch Claude's thinking on. */
+function isThinking({ thinking }: Block): boolean {
+  return isObject(thinking) && thinking.type !== "disabled";
+}
+
+/** Texts that end an answer; Claude refuses those of blanks alone. */
+function toStops({ request: { stop }, model, options }: Conversion): string[] {
+  const given = (Array.isArray(stop) ? stop : [stop]).filter((one) => textOf(one) !== undefined) as string[]; // texts
+  const taken = model.vendor === "anthropic" ? given.filter((one) => one.trim() !== "") : given;
+  if (taken.length < given.length) options.drop("stop");
+  return taken;
+}
+
+/** Sampling members, less those the model refuses together. */
+function toInference({ request, model, options }: Conversion, fields: Block): Block | undefined {
+  const stops = toStops({ request, model, options });
+  const temperature = numberOf(request.temperature);
+  const topP = numberOf(request.top_p);
+  const maxTokens = maxTokensOf(request);
+  const omitted = new Set<string>();
+  if (isThinking(fields)) {
+    for (const name of ["temperature", "top_p"]) if (isGiven(request[name])) omitted.add(name);
+  } else if ((claudeVersion(model) ?? 0) >= 4.1 && temperature !== undefined && topP !== undefined) {
+    omitted.add("top_p");
+  }
+  for (const name of omitted) options.drop(name);
+  const inference = {
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(temperature !== undefined &&
+      !omitted.has("temperature") && { temperature: Math.min(Math.max(temperature, 0), 1) }),
+    ...(topP !== undefined && !omitted.has("top_p") && { topP }),
+    ...(stops.length > 0 && { stopSequences: stops }),
+  };
+  return Object.keys(inference).length > 0 ? inference : undefined;
+}
+
+/** Betas by the names they have elsewhere, where Bedrock names them otherwise; none where it refuses them. */
+const betas: ReadonlyMap<string, string | undefined> = new Map([
+  ["advanced-tool-use-2025-11-20", "tool-search-tool-2025-10-19"],
+  ...["files-api-2025-04-14", "mcp-client-2025-04-04", "oauth-2025-04-20", "code-execution-2025-05-22"].map(
+    (name) => [name, undefined] as const,
+  ),
+]);
+
+function betaFields({ request, options }: Conversion): Block {
+  const given = request.anthropic_beta;
+  if (!isGiven(given)) return {};
+  const names = (Array.isArray(given) ? given : String(given).split(",")).map((name) => String(name).trim());
+  const known = names.flatMap((name) => (betas.has(name) ? (betas.get(name) ?? []) : name === "" ? [] : name));
+  if (names.some((name) => betas.has(name) && betas.get(name) === undefined)) options.drop("anthropic_beta");
+  return known.length > 0 ? { anthropic_beta: known } : {};
+}
+
+/** Sampling members only some makers' models have. */
+function samplingFields({ request, model, options }: Conversion, thinks: boolean): Block {
+  const fields: Block = {};
+  for (const name of ["frequency_penalty", "presence_penalty"]) {
+    if (!isGiven(request[name])) continue;
+    if (["cohere", "ai21"].includes(model.vendor)) fields[name] = request[name];
+    else options.drop(name);
+  }
+  const topK = request.top_k;
+  if (!isGiven(topK)) return fields;
+  if (thinks) options.drop("top_k");
+  else if (model.vendor === "cohere") fields.k = topK;
+  else if (model.vendor === "amazon") fields.inferenceConfig = { topK };
+  else fields.top_k = topK;
+  return fields;
+}
+
+function userFields({ request, model, options }: Conversion): Block {
+  const user = textOf(request.user);
+  if (user === undefined) return {};
+  if (model.vendor === "anthropic") return { metadata: { user_id: user } };
+  options.drop("user");
+  return {};
+}
+
+/** What is not known here is the model's business. */
+function unknownFields({ request, options }: Conversion): Block {
+  const entries = Object.entries(request).filter(([name, value]) => {
+    if (converted.has(name) || !isGiven(value)) return false;
+    const isDropped = unknownHere.has(name) || (name === "parallel_tool_calls" && value === false);
+    if (isDropped) options.drop(name);
+    return !isDropped && name !== "parallel_tool_calls";
+  });
+  return Object.fromEntries(entries);
+}
+
+function toAdditional(conversion: Conversion, reasoning: Block, native: readonly Block[]): Block | undefined {
+  const { request } = conversion;
+  const given = request.additionalModelRequestFields ?? request.additional_model_request_fields;
+  const fields: Block = {
+    ...unknownFields(conversion),
+    ...samplingFields(conversion, isThinking(reasoning)),
+    ...userFields(conversion),
+    ...betaFields(conversion),
+    ...reasoning,
+    ...(native.length > 0 && { tools: native }),
+    ...(isObject(given) ? given : {}),
+  };
+  return Object.keys(fields).length > 0 ? fields : undefined;
+}
+
+/** The form the answer is to have; the schema travels as text. */
+function toOutputConfig({ request, options }: Conversion): Block | undefined {
+  const format = request.response_format;
+  if (!isObject(format) || format.type === "text") return undefined;
+  const { schema, name, description } = isObject(format.json_schema) ? format.json_schema : {};
+  if (format.type !== "json_schema") {
+    options.drop("response_format");
+    return undefined;
+  }
+  if (!isObject(schema)) refuse("Cannot read response_format: its json_schema has no schema", "response_format");
+  const jsonSchema = {
+    schema: JSON.stringify(schema),
+    ...(textOf(name) !== undefined && { name }),
+    ...(textOf(description) !== undefined && { description }),
+  };
+  return { textFormat: { type: "json_schema", structure: { jsonSchema } } };
+}
+
+function toServiceTier({ request, options }: Conversion): Block | undefined {
+  const tier = request.service_tier;
+  if (!isGiven(tier) || tier === "auto") return undefined;
+  if (["priority", "default", "flex", "reserved"].includes(String(tier))) return { type: tier };
+  options.drop("service_tier");
+  return undefined;
+}
+
+/** Texts a request is marked with: they stand in the invocation log of AWS. */
+function toMetadata({ request }: Conversion): Block | undefined {
+  const given = { ...objectOf(request.metadata), ...objectOf(request.requestMetadata) };
+  const texts = Object.entries(given).filter(([, value]) => typeof value === "string");
+  return texts.length > 0 ? Object.fromEntries(texts) : undefined;
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
+}
+
+function withoutAbsent(members: Block): Block {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => isGiven(value)));
+}
+
+/**
+ * A request of Converse (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html).
+ *
+ * @throws {InvalidRequestError} For what would change the answer and cannot be sent.
+ */
+export function toConverse(request: ChatRequest, model: BedrockModel, options: ConversionOptions): Block {
+  const conversion = { request, model, options };
+  if (typeof request.n === "number" && request.n > 1)
+    refuse("Cannot give more than one answer with this provider", "n");
+  const { toolConfig, native } = toTools(request, { model, options });
+  const flattens = toolConfig === undefined && native.length === 0 && holdsToolBlocks(request.messages);
+  const rules = { model, options, flattens };
+  const messages = toTurns(request.messages, rules);
+  messages.at(-1)?.content.push(...cachePoints(request, rules));
+  const system = toSystem(request.messages, rules);
+  const effort = textOf(request.reasoning_effort);
+  const thinking = isObject(request.thinking) ? request.thinking : undefined;
+  const reasoning = reasoningFields(model, { effort, thinking, maxTokens: maxTokensOf(request) }, options);
+  const fields = toAdditional(conversion, reasoning, native);
+  return withoutAbsent({
+    messages,
+    system: system.length > 0 ? system : undefined,
+    inferenceConfig: toInference(conversion, fields ?? {}),
+    toolConfig,
+    guardrailConfig: request.guardrailConfig ?? request.guardrail_config,
+    additionalModelRequestFields: fields,
+    additionalModelResponseFieldPaths:
+      request.additionalModelResponseFieldPaths ?? request.additional_model_response_field_paths,
+    performanceConfig: request.performanceConfig ?? request.performance_config,
+    promptVariables: request.promptVariables,
+    requestMetadata: toMetadata(conversion),
+    serviceTier: toServiceTier(conversion),
+    outputConfig: toOutputConfig(conversion),
+  });
+}

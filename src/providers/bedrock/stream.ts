@@ -1,0 +1,114 @@
+import * as v from "valibot";
+import { UpstreamError } from "../../errors.ts";
+import { parseJson } from "../../lib/json.ts";
+import type { ChatRequest, Usage } from "../../schemas/chat.ts";
+import type { ConversionOptions, StreamMapper } from "../types.ts";
+import { toFinishReason, toUsage } from "./answer.ts";
+import { BlockDelta, BlockStart, BlockStop, MessageStop, StreamFailure, StreamMetadata } from "./wire.ts";
+
+/** A call of a tool while its arguments arrive. */
+interface OpenCall {
+  index: number;
+  hasArguments: boolean;
+}
+
+function failWith(data: string): never {
+  const { error } = v.parse(StreamFailure, parseJson(data));
+  throw new UpstreamError(error.status ?? 502, `bedrock error: ${error.message}`, {
+    ...{ provider: "bedrock", type: error.type, code: error.type },
+  });
+}
+
+/** Thoughts as callers put them together: by block, piece by piece. */
+function thoughtDelta(
+  block: number,
+  { text, signature, redactedContent }: NonNullable<v.InferOutput<typeof BlockDelta>["delta"]["reasoningContent"]>,
+): object {
+  const delta = {
+    ...(typeof text === "string" && { thinking: text }),
+    ...(typeof signature === "string" && { signature }),
+    ...(typeof redactedContent === "string" && { data: redactedContent }),
+  };
+  return { ...(text && { reasoning_content: text }), content_blocks: [{ index: block, delta }] };
+}
+
+type MakeChunk = (delta: object, finish?: string) => object;
+
+/** Makes chunks of the blocks of an answer. Calls of tools are counted over the whole stream. */
+function createBlockMapper(chunk: MakeChunk, { strict }: ConversionOptions) {
+  const calls = new Map<number, OpenCall>();
+  const argumentsChunk = (index: number, text: string) =>
+    chunk({ tool_calls: [{ index, function: { arguments: text } }] });
+  return {
+    start(data: unknown): object[] {
+      const { contentBlockIndex, start } = v.parse(BlockStart, data);
+      const tool = start?.toolUse;
+      if (!tool || tool.type === "server_tool_use") return [];
+      const index = calls.size;
+      calls.set(contentBlockIndex, { index, hasArguments: false });
+      const named = { name: tool.name, arguments: "" };
+      return [chunk({ tool_calls: [{ index, id: tool.toolUseId, type: "function", function: named }] })];
+    },
+    continue(data: unknown): object[] {
+      const { contentBlockIndex, delta } = v.parse(BlockDelta, data);
+      if (typeof delta.text === "string") return [chunk({ content: delta.text })];
+      if (delta.reasoningContent) {
+        return strict ? [] : [chunk(thoughtDelta(contentBlockIndex, delta.reasoningContent))];
+      }
+      const call = calls.get(contentBlockIndex);
+      const text = delta.toolUse?.input;
+      if (call && text) {
+        call.hasArguments = true;
+        return [argumentsChunk(call.index, text)];
+      }
+      if (!delta.citation || strict) return [];
+      return [chunk({ content_blocks: [{ index: contentBlockIndex, delta: { citation: delta.citation } }] })];
+    },
+    /** A call that was given no arguments has an empty object. */
+    stop(data: unknown): object[] {
+      const call = calls.get(v.parse(BlockStop, data).contentBlockIndex);
+      return call && !call.hasArguments ? [argumentsChunk(call.index, "{}")] : [];
+    },
+  };
+}
+
+/** Maps the events of ConverseStream to chunks. */
+export function createConverseMapper(request: ChatRequest, options: ConversionOptions): StreamMapper {
+  const shared = {
+    id: options.answerId ?? "chatcmpl-bedrock",
+    object: "chat.completion.chunk",
+    created: options.created ?? 0,
+    model: request.model,
+  };
+  const chunk: MakeChunk = (delta, finish) => ({
+    ...shared,
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish ?? null }],
+  });
+  const blocks = createBlockMapper(chunk, options);
+  let isComplete = false;
+  let usage: Usage | undefined;
+  return {
+    map({ event, data }) {
+      switch (event) {
+        case "messageStart":
+          return [chunk({ role: "assistant", content: "" })];
+        case "contentBlockStart":
+          return blocks.start(parseJson(data));
+        case "contentBlockDelta":
+          return blocks.continue(parseJson(data));
+        case "contentBlockStop":
+          return blocks.stop(parseJson(data));
+        case "messageStop":
+          isComplete = true;
+          return [chunk({}, toFinishReason(v.parse(MessageStop, parseJson(data)).stopReason, options))];
+        case "metadata":
+          usage = toUsage(v.parse(StreamMetadata, parseJson(data)).usage ?? {});
+          return [];
+        default:
+          return /(?:exception|error)$/i.test(event) ? failWith(data) : [];
+      }
+    },
+    isComplete: () => isComplete,
+    usage: () => usage,
+  };
+}

@@ -1,0 +1,59 @@
+import * as v from "valibot";
+import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
+import { callId, toArguments, toChatAnswer, toChoice } from "../shapes/answers.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { toUpstream } from "./request.ts";
+import { createMapper } from "./stream.ts";
+import { Reply, readUsage, toFinishReason } from "./wire.ts";
+
+type Message = Reply["message"];
+
+function joinMember(content: Message["content"], member: "text" | "thinking"): string {
+  return (content ?? []).map((part) => part[member] ?? "").join("");
+}
+
+/** Members of a message OpenAI's answers do not have. */
+function toExtras({ content, tool_plan, citations }: Message): object {
+  const thinking = joinMember(content, "thinking");
+  const blocks = (content ?? []).map((part) =>
+    part.type === "thinking"
+      ? { type: "thinking", thinking: part.thinking ?? "" }
+      : { type: "text", text: part.text ?? "" },
+  );
+  return {
+    ...(thinking !== "" && { reasoning_content: thinking, content_blocks: blocks }),
+    ...(tool_plan && { tool_plan }),
+    ...(citations && { citations }),
+  };
+}
+
+function toLogprobs(logprobs: Reply["logprobs"]): object | null {
+  if (!logprobs) return null;
+  const content = logprobs.map(({ text, logprobs: values }) => ({
+    ...{ token: text ?? "", logprob: values?.[0] ?? 0, bytes: null, top_logprobs: [] },
+  }));
+  return { content, refusal: null };
+}
+
+function fromUpstream(body: unknown, { model }: ChatRequest, { strict }: ConversionOptions): ChatResponse {
+  const { id, finish_reason, message, usage, logprobs } = v.parse(Reply, body);
+  const answerId = id ?? "chatcmpl-cohere";
+  const toolCalls = (message.tool_calls ?? []).map((call, index) => ({
+    id: call.id ?? callId(answerId, index),
+    type: "function" as const,
+    function: { name: call.function?.name ?? "", arguments: toArguments(call.function?.arguments) },
+  }));
+  const text = joinMember(message.content, "text");
+  const content = text === "" && toolCalls.length > 0 ? null : text;
+  const said = { content, toolCalls, ...(!strict && { extras: toExtras(message) }) };
+  const choice = toChoice(said, toFinishReason(finish_reason), { logprobs: toLogprobs(logprobs) });
+  return toChatAnswer({ id: answerId, model, choices: [choice], usage: readUsage(usage) });
+}
+
+/** Chat (https://docs.cohere.com/reference/chat). */
+export const chat: OperationAdapter<"chat"> = {
+  path: () => "/v2/chat",
+  toUpstream,
+  fromUpstream,
+  streamMapper: createMapper,
+};

@@ -1,0 +1,42 @@
+import * as v from "valibot";
+import { toEmbeddingAnswer } from "../shapes/answers.ts";
+import { requireTexts } from "../shapes/inputs.ts";
+import { copyMembers, type MemberMap, toList } from "../shapes/members.ts";
+import type { OperationAdapter } from "../types.ts";
+
+const count = v.nullish(v.number());
+const Reply = v.looseObject({
+  embeddings: v.record(v.string(), v.nullish(v.array(v.unknown()))),
+  meta: v.nullish(
+    v.looseObject({
+      billed_units: v.nullish(v.looseObject({ input_tokens: count })),
+      tokens: v.nullish(v.looseObject({ input_tokens: count })),
+    }),
+  ),
+});
+
+const members = {
+  dimensions: "output_dimension",
+  output_dimension: "output_dimension",
+  encoding_format: ["embedding_types", toList],
+  embedding_types: ["embedding_types", toList],
+  ...{ input_type: "input_type", truncate: "truncate", max_tokens: "max_tokens", priority: "priority" },
+} satisfies MemberMap;
+
+/** Embeddings (https://docs.cohere.com/reference/embed). */
+export const embed: OperationAdapter<"embed"> = {
+  path: () => "/v2/embed",
+  toUpstream: (request, { drop }) => ({
+    model: request.model,
+    texts: requireTexts("cohere", request),
+    // required since the third generation of models; this one fits texts of unknown use
+    input_type: "search_document",
+    embedding_types: ["float"],
+    ...copyMembers(request, members, { handled: ["model", "input"], drop }),
+  }),
+  fromUpstream(body, { model }) {
+    const { embeddings, meta } = v.parse(Reply, body);
+    const [vectors] = Object.values(embeddings).filter((list) => list && list.length > 0);
+    return toEmbeddingAnswer(vectors ?? [], model, meta?.billed_units?.input_tokens ?? meta?.tokens?.input_tokens);
+  },
+};

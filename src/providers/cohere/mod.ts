@@ -1,0 +1,15 @@
+import * as v from "valibot";
+import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../types.ts";
+import { chat } from "./chat.ts";
+import { embed } from "./embed.ts";
+import { models } from "./models.ts";
+
+/** Cohere, version 2 of its interface (https://docs.cohere.com/reference/about). */
+export const cohere = defineProvider({
+  slug: "cohere",
+  settings: { prefix: "cohere", schema: v.object({}) },
+  baseUrl: "https://api.cohere.ai",
+  authenticate: bearer,
+  operations: { chat, embed, models },
+});

@@ -1,0 +1,121 @@
+import { isObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import {
+  imageOf,
+  isGiven,
+  type Message,
+  type Part,
+  readMessages,
+  refuseMember,
+  requireOneChoice,
+} from "../shapes/messages.ts";
+import type { ConversionOptions } from "../types.ts";
+
+const members = {
+  ...{ temperature: "temperature", seed: "seed", documents: "documents", citation_options: "citation_options" },
+  ...{ safety_mode: "safety_mode", priority: "priority", raw_prompting: "raw_prompting", k: "k", p: "p" },
+  ...{ top_k: "k", strict_tools: "strict_tools", logprobs: "logprobs", stream: "stream" },
+  stop: ["stop_sequences", toList],
+  top_p: ["p", clamp(0.01, 0.99)],
+  frequency_penalty: ["frequency_penalty", clamp(0, 1)],
+  presence_penalty: ["presence_penalty", clamp(0, 1)],
+} satisfies MemberMap;
+
+const handled = [
+  ...["model", "messages", "max_tokens", "max_completion_tokens", "tools", "tool_choice", "response_format"],
+  ...["thinking", "reasoning_effort", "n"],
+];
+
+function toPart(part: Part, { drop }: ConversionOptions): object[] {
+  if (part.type === "text") return [{ type: "text", text: part.text ?? "" }];
+  if (part.type === "thinking") return [{ type: "thinking", thinking: part.thinking ?? "" }];
+  const image = part.type === "image_url" ? imageOf(part) : undefined;
+  if (image) return [{ type: "image_url", image_url: image }];
+  if (part.type !== "redacted_thinking") refuseMember("cohere", "messages", `it takes no parts of type ${part.type}`);
+  drop("messages.content.redacted_thinking");
+  return [];
+}
+
+function toContent(content: Message["content"], options: ConversionOptions): unknown {
+  return Array.isArray(content) ? content.flatMap((part) => toPart(part, options)) : content;
+}
+
+function toAssistant(message: Message, options: ConversionOptions): object {
+  const { content, content_blocks: blocks, tool_calls: calls, tool_plan, citations } = message;
+  const converted = toContent(blocks ?? content, options);
+  return {
+    role: "assistant",
+    ...(isGiven(converted) && { content: converted }),
+    ...(isGiven(tool_plan) && { tool_plan }),
+    ...(calls && {
+      tool_calls: calls.map(({ id, function: { name, arguments: text } }) => ({
+        ...{ id, type: "function", function: { name, arguments: text ?? "{}" } },
+      })),
+    }),
+    ...(isGiven(citations) && { citations }),
+  };
+}
+
+function toMessage(message: Message, options: ConversionOptions): object {
+  const { role, content, tool_call_id } = message;
+  if (role === "assistant") return toAssistant(message, options);
+  if (role === "function") refuseMember("cohere", "messages", "messages of role function are not taken; use role tool");
+  const converted = { role: role === "developer" ? "system" : role, content: toContent(content, options) ?? "" };
+  return role === "tool" ? { ...converted, tool_call_id } : converted;
+}
+
+/** Tools without what only others know; whether answers keep strictly to their schemas is asked for all of them. */
+function toTools({ tools, tool_choice: choice, functions }: ChatRequest): object {
+  if (isGiven(functions)) refuseMember("cohere", "functions", "use tools instead of functions");
+  if (!tools || tools.length === 0) return {};
+  const declared = tools.map((tool) => {
+    if (tool.type === "function" && isObject(tool.function)) return tool.function;
+    return refuseMember("cohere", "tools", `it has no tools of type ${tool.type}`);
+  });
+  const name = isObject(choice) && isObject(choice.function) ? choice.function.name : undefined;
+  if (isObject(choice) && name === undefined) refuseMember("cohere", "tool_choice", "it is not in a known form");
+  const kept = name === undefined ? declared : declared.filter((tool) => tool.name === name);
+  if (kept.length === 0) refuseMember("cohere", "tool_choice", "it names a function that is not among the tools");
+  const word = name === undefined ? choice : "required";
+  return {
+    tools: kept.map(({ name, description, parameters }) => ({
+      type: "function",
+      function: { name, ...(isGiven(description) && { description }), ...(isGiven(parameters) && { parameters }) },
+    })),
+    ...(kept.some(({ strict }) => strict === true) && { strict_tools: true }),
+    ...((word === "required" || word === "none") && { tool_choice: word.toUpperCase() }),
+  };
+}
+
+function toResponseFormat(format: unknown): object | undefined {
+  if (!isObject(format) || format.type === "text") return undefined;
+  const schema = isObject(format.json_schema) ? format.json_schema.schema : undefined;
+  return { type: "json_object", ...(isGiven(schema) && { json_schema: schema }) };
+}
+
+function toThinking({ thinking, reasoning_effort: effort }: ChatRequest): object | undefined {
+  if (isObject(thinking)) {
+    const type = thinking.type === "disabled" ? "disabled" : "enabled";
+    return { type, ...(isGiven(thinking.budget_tokens) && { token_budget: thinking.budget_tokens }) };
+  }
+  if (!isGiven(effort)) return undefined;
+  return { type: effort === "none" ? "disabled" : "enabled" };
+}
+
+/** The upstream's request (https://docs.cohere.com/reference/chat). */
+export function toUpstream(request: ChatRequest, options: ConversionOptions): object {
+  requireOneChoice("cohere", request);
+  const maxTokens = maxTokensOf(request);
+  const format = toResponseFormat(request.response_format);
+  const thinking = toThinking(request);
+  return {
+    model: request.model,
+    messages: readMessages(request).map((message) => toMessage(message, options)),
+    ...copyMembers(request, members, { handled, drop: options.drop }),
+    ...toTools(request),
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    ...(format && { response_format: format }),
+    ...(thinking && { thinking }),
+  };
+}

@@ -1,0 +1,77 @@
+import * as v from "valibot";
+import { UpstreamError } from "../../errors.ts";
+import type { ChatRequest, Usage } from "../../schemas/chat.ts";
+import { callId, createChunkMaker } from "../shapes/answers.ts";
+import type { ConversionOptions, StreamMapper } from "../types.ts";
+import { readUsage, StreamEvent, toFinishReason } from "./wire.ts";
+
+type Delta = NonNullable<StreamEvent["delta"]>;
+type StreamMessage = NonNullable<Delta["message"]>;
+
+/** What a piece of content says: text, or thinking where the answer need not be strict. */
+function toContentDelta({ content }: StreamMessage, index: number, strict: boolean): object | undefined {
+  if (!content || Array.isArray(content)) return undefined;
+  if (content.text) return { content: content.text };
+  if (!content.thinking || strict) return undefined;
+  const { thinking } = content;
+  return { reasoning_content: thinking, content_blocks: [{ index, delta: { thinking } }] };
+}
+
+/** Maps a stream of the chat operation (https://docs.cohere.com/v2/docs/streaming). */
+export function createMapper({ model }: ChatRequest, { strict }: ConversionOptions): StreamMapper {
+  let id = "chatcmpl-cohere";
+  let makeChunk = createChunkMaker({ id, model });
+  let isComplete = false;
+  let usage: Usage | undefined;
+  /** Index of each call in the gateway's stream, by the upstream's. */
+  const calls = new Map<number, number>();
+
+  const startCall = (index: number, call: StreamMessage["tool_calls"]): object | undefined => {
+    if (!call || Array.isArray(call)) return undefined;
+    const number = calls.size;
+    calls.set(index, number);
+    const { name, arguments: text } = call.function ?? {};
+    const started = { name: name ?? "", arguments: text ?? "" };
+    return { tool_calls: [{ index: number, id: call.id ?? callId(id, number), type: "function", function: started }] };
+  };
+  const continueCall = (index: number, call: StreamMessage["tool_calls"]): object | undefined => {
+    if (!call || Array.isArray(call) || !call.function?.arguments) return undefined;
+    const number = calls.get(index) ?? 0;
+    return { tool_calls: [{ index: number, function: { arguments: call.function.arguments } }] };
+  };
+  const toDelta = ({ type, index, delta }: StreamEvent): object | undefined => {
+    const message = delta?.message;
+    if (!message) return undefined;
+    const at = index ?? 0;
+    if (type === "content-start" || type === "content-delta") return toContentDelta(message, at, strict);
+    if (type === "tool-call-start") return startCall(at, message.tool_calls);
+    if (type === "tool-call-delta") return continueCall(at, message.tool_calls);
+    if (strict) return undefined;
+    if (type === "tool-plan-delta" && message.tool_plan) return { tool_plan: message.tool_plan };
+    if (type === "citation-start" && message.citations) return { citations: [message.citations] };
+    return undefined;
+  };
+  const finish = (delta: Delta): object[] => {
+    if (delta.error) {
+      throw new UpstreamError(502, `cohere error: ${delta.error}`, { provider: "cohere", code: "upstream_failed" });
+    }
+    isComplete = true;
+    usage = readUsage(delta.usage);
+    return [makeChunk({}, toFinishReason(delta.finish_reason))];
+  };
+  return {
+    map({ data }) {
+      const event = v.parse(StreamEvent, JSON.parse(data));
+      if (event.type === "message-start") {
+        id = event.id ?? id;
+        makeChunk = createChunkMaker({ id, model });
+        return [makeChunk({ role: "assistant", content: "" })];
+      }
+      if (event.type === "message-end") return finish(event.delta ?? {});
+      const delta = toDelta(event);
+      return delta ? [makeChunk(delta)] : [];
+    },
+    isComplete: () => isComplete,
+    usage: () => usage,
+  };
+}

@@ -1,0 +1,21 @@
+import * as v from "valibot";
+import { type OpenaiCompatibleRules, openaiCompatible } from "../openai-compatible/mod.ts";
+import type { Provider } from "../types.ts";
+
+/** A provider that speaks OpenAI's shapes and has no settings of its own. */
+export interface CompatDeclaration extends OpenaiCompatibleRules {
+  /** Name in `x-gateway-provider`. */
+  slug: string;
+  /** Base address, without a slash at its end. */
+  baseUrl: string;
+  /** Default: the credential as a bearer token; none where the caller has none. */
+  authenticate?: (credential: string | undefined) => Record<string, string>;
+}
+
+/** The provider of a declaration. */
+export function declareCompatible(declaration: CompatDeclaration): Provider {
+  return openaiCompatible({ ...declaration, settings: { prefix: declaration.slug, schema: v.object({}) } });
+}
+
+/** Servers of this age know `max_tokens` alone. */
+export const oldTokenLimit = { max_completion_tokens: "max_tokens" } as const;

@@ -1,0 +1,56 @@
+import * as v from "valibot";
+import { bearer } from "../auth/headers.ts";
+import { openaiCompatible } from "../openai-compatible/mod.ts";
+import type { Provider } from "../types.ts";
+import { toOpenrouter } from "./adaptations.ts";
+
+const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be part of a host name"));
+
+/** OpenRouter (https://openrouter.ai/docs/api-reference/overview): names the application that calls, and which hosts may serve. */
+const openrouter = openaiCompatible({
+  slug: "openrouter",
+  baseUrl: "https://openrouter.ai/api",
+  pathPrefix: "/v1",
+  operations: ["chat", "models"],
+  settings: {
+    prefix: "openrouter",
+    open: true,
+    schema: v.object({ referer: v.optional(v.string()), title: v.optional(v.string(), "AI gateway") }),
+  },
+  authenticate: (credential, { referer, title }) => ({
+    ...bearer(credential),
+    ...(referer !== undefined && { "http-referer": referer }),
+    "x-title": title,
+  }),
+  model: "openrouter/auto",
+  chat: { developer: true, cacheControl: true, thinking: true, replay: "reasoning", adapt: toOpenrouter },
+  answers: {},
+});
+
+/** BytePlus ModelArk (https://docs.byteplus.com/en/docs/ModelArk/1494384); models are named by their endpoints. */
+const byteplus = openaiCompatible({
+  slug: "byteplus",
+  baseUrl: ({ region }) => `https://ark.${region}.bytepluses.com/api/v3`,
+  operations: ["chat", "embed"],
+  settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
+  chat: { thinking: true },
+  answers: {},
+});
+
+/** Modal (https://modal.com/docs/guide/webhook-proxy-auth): servers of one's own, behind a pair of proxy tokens. */
+const modal = openaiCompatible({
+  slug: "modal",
+  baseUrl: "https://api.modal.com/v1",
+  settings: {
+    prefix: "modal",
+    schema: v.object({ key: v.optional(v.string()), secret: v.optional(v.string()) }),
+  },
+  authenticate: (credential, { key, secret }) => ({
+    ...bearer(credential),
+    ...(key !== undefined && { "modal-key": key }),
+    ...(secret !== undefined && { "modal-secret": secret }),
+  }),
+});
+
+/** Providers that have settings of their own. */
+export const providersWithSettings: readonly Provider[] = [openrouter, byteplus, modal];

@@ -1,0 +1,120 @@
+import { InvalidRequestError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+
+/** Media types by the end of a file's name. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  ...{ pdf: "application/pdf", txt: "text/plain", csv: "text/csv", html: "text/html", md: "text/markdown" },
+  doc: "application/msword",
+  docx: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  xls: "application/vnd.ms-excel",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  ...{ png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp" },
+  ...{ bmp: "image/bmp", heic: "image/heic", heif: "image/heif" },
+  ...{ mp3: "audio/mp3", wav: "audio/wav", aac: "audio/aac", flac: "audio/flac", ogg: "audio/ogg" },
+  ...{ opus: "audio/opus", m4a: "audio/m4a", aiff: "audio/aiff" },
+  ...{ mp4: "video/mp4", mov: "video/quicktime", avi: "video/x-msvideo", mpeg: "video/mpeg", mpg: "video/mpeg" },
+  ...{ webm: "video/webm", mkv: "video/x-matroska", flv: "video/x-flv", wmv: "video/x-ms-wmv", "3gp": "video/3gpp" },
+};
+
+/** Media types by the format of a sound. */
+const soundTypes: Readonly<Record<string, string>> = {
+  ...{ mp3: "audio/mp3", wav: "audio/wav", opus: "audio/ogg", flac: "audio/flac", pcm16: "audio/pcm" },
+  ...{ aac: "audio/x-aac", m4a: "audio/x-m4a", mpeg: "audio/mpeg", mpga: "audio/mpga", mp4: "audio/mp4" },
+  webm: "audio/webm",
+};
+
+const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+const hostOfVideos = /^https:\/\/(?:www\.|m\.)?(?:youtube\.com|youtu\.be)\//;
+const filesOfGemini = "https://generativelanguage.googleapis.com/v1beta/";
+
+/** A medium, by its bytes or where it lies, as one part of a message (https://ai.google.dev/api/caching#Part). */
+export type MediaPart =
+  | { inlineData: { mimeType: string; data: string } }
+  | { fileData: { mimeType?: string; fileUri: string } };
+
+function refuse(what: string, problem: string): never {
+  throw new InvalidRequestError(`Cannot send ${what}: ${problem}`, { param: "messages", code: "invalid_content" });
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+
+/** The media type the name of a file tells; its query does not count. */
+function typeOfName(name: string | undefined): string | undefined {
+  const [, ending] = /\.([A-Za-z0-9]{1,5})$/.exec(name?.replace(/[?#].*$/, "") ?? "") ?? [];
+  const key = ending?.toLowerCase();
+  return key !== undefined && Object.hasOwn(mediaTypes, key) ? mediaTypes[key] : undefined;
+}
+
+function fromDataUrl(url: string, what: string): MediaPart {
+  const comma = url.indexOf(",");
+  const [type, ...parameters] = url.slice("data:".length, Math.max(comma, 0)).split(";");
+  if (comma < 0 || parameters.at(-1)?.trim().toLowerCase() !== "base64") refuse(what, "its data URL is not base64");
+  return { inlineData: { mimeType: type || "text/plain", data: url.slice(comma + 1) } };
+}
+
+/** What is known of a medium besides where it lies. */
+interface MediumHints {
+  /** Name of the part, for refusals. */
+  what: string;
+  mediaType: string | undefined;
+  /** Where nothing else tells. */
+  fallback: string;
+}
+
+function fromAddress(address: string, { mediaType, fallback, what }: MediumHints): MediaPart {
+  if (/^data:/i.test(address)) return fromDataUrl(address, what);
+  if (/^(?:https?|gs):\/\//.test(address)) {
+    const known = mediaType ?? typeOfName(address) ?? (hostOfVideos.test(address) ? "video/mp4" : undefined);
+    // what was uploaded knows its type
+    if (known === undefined && address.startsWith(filesOfGemini)) return { fileData: { fileUri: address } };
+    return { fileData: { mimeType: known ?? fallback, fileUri: address } };
+  }
+  if (base64.test(address)) return { inlineData: { mimeType: mediaType ?? fallback, data: address } };
+  return refuse(what, "it is no data URL, address or base64");
+}
+
+function fromPicture(part: Record<string, unknown>, what: string, fallback: string): MediaPart {
+  const given = part[what];
+  const { url, mime_type } = isObject(given) ? given : { url: given, mime_type: undefined };
+  const address = text(url) ?? refuse(what, "it has no url");
+  return fromAddress(address, { what, mediaType: text(mime_type), fallback });
+}
+
+function fromFile({ file }: Record<string, unknown>): MediaPart {
+  const members = isObject(file) ? file : {};
+  const name = text(members.file_name) ?? text(members.filename);
+  const mediaType = text(members.mime_type) ?? typeOfName(name);
+  const hints = { what: "file", mediaType, fallback: "application/pdf" };
+  const bytes = text(members.file_data);
+  if (bytes !== undefined) return fromAddress(bytes, hints);
+  const address = text(members.file_url) ?? text(members.file_id) ?? refuse("file", "it has no data, address or id");
+  return fromAddress(address.startsWith("files/") ? `${filesOfGemini}${address}` : address, hints);
+}
+
+function fromSound({ input_audio: sound }: Record<string, unknown>): MediaPart {
+  const { data, format } = isObject(sound) ? sound : {};
+  const key = text(format) ?? "wav";
+  const type = Object.hasOwn(soundTypes, key) ? soundTypes[key] : undefined;
+  const bytes = text(data) ?? refuse("input_audio", "it has no data");
+  return { inlineData: { mimeType: type ?? `audio/${key.replace(/[^A-Za-z0-9.+-]/g, "")}`, data: bytes } };
+}
+
+/**
+ * A picture, file or sound of a message; undefined for other kinds of parts.
+ *
+ * @throws {InvalidRequestError} If it has neither bytes nor an address.
+ */
+export function toMediaPart(part: Record<string, unknown>): MediaPart | undefined {
+  switch (part.type) {
+    case "image_url":
+      return fromPicture(part, "image_url", "image/jpeg");
+    case "video_url":
+      return fromPicture(part, "video_url", "video/mp4");
+    case "file":
+      return fromFile(part);
+    case "input_audio":
+      return fromSound(part);
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import * as v from "valibot";
+import type { ModelList } from "../../schemas/models.ts";
+import { defineProvider, type OperationAdapter } from "../types.ts";
+import { fromGeminiAnswer } from "./answer.ts";
+import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
+import { modelName, modelPath } from "./model.ts";
+import { type GeminiHost, toGeminiRequest } from "./request.ts";
+import { createGeminiMapper } from "./stream.ts";
+import { ListModelsResponse } from "./wire.ts";
+
+/** Words for how soon an answer is needed (https://ai.google.dev/api/generate-content). */
+const serviceTiers: Readonly<Record<string, string>> = { default: "standard" };
+
+const host: GeminiHost = {
+  slug: "google",
+  ownMembers: {
+    service_tier: ({ service_tier: tier }) => {
+      const word = String(tier);
+      return word === "auto" ? {} : { serviceTier: Object.hasOwn(serviceTiers, word) ? serviceTiers[word] : word };
+    },
+  },
+};
+
+const chat: OperationAdapter<"chat"> = {
+  path: ({ model, stream }) =>
+    `${modelPath(model)}:${stream === true ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+  toUpstream: (request, options) => toGeminiRequest(request, options, host),
+  fromUpstream: (body, request, { strict }) => fromGeminiAnswer(body, request, { strict, slug: host.slug }),
+  streamMapper: (request, options) => createGeminiMapper(request, options, host),
+};
+
+const embed: OperationAdapter<"embed"> = {
+  path: ({ model, input }) => `${modelPath(model)}:${Array.isArray(input) ? "batchEmbedContents" : "embedContent"}`,
+  toUpstream: toEmbedRequest,
+  fromUpstream: fromEmbedAnswer,
+};
+
+const models: OperationAdapter<"models"> = {
+  method: "GET",
+  path: () => "/models?pageSize=1000",
+  fromUpstream(body): ModelList {
+    const found = v.parse(ListModelsResponse, body).models ?? [];
+    const data = found.map(({ name }) => ({ id: modelName(name), object: "model", created: 0, owned_by: "google" }));
+    return { object: "list", data };
+  },
+};
+
+/** The Gemini API (https://ai.google.dev/api); the key travels in a header, never in an address. */
+export const google = defineProvider({
+  slug: "google",
+  baseUrl: "https://generativelanguage.googleapis.com/v1beta",
+  settings: { prefix: "google", schema: v.object({}) },
+  authenticate: (credential): Record<string, string> =>
+    credential === undefined ? {} : { "x-goog-api-key": credential },
+  operations: { chat, embed, models },
+});

@@ -1,0 +1,182 @@
+import { InvalidRequestError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+
+type Schema = Record<string, unknown>;
+
+/** Keywords that are taken as they are (https://ai.google.dev/api/caching#Schema). */
+const plainKeywords = [
+  ...["title", "description", "pattern", "minimum", "maximum", "nullable", "propertyOrdering"],
+  ...["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"],
+];
+const formats: Readonly<Record<string, readonly string[]>> = {
+  string: ["enum", "date-time"],
+  number: ["float", "double"],
+  integer: ["int32", "int64"],
+};
+
+/** References can make a short schema endlessly long. */
+const maxSchemas = 10_000;
+const maxDepth = 60;
+
+/** One conversion: its references, and how much it may still make. */
+interface Walk {
+  root: Schema;
+  /** Shared by all that is made. */
+  budget: { left: number };
+  /** References that are being followed. */
+  following: readonly string[];
+  depth: number;
+}
+
+function refuse(problem: string): never {
+  throw new InvalidRequestError(`Cannot send this schema: ${problem}`, { code: "invalid_schema" });
+}
+
+/** The schema a reference inside the document leads to. */
+function follow(root: Schema, reference: string): unknown {
+  if (reference === "#") return root;
+  if (!reference.startsWith("#/")) return undefined;
+  let found: unknown = root;
+  for (const part of reference.slice(2).split("/")) {
+    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = Reflect.get(found, name);
+  }
+  return found;
+}
+
+function withReference(schema: Schema, reference: string, walk: Walk): Schema {
+  const { $ref: _, ...rest } = schema;
+  // what contains itself cannot be written out
+  if (walk.following.includes(reference)) return convert({ type: "object", ...rest }, walk);
+  const target = follow(walk.root, reference);
+  if (!isObject(target)) refuse(`${reference.slice(0, 200)} leads nowhere`);
+  return convert({ ...target, ...rest }, { ...walk, following: [...walk.following, reference] });
+}
+
+/** Members of `allOf` as one schema with the rest. */
+function mergeAll(members: readonly unknown[], rest: Schema, walk: Walk): Schema {
+  const merged: Schema = { ...rest };
+  for (const member of members) {
+    if (!isObject(member)) continue;
+    const target = typeof member.$ref === "string" ? follow(walk.root, member.$ref) : member;
+    if (!isObject(target)) continue;
+    const properties = { ...(isObject(merged.properties) && merged.properties) };
+    if (isObject(target.properties)) Object.assign(properties, target.properties);
+    const required = [merged.required, target.required].flatMap((names) => (Array.isArray(names) ? names : []));
+    Object.assign(merged, target);
+    if (Object.keys(properties).length > 0) merged.properties = properties;
+    if (required.length > 0) merged.required = required;
+  }
+  return merged;
+}
+
+function isNull(schema: unknown): boolean {
+  return isObject(schema) && (schema.type === "null" || schema.const === null);
+}
+
+/** Alternatives: null among them becomes `nullable`, a single one takes the place of all. */
+function withAlternatives(schema: Schema, alternatives: readonly unknown[], walk: Walk): Schema {
+  const { anyOf: _any, oneOf: _one, ...rest } = schema;
+  const others = alternatives.filter((one) => !isNull(one));
+  const nullable = others.length < alternatives.length || rest.nullable === true;
+  const [first] = others;
+  if (others.length === 1 && isObject(first))
+    return convert({ ...rest, ...first, ...(nullable && { nullable }) }, walk);
+  // alternatives stand alone: what stands beside them says more
+  if (isObject(rest.properties) || rest.items !== undefined || others.length === 0) {
+    return convert({ ...rest, ...(nullable && { nullable }) }, walk);
+  }
+  const anyOf = others.map((one) => convert(one, walk));
+  if (nullable && anyOf[0]) anyOf[0] = { ...anyOf[0], nullable };
+  return { anyOf };
+}
+
+/** Several types as alternatives; each takes the keywords that belong to it. */
+function withTypes(schema: Schema, types: readonly unknown[], walk: Walk): Schema {
+  const { type: _, items, prefixItems, properties, required, ...rest } = schema;
+  const members = types.map((type) => {
+    if (type === "array") return { type, items, prefixItems };
+    return type === "object" ? { type, properties, required } : { type };
+  });
+  return withAlternatives(rest, members, walk);
+}
+
+/** Values to choose from: only texts can be listed; others are told in the description. */
+function chooseFrom(values: readonly unknown[], schema: Schema): Schema {
+  const others = values.filter((value) => value !== null);
+  const nullable = others.length < values.length && { nullable: true };
+  if (others.length > 0 && others.every((value) => typeof value === "string")) {
+    return { type: "string", enum: others, ...nullable };
+  }
+  const said = typeof schema.description === "string" ? `${schema.description} ` : "";
+  const description = `${said}(one of ${JSON.stringify(others)})`;
+  const type = schema.type ?? (typeof others[0] === "object" ? "object" : typeof others[0]);
+  return { type, description, ...nullable };
+}
+
+function itemsOf({ items, prefixItems }: Schema, walk: Walk): Schema {
+  if (isObject(items) && Object.keys(items).length > 0) return convert(items, walk);
+  if (Array.isArray(prefixItems) && prefixItems.length > 0) return withAlternatives({}, prefixItems, walk);
+  return { type: "string" }; // a list needs to know of what
+}
+
+/** The members of an object; `required` may name only what is there. */
+function membersOf({ properties, required }: Schema, walk: Walk): Schema {
+  if (!isObject(properties) || Object.keys(properties).length === 0) return {};
+  const converted = Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, convert(one, walk)]));
+  const names = Array.isArray(required)
+    ? [...new Set(required)].filter((name) => typeof name === "string" && Object.hasOwn(converted, name))
+    : [];
+  return { properties: converted, ...(names.length > 0 && { required: names }) };
+}
+
+function typeOf(schema: Schema): string | undefined {
+  if (typeof schema.type === "string") return schema.type;
+  if (isObject(schema.properties)) return "object";
+  return schema.items !== undefined || schema.prefixItems !== undefined ? "array" : undefined;
+}
+
+function convertPlain(schema: Schema, walk: Walk): Schema {
+  const type = typeOf(schema);
+  const made: Schema = type === undefined ? {} : { type };
+  for (const keyword of plainKeywords) {
+    if (schema[keyword] !== undefined) made[keyword] = schema[keyword];
+  }
+  const { format } = schema;
+  const known = type !== undefined && Object.hasOwn(formats, type) ? formats[type] : undefined;
+  if (typeof format === "string" && known?.includes(format)) made.format = format;
+  const kind = type?.toLowerCase();
+  if (kind === "object") Object.assign(made, membersOf(schema, walk));
+  if (kind === "array") made.items = itemsOf(schema, walk);
+  const values = schema.const === undefined ? schema.enum : [schema.const];
+  return Array.isArray(values) ? { ...made, ...chooseFrom(values, schema) } : made;
+}
+
+function convert(value: unknown, walk: Walk): Schema {
+  if (!isObject(value)) return {};
+  if (walk.budget.left-- <= 0 || walk.depth > maxDepth) refuse("written out, it is too large");
+  return convertOne(value, { ...walk, depth: walk.depth + 1 });
+}
+
+function convertOne(value: Schema, walk: Walk): Schema {
+  if (typeof value.$ref === "string") return withReference(value, value.$ref, walk);
+  if (Array.isArray(value.allOf)) {
+    const { allOf, ...rest } = value;
+    return convert(mergeAll(allOf, rest, walk), walk);
+  }
+  const alternatives = value.anyOf ?? value.oneOf;
+  if (Array.isArray(alternatives)) return withAlternatives(value, alternatives, walk);
+  if (Array.isArray(value.type)) return withTypes(value, value.type, walk);
+  return convertPlain(value, walk);
+}
+
+/**
+ * A JSON schema in the subset of OpenAPI the models take (https://ai.google.dev/api/caching#Schema): references written
+ * out, null as `nullable`, unknown keywords left out. The argument stays as it is.
+ *
+ * @throws {InvalidRequestError} If a reference leads nowhere, or the schema is too large written out.
+ */
+export function toOpenapiSchema(schema: Schema): Schema {
+  return convert(schema, { root: schema, budget: { left: maxSchemas }, following: [], depth: 0 });
+}

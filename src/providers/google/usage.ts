@@ -1,0 +1,52 @@
+import type { Usage } from "../../schemas/chat.ts";
+import type { UsageMetadata } from "./wire.ts";
+
+const finishReasons: Readonly<Record<string, string>> = {
+  ...{ STOP: "stop", RECITATION: "stop", OTHER: "stop", FINISH_REASON_UNSPECIFIED: "stop" },
+  ...{ MALFORMED_FUNCTION_CALL: "stop", UNEXPECTED_TOOL_CALL: "stop", TOO_MANY_TOOL_CALLS: "stop" },
+  ...{ NO_IMAGE: "stop", IMAGE_OTHER: "stop", IMAGE_RECITATION: "stop" },
+  MAX_TOKENS: "length",
+  ...{ SAFETY: "content_filter", PROHIBITED_CONTENT: "content_filter", BLOCKLIST: "content_filter" },
+  ...{ SPII: "content_filter", LANGUAGE: "content_filter", IMAGE_SAFETY: "content_filter" },
+  IMAGE_PROHIBITED_CONTENT: "content_filter",
+};
+
+/**
+ * Why an answer ended, in OpenAI's words (https://ai.google.dev/api/generate-content#FinishReason); words without one stay
+ * as they are where that is allowed.
+ */
+export function toFinishReason(
+  reason: string | null | undefined,
+  { called, strict }: { called: boolean; strict: boolean },
+) {
+  const known = reason && Object.hasOwn(finishReasons, reason) ? finishReasons[reason] : undefined;
+  if (called && (known === undefined || known === "stop")) return "tool_calls";
+  return known ?? (strict ? "stop" : (reason ?? "stop"));
+}
+
+function countOf(details: UsageMetadata["promptTokensDetails"], modality: string): number | undefined {
+  const counts = (details ?? []).filter((one) => one.modality === modality).map((one) => one.tokenCount ?? 0);
+  return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Usage in the gateway's shape: thoughts are part of what was made, results of own tools of what was sent. */
+export function toUsage(metadata: UsageMetadata | null | undefined): Usage {
+  const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } = metadata ?? {};
+  const prompt = (promptTokenCount ?? 0) + (toolUsePromptTokenCount ?? 0);
+  const completion = (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0);
+  const heard = countOf(metadata?.promptTokensDetails, "AUDIO");
+  const spoken = countOf(metadata?.candidatesTokensDetails, "AUDIO");
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: metadata?.cachedContentTokenCount ?? 0,
+      ...(heard !== undefined && { audio_tokens: heard }),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: thoughtsTokenCount ?? 0,
+      ...(spoken !== undefined && { audio_tokens: spoken }),
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import * as v from "valibot";
+
+const count = v.nullish(v.number());
+const text = v.nullish(v.string());
+
+/** A blob inside an answer: a picture or sound. */
+const InlineData = v.looseObject({ mimeType: text, data: v.string() });
+
+/** One part of an answer (https://ai.google.dev/api/caching#Part). */
+export const Part = v.looseObject({
+  text,
+  thought: v.nullish(v.boolean()),
+  thoughtSignature: text,
+  functionCall: v.nullish(v.looseObject({ id: text, name: v.string(), args: v.nullish(v.unknown()) })),
+  inlineData: v.nullish(InlineData),
+  executableCode: v.nullish(v.looseObject({})),
+  codeExecutionResult: v.nullish(v.looseObject({})),
+});
+export type Part = v.InferOutput<typeof Part>;
+
+const TokenOdds = v.looseObject({ token: text, logProbability: count });
+export type TokenOdds = v.InferOutput<typeof TokenOdds>;
+
+const LogprobsResult = v.looseObject({
+  chosenCandidates: v.nullish(v.array(TokenOdds)),
+  topCandidates: v.nullish(v.array(v.looseObject({ candidates: v.nullish(v.array(TokenOdds)) }))),
+});
+export type LogprobsResult = v.InferOutput<typeof LogprobsResult>;
+
+/** One answer among those that were asked for. */
+const Candidate = v.looseObject({
+  index: count,
+  content: v.nullish(v.looseObject({ parts: v.nullish(v.array(Part)) })),
+  finishReason: text,
+  logprobsResult: v.nullish(LogprobsResult),
+});
+export type Candidate = v.InferOutput<typeof Candidate>;
+
+const ModalityCounts = v.nullish(v.array(v.looseObject({ modality: text, tokenCount: count })));
+
+/** Token counts (https://ai.google.dev/api/generate-content#UsageMetadata). */
+export const UsageMetadata = v.looseObject({
+  promptTokenCount: count,
+  toolUsePromptTokenCount: count,
+  candidatesTokenCount: count,
+  thoughtsTokenCount: count,
+  cachedContentTokenCount: count,
+  promptTokensDetails: ModalityCounts,
+  candidatesTokensDetails: ModalityCounts,
+});
+export type UsageMetadata = v.InferOutput<typeof UsageMetadata>;
+
+/** Answer of generateContent, and each event of its stream (https://ai.google.dev/api/generate-content). */
+export const GenerateContentResponse = v.looseObject({
+  candidates: v.nullish(v.array(Candidate)),
+  promptFeedback: v.nullish(v.looseObject({ blockReason: text })),
+  usageMetadata: v.nullish(UsageMetadata),
+  modelVersion: text,
+  responseId: text,
+  createTime: text,
+});
+export type GenerateContentResponse = v.InferOutput<typeof GenerateContentResponse>;
+
+/** A failure (https://cloud.google.com/apis/design/errors). */
+export const ErrorStatus = v.looseObject({ code: count, message: text, status: text });
+
+/** Answer of embedContent. */
+export const EmbedContentResponse = v.looseObject({
+  embedding: v.looseObject({ values: v.array(v.number()) }),
+  usageMetadata: v.nullish(UsageMetadata),
+});
+
+/** Answer of batchEmbedContents. */
+export const BatchEmbedContentsResponse = v.looseObject({
+  embeddings: v.array(v.looseObject({ values: v.array(v.number()) })),
+  usageMetadata: v.nullish(UsageMetadata),
+});
+
+/** Answer of models.list (https://ai.google.dev/api/models). */
+export const ListModelsResponse = v.looseObject({ models: v.nullish(v.array(v.looseObject({ name: v.string() }))) });

@@ -1,0 +1,33 @@
+import * as v from "valibot";
+import { ModelList } from "../../schemas/models.ts";
+import { bearer } from "../auth/headers.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike } from "../shapes/openai-like.ts";
+import { toPlainRequest, withStreamUsage } from "../shapes/plain.ts";
+import { defineProvider } from "../types.ts";
+
+/** Address of an endpoint of its own, with or without the version that every path brings. */
+const BaseUrl = v.pipe(
+  v.string(),
+  v.maxLength(2048, "must have at most 2048 characters"),
+  v.regex(/^https?:\/\/[^\s?#\\@]+$/, "must be an address that begins with https:// and has no query"),
+  v.transform((text) => text.replace(/\/+$/, "").replace(/\/v1$/, "")),
+);
+
+/** Hugging Face: its router, or an endpoint of one's own (https://huggingface.co/docs/inference-providers). */
+export const huggingface = defineProvider({
+  slug: "huggingface",
+  settings: { prefix: "huggingface", schema: v.object({ base_url: v.optional(BaseUrl) }) },
+  baseUrl: ({ base_url }) => base_url ?? "https://router.huggingface.co",
+  isAddressInfluenced: ({ base_url }) => base_url !== undefined,
+  authenticate: bearer,
+  operations: {
+    chat: {
+      path: () => "/v1/chat/completions",
+      toUpstream: toPlainRequest,
+      fromUpstream: fromOpenaiLike,
+      streamMapper: (request, options) => createOpenaiLikeMapper("huggingface", request, options),
+    },
+    complete: { path: () => "/v1/completions", toUpstream: withStreamUsage },
+    models: { method: "GET", path: () => "/v1/models", fromUpstream: (body) => v.parse(ModelList, body) },
+  },
+});

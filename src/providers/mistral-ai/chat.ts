@@ -1,0 +1,11 @@
+import { createOpenaiLikeMapper, fromOpenaiLike } from "../shapes/openai-like.ts";
+import type { OperationAdapter } from "../types.ts";
+import { toUpstream } from "./request.ts";
+
+/** Chat (https://docs.mistral.ai/api/#tag/chat). */
+export const chat: OperationAdapter<"chat"> = {
+  path: () => "/chat/completions",
+  toUpstream,
+  fromUpstream: fromOpenaiLike,
+  streamMapper: (request, options) => createOpenaiLikeMapper("mistral-ai", request, options),
+};

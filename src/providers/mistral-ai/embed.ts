@@ -1,0 +1,25 @@
+import * as v from "valibot";
+import { EmbeddingResponse } from "../../schemas/embeddings.ts";
+import { requireTexts } from "../shapes/inputs.ts";
+import { copyMembers, type MemberMap } from "../shapes/members.ts";
+import type { OperationAdapter } from "../types.ts";
+import { modelName } from "./request.ts";
+
+const members = {
+  ...{ dimensions: "output_dimension", output_dimension: "output_dimension", output_dtype: "output_dtype" },
+  ...{ encoding_format: "encoding_format", metadata: "metadata" },
+} satisfies MemberMap;
+
+/** Embeddings (https://docs.mistral.ai/api/#tag/embeddings). */
+export const embed: OperationAdapter<"embed"> = {
+  path: () => "/embeddings",
+  toUpstream: (request, { drop }) => ({
+    ...{ model: modelName(request.model), input: requireTexts("mistral-ai", request) },
+    ...copyMembers(request, members, { handled: ["model", "input"], drop }),
+  }),
+  fromUpstream(body) {
+    const { data, model, usage } = v.parse(EmbeddingResponse, body);
+    const { prompt_tokens, total_tokens } = usage ?? {};
+    return { object: "list", data, model, ...(usage && { usage: { prompt_tokens, total_tokens } }) };
+  },
+};

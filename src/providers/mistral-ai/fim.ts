@@ -1,0 +1,50 @@
+import type { ChatRequest, CompletionRequest } from "../../schemas/chat.ts";
+import { toTextAnswer, toTextMapper } from "../shapes/completions.ts";
+import { copyMembers, maxTokensOf } from "../shapes/members.ts";
+import { isGiven, readMessages, refuseMember, requireOneChoice, requireText } from "../shapes/messages.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike } from "../shapes/openai-like.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { modelName, sharedMembers } from "./request.ts";
+
+const handled = ["model", "messages", "prompt", "suffix", "max_tokens", "max_completion_tokens", "n"];
+
+function toFim(request: ChatRequest | CompletionRequest, prompt: string, { drop }: ConversionOptions): object {
+  requireOneChoice("mistral-ai", request);
+  const maxTokens = maxTokensOf(request);
+  return {
+    ...{ model: modelName(request.model), prompt },
+    ...(isGiven(request.suffix) && { suffix: request.suffix }),
+    ...copyMembers(request, sharedMembers, { handled, drop }),
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+  };
+}
+
+/** What stands before the gap: a prompt beside the messages, else the last message of the user. */
+function promptOfChat(request: ChatRequest): string {
+  if (typeof request.prompt === "string") return request.prompt;
+  const last = readMessages(request).findLast(({ role }) => role === "user");
+  return requireText("mistral-ai", last?.content);
+}
+
+const path = () => "/fim/completions";
+
+/** Fill-in-the-middle asked for as a chat (https://docs.mistral.ai/api/#tag/fim). */
+export const chatAsFim: OperationAdapter<"chat"> = {
+  path,
+  toUpstream: (request, options) => toFim(request, promptOfChat(request), options),
+  fromUpstream: fromOpenaiLike,
+  streamMapper: (request, options) => createOpenaiLikeMapper("mistral-ai", request, options),
+};
+
+/** Text completions are fill-in-the-middle (https://docs.mistral.ai/api/#tag/fim). */
+export const complete: OperationAdapter<"complete"> = {
+  path,
+  toUpstream(request, options) {
+    const { prompt } = request;
+    if (typeof prompt !== "string") refuseMember("mistral-ai", "prompt", "it takes one prompt, as text");
+    return toFim(request, prompt, options);
+  },
+  fromUpstream: (body, { model }, options) => toTextAnswer(fromOpenaiLike(body, { model, messages: [] }, options)),
+  streamMapper: ({ model }, options) =>
+    toTextMapper(createOpenaiLikeMapper("mistral-ai", { model, messages: [] }, options)),
+};

@@ -1,0 +1,27 @@
+import * as v from "valibot";
+import { ModelList } from "../../schemas/models.ts";
+import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../types.ts";
+import { chat } from "./chat.ts";
+import { embed } from "./embed.ts";
+import { chatAsFim, complete } from "./fim.ts";
+
+/** Mistral AI (https://docs.mistral.ai/api). */
+export const mistral = defineProvider({
+  slug: "mistral-ai",
+  settings: {
+    prefix: "mistral",
+    // chooses between two operations of one host: harmless beside a stored credential
+    open: true,
+    schema: v.object({ fim_completion: v.optional(v.picklist(["true", "false"], "must be true or false")) }),
+  },
+  baseUrl: "https://api.mistral.ai/v1",
+  authenticate: bearer,
+  operationNames: ["chat", "complete", "embed", "models"],
+  operations: ({ fim_completion }) => ({
+    chat: fim_completion === "true" ? chatAsFim : chat,
+    complete,
+    embed,
+    models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
+  }),
+});

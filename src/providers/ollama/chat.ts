@@ -1,0 +1,36 @@
+import { isObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import { imageOf, isGiven, readMessages, refuseMember, requireOneChoice } from "../shapes/messages.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike } from "../shapes/openai-like.ts";
+import { toFreeTools, toPlainRequest } from "../shapes/plain.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
+
+/** Images are part of the request here: the server does not fetch any. */
+function requireInlineImages(request: ChatRequest): void {
+  for (const { content } of readMessages(request)) {
+    if (!Array.isArray(content)) continue;
+    const images = content.flatMap((part) => imageOf(part) ?? []);
+    if (images.some(({ url }) => !url.startsWith("data:"))) {
+      refuseMember("ollama", "messages", "it takes images as data URLs only");
+    }
+  }
+}
+
+function toUpstream(request: ChatRequest, options: ConversionOptions): object {
+  requireOneChoice("ollama", request);
+  requireInlineImages(request);
+  const { tools: _tools, tool_choice: _choice, thinking, ...rest } = toPlainRequest(request, options);
+  return {
+    ...rest,
+    ...toFreeTools("ollama", request),
+    ...(isGiven(thinking) && { think: isObject(thinking) && thinking.type !== "disabled" }),
+  };
+}
+
+/** Chat (https://github.com/ollama/ollama/blob/main/docs/openai.md). */
+export const chat: OperationAdapter<"chat"> = {
+  path: () => "/v1/chat/completions",
+  toUpstream,
+  fromUpstream: fromOpenaiLike,
+  streamMapper: (request, options) => createOpenaiLikeMapper("ollama", request, options),
+};

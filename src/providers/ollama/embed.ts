@@ -1,0 +1,30 @@
+import * as v from "valibot";
+import { toEmbeddingAnswer } from "../shapes/answers.ts";
+import { requireTexts } from "../shapes/inputs.ts";
+import { copyMembers, type MemberMap } from "../shapes/members.ts";
+import { refuseMember } from "../shapes/messages.ts";
+import type { OperationAdapter } from "../types.ts";
+
+const Reply = v.looseObject({
+  embeddings: v.array(v.array(v.number())),
+  prompt_eval_count: v.nullish(v.number()),
+});
+
+const members = {
+  ...{ dimensions: "dimensions", truncate: "truncate", options: "options", keep_alive: "keep_alive" },
+} satisfies MemberMap;
+
+/** Embeddings (https://github.com/ollama/ollama/blob/main/docs/api.md#generate-embeddings). */
+export const embed: OperationAdapter<"embed"> = {
+  path: () => "/api/embed",
+  toUpstream(request, { drop }) {
+    const { model, encoding_format: format } = request;
+    if (format && format !== "float") refuseMember("ollama", "encoding_format", "it gives vectors as numbers only");
+    const handled = ["model", "input", "encoding_format"];
+    return { model, input: requireTexts("ollama", request), ...copyMembers(request, members, { handled, drop }) };
+  },
+  fromUpstream(body, { model }) {
+    const { embeddings, prompt_eval_count: tokens } = v.parse(Reply, body);
+    return toEmbeddingAnswer(embeddings, model, tokens);
+  },
+};

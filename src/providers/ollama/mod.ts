@@ -1,0 +1,20 @@
+import * as v from "valibot";
+import { ModelList } from "../../schemas/models.ts";
+import { bearer } from "../auth/headers.ts";
+import { hostRequired } from "../shapes/hosts.ts";
+import { defineProvider } from "../types.ts";
+import { chat } from "./chat.ts";
+import { embed } from "./embed.ts";
+
+/** Ollama, on the caller's own host (https://github.com/ollama/ollama/blob/main/docs/openai.md). */
+export const ollama = defineProvider({
+  slug: "ollama",
+  settings: { prefix: "ollama", schema: v.object({}) },
+  baseUrl: hostRequired("ollama"),
+  authenticate: bearer,
+  operations: {
+    chat,
+    embed,
+    models: { method: "GET", path: () => "/v1/models", fromUpstream: (body) => v.parse(ModelList, body) },
+  },
+});

@@ -1,0 +1,124 @@
+import { isObject } from "../../lib/json.ts";
+import type { ConversionOptions } from "../types.ts";
+
+/** How a provider's messages differ from the gateway's. */
+export interface MessageRules {
+  /** It knows the role `developer`; others are sent `system`. */
+  developer?: boolean;
+  /** It reads `cache_control`. */
+  cacheControl?: boolean;
+  /** It takes the content of system messages as text only. */
+  systemText?: boolean;
+  /**
+   * What becomes of `reasoning_content` of earlier answers: a name sends it under that name, `tools` sends it only in the
+   * answers that belong to the tool calls under way. Default: it is sent as it is.
+   */
+  replay?: "reasoning" | "tools";
+}
+
+type Part = Record<string, unknown>;
+
+/** Adapts each item; the list itself where nothing changes. */
+function mapChanged(list: readonly unknown[], adapt: (item: unknown, index: number) => unknown): readonly unknown[] {
+  let changed = false;
+  const mapped = list.map((item, index) => {
+    const made = adapt(item, index);
+    if (made !== item) changed = true;
+    return made;
+  });
+  return changed ? mapped : list;
+}
+
+/** A value without one of its members, which is told; the value itself where it has none. */
+function without(value: Part, member: string, { drop }: ConversionOptions): Part {
+  if (!(member in value)) return value;
+  const { [member]: _, ...rest } = value;
+  drop(member);
+  return rest;
+}
+
+const isThinking = (part: unknown): boolean =>
+  isObject(part) && (part.type === "thinking" || part.type === "redacted_thinking");
+
+const textOf = (part: unknown): string => (isObject(part) && typeof part.text === "string" ? part.text : "");
+
+function adaptContent(content: readonly unknown[], rules: MessageRules, options: ConversionOptions): unknown {
+  let parts = content;
+  if (parts.some(isThinking)) {
+    options.drop("thinking");
+    parts = parts.filter((part) => !isThinking(part));
+    if (parts.length === 0) return null;
+  }
+  if (rules.cacheControl) return parts;
+  return mapChanged(parts, (part) => (isObject(part) ? without(part, "cache_control", options) : part));
+}
+
+function adaptToolCall(call: unknown, rules: MessageRules, options: ConversionOptions): unknown {
+  if (!isObject(call)) return call;
+  let made = without(call, "thought_signature", options);
+  if (!rules.cacheControl) made = without(made, "cache_control", options);
+  if (!isObject(made.function) || !("thought_signature" in made.function)) return made;
+  return { ...made, function: without(made.function, "thought_signature", options) };
+}
+
+/** An answer given earlier, without what belongs to other providers' shapes. */
+function adaptAssistant(message: Part, rules: MessageRules, options: ConversionOptions): Part {
+  let made = message;
+  const blocks = made.content_blocks;
+  if (blocks !== undefined) {
+    made = without(made, "content_blocks", options);
+    const isBare = made.content === null || made.content === undefined;
+    const text = isBare && Array.isArray(blocks) ? blocks.map(textOf).join("") : "";
+    if (text !== "") made = { ...made, content: text };
+  }
+  if (Array.isArray(made.tool_calls)) {
+    const calls = mapChanged(made.tool_calls, (call) => adaptToolCall(call, rules, options));
+    if (calls !== made.tool_calls) made = { ...made, tool_calls: calls };
+  }
+  return made;
+}
+
+function adaptReasoning(message: Part, replay: MessageRules["replay"], isUnderWay: boolean): Part {
+  if (message.reasoning_content === undefined || replay === undefined) return message;
+  const { reasoning_content: text, ...rest } = message;
+  if (replay === "tools") return isUnderWay ? message : rest;
+  return typeof text === "string" && rest[replay] === undefined ? { ...rest, [replay]: text } : rest;
+}
+
+function adaptSystem(message: Part, rules: MessageRules): Part {
+  const role = message.role === "developer" && !rules.developer ? "system" : message.role;
+  const { content } = message;
+  const text = rules.systemText && Array.isArray(content) ? content.map(textOf).join("\n") : content;
+  return role === message.role && text === content ? message : { ...message, role, content: text };
+}
+
+/** Messages as a provider takes them: roles it knows, and no members of other providers' shapes. */
+export function adaptMessages(
+  messages: readonly unknown[],
+  rules: MessageRules,
+  options: ConversionOptions,
+): readonly unknown[] {
+  const lastUser = messages.findLastIndex((message) => isObject(message) && message.role === "user");
+  return mapChanged(messages, (message, index) => {
+    if (!isObject(message)) return message;
+    let made: Part = message;
+    if (!rules.cacheControl) made = without(made, "cache_control", options);
+    if (Array.isArray(made.content)) {
+      const content = adaptContent(made.content, rules, options);
+      if (content !== made.content) made = { ...made, content };
+    }
+    if (made.role === "system" || made.role === "developer") return adaptSystem(made, rules);
+    if (made.role !== "assistant") return made;
+    return adaptReasoning(adaptAssistant(made, rules, options), rules.replay, index > lastUser);
+  });
+}
+
+/** Tools as a provider takes them. */
+export function adaptTools(
+  tools: readonly unknown[],
+  { cacheControl }: MessageRules,
+  options: ConversionOptions,
+): readonly unknown[] {
+  if (cacheControl) return tools;
+  return mapChanged(tools, (tool) => (isObject(tool) ? without(tool, "cache_control", options) : tool));
+}

@@ -1,0 +1,40 @@
+import * as v from "valibot";
+import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
+import { defineProvider } from "../types.ts";
+
+const HeaderText = v.optional(v.pipe(v.string(), v.regex(/^[ -~]{1,1024}$/, "must be visible characters")));
+
+/** Members that become headers of the upstream, `amzn_sagemaker_x` as `x-amzn-sagemaker-x`. */
+const headerEntries = {
+  amzn_sagemaker_custom_attributes: HeaderText,
+  amzn_sagemaker_target_model: HeaderText,
+  amzn_sagemaker_target_variant: HeaderText,
+  amzn_sagemaker_target_container_hostname: HeaderText,
+  amzn_sagemaker_inference_id: HeaderText,
+  amzn_sagemaker_enable_explanations: HeaderText,
+  amzn_sagemaker_inference_component: HeaderText,
+  amzn_sagemaker_session_id: HeaderText,
+};
+
+/** Amazon SageMaker endpoints: requests are passed on and signed
+ * (https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html). */
+export const sagemaker = defineProvider({
+  slug: "sagemaker",
+  settings: {
+    prefix: "aws",
+    unprefixed: [...Object.keys(headerEntries), "amzn_sagemaker_model_name"],
+    // the model's name is told by callers for their own records
+    schema: v.object({ ...awsEntries, ...headerEntries, amzn_sagemaker_model_name: HeaderText }),
+  },
+  baseUrl: ({ region }, { environment }) => `https://runtime.sagemaker.${region}.${awsDomain(environment)}`,
+  authenticate: (credential, settings) => ({
+    ...awsApiKey(credential, settings),
+    ...Object.fromEntries(
+      Object.entries(settings).flatMap(([name, value]) =>
+        Object.hasOwn(headerEntries, name) && value !== undefined ? [[`x-${name.replaceAll("_", "-")}`, value]] : [],
+      ),
+    ),
+  }),
+  authorize: createAwsAuthorize({ provider: "sagemaker", service: "sagemaker" }),
+  operations: {},
+});

@@ -1,0 +1,119 @@
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+
+const Image = v.union([v.string(), v.looseObject({ url: v.string(), detail: v.nullish(v.string()) })]);
+
+const Part = v.looseObject({ type: v.string(), text: v.nullish(v.string()), image_url: v.nullish(Image) });
+/** One part of a message's content. */
+export type Part = v.InferOutput<typeof Part>;
+
+const ToolCall = v.looseObject({
+  id: v.nullish(v.string()),
+  function: v.looseObject({ name: v.string(), arguments: v.nullish(v.string()) }),
+});
+/** A call of a tool an assistant asked for. */
+export type ToolCall = v.InferOutput<typeof ToolCall>;
+
+const Message = v.looseObject({
+  role: v.string(),
+  content: v.nullish(v.union([v.string(), v.array(Part)])),
+  content_blocks: v.nullish(v.array(Part)),
+  tool_calls: v.nullish(v.array(ToolCall)),
+  tool_call_id: v.nullish(v.string()),
+  name: v.nullish(v.string()),
+});
+/** One message of a chat request, its parts known. */
+export type Message = v.InferOutput<typeof Message>;
+
+const Messages = v.array(Message);
+
+/** A request cannot be answered as it was asked; tells the member. */
+export function refuseMember(provider: string, param: string, problem: string): never {
+  throw new InvalidRequestError(`Cannot call ${provider}: ${problem}`, { param, code: "unsupported_parameter" });
+}
+
+/**
+ * Messages of a request with their parts.
+ *
+ * @throws {InvalidRequestError} If one is not in OpenAI's form.
+ */
+export function readMessages({ messages }: ChatRequest): Message[] {
+  const result = v.safeParse(Messages, messages);
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  const param = ["messages", ...(issue.path ?? []).map(({ key }) => String(key))].join(".");
+  throw new InvalidRequestError(`Invalid ${param}: ${issue.message}`, { param, code: "invalid_message" });
+}
+
+/** Texts of a content, joined; undefined when it holds anything else. */
+export function readPlainText(content: Message["content"]): string | undefined {
+  if (typeof content === "string") return content;
+  if (!content) return "";
+  let text = "";
+  for (const part of content) {
+    if (part.type !== "text" || typeof part.text !== "string") return undefined;
+    text += part.text;
+  }
+  return text;
+}
+
+/**
+ * Texts of a content, for providers that take nothing else.
+ *
+ * @throws {InvalidRequestError} If it holds anything else.
+ */
+export function requireText(provider: string, content: Message["content"]): string {
+  return readPlainText(content) ?? refuseMember(provider, "messages", "it takes text only");
+}
+
+/** The image of a part. */
+export function imageOf({ image_url }: Part): { url: string; detail?: string } | undefined {
+  if (typeof image_url === "string") return { url: image_url };
+  if (!image_url) return undefined;
+  return { url: image_url.url, ...(typeof image_url.detail === "string" && { detail: image_url.detail }) };
+}
+
+/** A member that is given: neither absent nor null. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/**
+ * Refuses more than one choice, for providers that make one.
+ *
+ * @throws {InvalidRequestError}
+ */
+export function requireOneChoice(provider: string, { n }: { n?: number | null | undefined }): void {
+  if (typeof n === "number" && n > 1) refuseMember(provider, "n", "it makes one choice a request; leave n out");
+}
+
+/**
+ * Refuses tools, for providers without them. Tools that must not be called change nothing.
+ *
+ * @throws {InvalidRequestError}
+ */
+export function refuseTools(provider: string, request: ChatRequest): void {
+  const { tools, functions, tool_choice } = request;
+  const has = [tools, functions].some((list) => Array.isArray(list) && list.length > 0);
+  if (has && tool_choice !== "none") refuseMember(provider, "tools", "it has no tools");
+}
+
+/**
+ * Refuses formats of the answer other than text, for providers without them.
+ *
+ * @throws {InvalidRequestError}
+ */
+export function refuseResponseFormat(provider: string, { response_format: format }: ChatRequest): void {
+  if (!isGiven(format) || Reflect.get(Object(format), "type") === "text") return;
+  refuseMember(provider, "response_format", "it cannot be held to a format of the answer");
+}
+
+/**
+ * Refuses streams, for providers that answer whole.
+ *
+ * @throws {InvalidRequestError}
+ */
+export function refuseStream(provider: string, { stream }: { stream?: boolean | null | undefined }): void {
+  if (stream === true) refuseMember(provider, "stream", "it does not stream; leave stream out");
+}

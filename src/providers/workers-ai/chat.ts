@@ -1,0 +1,121 @@
+import * as v from "valibot";
+import { isObject } from "../../lib/json.ts";
+import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
+import { createChunkMaker, toChatAnswer, toChoice, type UnifiedToolCall } from "../shapes/answers.ts";
+import { modelPath } from "../shapes/hosts.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shapes/members.ts";
+import { requireOneChoice } from "../shapes/messages.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike, readUsage } from "../shapes/openai-like.ts";
+import { toFreeTools, toPlainMessages } from "../shapes/plain.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import { answerId, isOpenaiForm, Reply, Result, toText, toToolCalls } from "./wire.ts";
+
+/** Members of both completions: chat and text. */
+export const sharedMembers = {
+  ...{ top_p: "top_p", top_k: "top_k", seed: "seed", stream: "stream", raw: "raw", lora: "lora" },
+  ...{ repetition_penalty: "repetition_penalty", frequency_penalty: "frequency_penalty" },
+  ...{ presence_penalty: "presence_penalty" },
+  temperature: ["temperature", clamp(0, 5)],
+} satisfies MemberMap;
+
+const members = {
+  ...sharedMembers,
+  ...{ reasoning_effort: "reasoning_effort", chat_template_kwargs: "chat_template_kwargs" },
+} satisfies MemberMap;
+
+const handled = [
+  ...["model", "messages", "max_tokens", "max_completion_tokens", "tools", "tool_choice", "functions"],
+  "response_format",
+];
+
+/** The schema itself stands where OpenAI has its name and options beside it. */
+function toResponseFormat(format: unknown): object {
+  if (!isObject(format) || format.type === "text") return {};
+  const schema = isObject(format.json_schema) ? format.json_schema.schema : undefined;
+  return { response_format: schema === undefined ? { type: format.type } : { type: format.type, json_schema: schema } };
+}
+
+function toUpstream(request: ChatRequest, options: ConversionOptions): object {
+  requireOneChoice("workers-ai", request);
+  const maxTokens = maxTokensOf(request);
+  return {
+    messages: toPlainMessages(request, options),
+    ...copyMembers(request, members, { handled, drop: options.drop }),
+    ...toFreeTools("workers-ai", request),
+    ...toResponseFormat(request.response_format),
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+  };
+}
+
+function finishReasonOf(calls: readonly unknown[]): string {
+  return calls.length > 0 ? "tool_calls" : "stop";
+}
+
+function fromUpstream(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse {
+  const { result } = v.parse(Reply, body);
+  if (isOpenaiForm(result)) return fromOpenaiLike(result, request, options);
+  const { response, tool_calls, usage } = v.parse(Result, result);
+  const toolCalls = toToolCalls(tool_calls, answerId);
+  const text = toText(response);
+  const content = text === "" && toolCalls.length > 0 ? null : text;
+  const choices = [toChoice({ content, toolCalls }, finishReasonOf(toolCalls))];
+  return toChatAnswer({ id: answerId, model: request.model, choices, usage: readUsage(usage) });
+}
+
+/** Maps streams of the older kind: pieces of the text, then `[DONE]` and no word of why it ended. */
+function createPlainMapper({ model }: ChatRequest): StreamMapper {
+  const makeChunk = createChunkMaker({ id: answerId, model });
+  let calls: readonly UnifiedToolCall[] = [];
+  let hasStarted = false;
+  let hasEnded = false;
+  let usage: Usage | undefined;
+  const toDelta = (data: string): Record<string, unknown> => {
+    const result = v.parse(Result, JSON.parse(data));
+    usage = readUsage(result.usage) ?? usage;
+    const delta: Record<string, unknown> = hasStarted ? {} : { role: "assistant", content: "" };
+    const text = toText(result.response);
+    if (text !== "") delta.content = text;
+    if (!result.tool_calls || result.tool_calls.length === 0) return delta;
+    const known = calls.length;
+    calls = toToolCalls([...Array(known).fill({}), ...result.tool_calls], answerId);
+    delta.tool_calls = calls.slice(known).map((call, index) => ({ index: known + index, ...call }));
+    return delta;
+  };
+  return {
+    map({ data }) {
+      const delta = toDelta(data);
+      hasStarted = true;
+      return Object.keys(delta).length > 0 ? [makeChunk(delta)] : [];
+    },
+    done() {
+      hasEnded = true;
+      const start = hasStarted ? [] : [makeChunk({ role: "assistant", content: "" })];
+      return [...start, makeChunk({}, finishReasonOf(calls))];
+    },
+    isComplete: () => hasEnded,
+    usage: () => usage,
+  };
+}
+
+/** Maps a stream of either kind: the first event tells which it is. */
+function createMapper(request: ChatRequest, options: ConversionOptions): StreamMapper {
+  const plain = createPlainMapper(request);
+  let mapper: StreamMapper | undefined;
+  return {
+    map(event) {
+      mapper ??= isOpenaiForm(JSON.parse(event.data)) ? createOpenaiLikeMapper("workers-ai", request, options) : plain;
+      return mapper.map(event);
+    },
+    done: () => (mapper ?? plain).done?.() ?? [],
+    isComplete: () => mapper?.isComplete() ?? plain.isComplete(),
+    usage: () => mapper?.usage(),
+  };
+}
+
+/** Chat (https://developers.cloudflare.com/workers-ai/models/). */
+export const chat: OperationAdapter<"chat"> = {
+  path: ({ model }) => modelPath("workers-ai", model),
+  toUpstream,
+  fromUpstream,
+  streamMapper: createMapper,
+};

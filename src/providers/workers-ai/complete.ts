@@ -1,0 +1,32 @@
+import { toTextAnswer, toTextMapper } from "../shapes/completions.ts";
+import { modelPath } from "../shapes/hosts.ts";
+import { copyMembers } from "../shapes/members.ts";
+import { isGiven, refuseMember, requireOneChoice } from "../shapes/messages.ts";
+import type { OperationAdapter } from "../types.ts";
+import { chat, sharedMembers } from "./chat.ts";
+
+const asChat = ({ model }: { model: string }) => ({ model, messages: [] });
+
+/** Text completions: the same models, given a prompt (https://developers.cloudflare.com/workers-ai/models/). */
+export const complete: OperationAdapter<"complete"> = {
+  path: ({ model }) => modelPath("workers-ai", model),
+  toUpstream(request, { drop }) {
+    requireOneChoice("workers-ai", request);
+    const { prompt, max_tokens } = request;
+    if (typeof prompt !== "string") refuseMember("workers-ai", "prompt", "it takes one prompt, as text");
+    const handled = ["model", "prompt", "max_tokens"];
+    return {
+      prompt,
+      ...copyMembers(request, sharedMembers, { handled, drop }),
+      ...(isGiven(max_tokens) && { max_tokens }),
+    };
+  },
+  fromUpstream: (body, request, options) => {
+    const answer = chat.fromUpstream?.(body, asChat(request), options);
+    return toTextAnswer(answer ?? { choices: [] });
+  },
+  streamMapper: (request, options) => {
+    const mapper = chat.streamMapper?.(asChat(request), options);
+    return toTextMapper(mapper ?? { map: () => [], isComplete: () => false, usage: () => undefined });
+  },
+};

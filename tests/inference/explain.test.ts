@@ -1,0 +1,493 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { ExplainResponse } from "../../src/schemas/explain.ts";
+import { call, done } from "../support/control.ts";
+import { adminKey, chat, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
+
+/** Secrets that must not come back. */
+const secrets = {
+  inline: "fake-inline-credential-1234567890",
+  stored: "fake-stored-credential-1234567890",
+  header: "fake-custom-header-value-1234567890",
+};
+const key = workspaceKey;
+
+let gateway: TestGateway;
+let upstream: RecordingUpstream;
+/** What the gateway draws next. */
+let drawn = 0;
+before(async () => {
+  gateway = await createTestGateway({ random: () => drawn });
+  upstream = await startRecordingUpstream((_request, response) => response.end("{}"));
+  await createProvider("main");
+  await createProvider("old", { expires_at: "2020-01-01T00:00:00Z" });
+  await createProvider("strict");
+  const models = [{ slug: "allowed", enabled: true }];
+  const path = "PUT /integrations/strict-integration/models";
+  await done(call(gateway, path, { key, body: { models, allow_all_models: false } }));
+});
+after(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+/** A key of the workspace. */
+async function createKey(changes: object): Promise<string> {
+  const body = { name: "A key", workspace_id: "default", ...changes };
+  const created = await done(call(gateway, "POST /api-keys/workspace/service", { key: adminKey, body }));
+  return String(created.key);
+}
+
+/** An integration with a provider of the same slug that would call the upstream. */
+async function createProvider(slug: string, changes: object = {}, credential: object = { key: secrets.stored }) {
+  const configurations = { custom_host: `${upstream.url}/v1`, custom_headers: { "x-tenant": secrets.header } };
+  const integration = { name: slug, slug: `${slug}-integration`, ai_provider_id: "openai", configurations };
+  const body = { ...integration, ...credential, create_default_provider: false };
+  await done(call(gateway, "POST /integrations", { key: "secret_mappings" in credential ? adminKey : key, body }));
+  if ("secret_mappings" in credential) {
+    const workspaces = [{ id: "default", enabled: true }];
+    await done(call(gateway, `PUT /integrations/${slug}-integration/workspaces`, { body: { workspaces } }));
+  }
+  const provider = { name: slug, slug, integration_id: `${slug}-integration`, ...changes };
+  await done(call(gateway, "POST /providers", { key, body: provider }));
+}
+
+interface SampleRequest {
+  path?: string;
+  body?: object;
+  headers?: Record<string, string>;
+  metadata?: Record<string, string>;
+}
+
+const sample: SampleRequest = { body: { model: "m", temperature: 1 } };
+
+/** The plan of a config; nothing may be called for it, and nothing secret is in it. */
+async function explain(config: unknown, request: SampleRequest = sample, by = key): Promise<ExplainResponse> {
+  const connections = upstream.connections;
+  const plan = await done<ExplainResponse>(
+    call(gateway, "POST /configs/explain", { key: by, body: { config, request } }),
+  );
+  assert.equal(upstream.connections, connections);
+  const text = JSON.stringify(plan);
+  for (const secret of Object.values(secrets)) assert.ok(!text.includes(secret), `${secret} is in the plan`);
+  assert.equal(plan.object, "plan");
+  return plan;
+}
+
+const echo = { provider: "echo" };
+const labelsOf = ({ attempts }: ExplainResponse) => attempts.map(({ label }) => label);
+
+/** The only attempt of a plan. */
+function only({ attempts }: ExplainResponse): ExplainResponse["attempts"][number] {
+  const [attempt] = attempts;
+  assert.ok(attempt && attempts.length === 1, `${attempts.length} attempts`);
+  return attempt;
+}
+
+test("a config without strategy is one attempt", async () => {
+  const plan = await explain({ provider: "openai", api_key: secrets.inline });
+  assert.deepEqual(plan, {
+    object: "plan",
+    attempts: [
+      {
+        ...{ label: "config", provider: "openai", model: "m", host: "https://api.openai.com/v1" },
+        ...{ params: sample.body, retry: null, timeout_ms: 300_000, why: "the config itself" },
+      },
+    ],
+    ...{ conditions: [], warnings: [] },
+  });
+});
+
+const targets = [echo, { provider: "openai", custom_host: "https://two.example/v1" }, { ...echo, weight: 2 }];
+
+test("echo has no host", async () => {
+  assert.equal(only(await explain(echo)).host, null);
+});
+
+test("single: the first target only", async () => {
+  const { label, why } = only(await explain({ strategy: { mode: "single" }, targets }));
+  assert.deepEqual([label, why], ["config.targets[0]", "the only target of a single strategy"]);
+});
+
+test("fallback: every target in order", async () => {
+  const fallback = targets.map((target) => ({ ...target, provider: "echo" }));
+  const plan = await explain({ strategy: { mode: "fallback" }, targets: fallback });
+  assert.deepEqual(labelsOf(plan), ["config.targets[0]", "config.targets[1]", "config.targets[2]"]);
+  const reasons = plan.attempts.map(({ why }) => why);
+  assert.deepEqual(reasons, ["first of a fallback", "number 2 of a fallback", "number 3 of a fallback"]);
+});
+
+for (const [number, index] of [
+  [0, 0],
+  [0.25, 1],
+  [0.5, 2],
+  [0.99, 2],
+] as const) {
+  test(`loadbalance: drawing ${number} of weights 1, 1 and 2 is target ${index}`, async () => {
+    drawn = number;
+    const balanced = [echo, echo, { ...echo, weight: 2 }];
+    const { label, why } = only(await explain({ strategy: { mode: "loadbalance" }, targets: balanced }));
+    assert.deepEqual([label, why], [`config.targets[${index}]`, "drawn by weight among 3 targets of total weight 4"]);
+  });
+}
+
+const asked: SampleRequest = {
+  path: "/v1/completions",
+  body: { model: "small-1", max_tokens: 100, stream: true },
+  metadata: { tier: "free", size: "10" },
+};
+
+for (const [operator, holds, fails] of [
+  ["an equal value", { "metadata.tier": "free" }, { "metadata.tier": "paid" }],
+  ["$eq", { "params.stream": { $eq: true } }, { "params.stream": { $eq: "true" } }],
+  ["$ne", { "metadata.tier": { $ne: "paid" } }, { "metadata.tier": { $ne: "free" } }],
+  ["$gt", { "params.max_tokens": { $gt: 99 } }, { "params.max_tokens": { $gt: 100 } }],
+  ["$gte", { "params.max_tokens": { $gte: 100 } }, { "params.max_tokens": { $gte: 101 } }],
+  ["$lt", { "metadata.size": { $lt: 11 } }, { "metadata.size": { $lt: 10 } }],
+  ["$lte", { "metadata.size": { $lte: 10 } }, { "metadata.size": { $lte: 9 } }],
+  ["$in", { "metadata.tier": { $in: ["free"] } }, { "metadata.tier": { $in: ["paid"] } }],
+  ["$nin", { "metadata.tier": { $nin: ["paid"] } }, { "metadata.tier": { $nin: ["free"] } }],
+  ["$regex", { "params.model": { $regex: "^small" } }, { "params.model": { $regex: "^large" } }],
+  ["$and", { $and: [{ "metadata.tier": "free" }, { "params.stream": true }] }, { $and: [{ "metadata.tier": "x" }] }],
+  ["$or", { $or: [{ "metadata.tier": "x" }, { "params.stream": true }] }, { $or: [{ "metadata.tier": "x" }] }],
+  ["url.pathname", { "url.pathname": "/v1/completions" }, { "url.pathname": "/v1/embeddings" }],
+] as const) {
+  test(`conditional: ${operator} is told with why`, async () => {
+    const conditions = [
+      { query: fails, then: "one" },
+      { query: holds, then: "two" },
+      { query: holds, then: "one" },
+    ];
+    const named = [
+      { ...echo, name: "one" },
+      { ...echo, name: "two" },
+    ];
+    const plan = await explain({ strategy: { mode: "conditional", conditions }, targets: named }, asked);
+    const label = "config";
+    assert.deepEqual(plan.conditions, [
+      { label, query: fails, matched: false, why: "a part of the query does not hold" },
+      { label, query: holds, matched: true, why: "every part of the query holds: two" },
+    ]);
+    const { label: place, why } = only(plan);
+    assert.deepEqual([place, why], ["config.targets[1]", "condition for two matched"]);
+  });
+}
+
+const byTier = {
+  strategy: { mode: "conditional", conditions: [{ query: { "metadata.tier": "paid" }, then: "b" }], default: "a" },
+  targets: [
+    { ...echo, name: "a" },
+    { ...echo, name: "b" },
+  ],
+};
+
+test("conditional: the default, and metadata from wherever a request takes it", async () => {
+  const { label, why } = only(await explain(byTier));
+  assert.deepEqual([label, why], ["config.targets[0]", "no condition matched: the default"]);
+  const paid = JSON.stringify({ tier: "paid" });
+  for (const request of [
+    { metadata: { tier: "paid" } },
+    { headers: { "x-gateway-metadata": paid } },
+    { headers: { baggage: "tier=paid" } },
+  ]) {
+    assert.equal(only(await explain(byTier, request)).label, "config.targets[1]");
+  }
+});
+
+test("metadata of the key wins over the sample's, as over a request's", async () => {
+  const by = await createKey({ scopes: ["completions.write"], defaults: { metadata: { tier: "paid" } } });
+  const plan = await explain(byTier, { metadata: { tier: "free" } }, by);
+  assert.equal(only(plan).label, "config.targets[1]");
+});
+
+test("nested strategies: each group decides about its own", async () => {
+  drawn = 0.9;
+  const plan = await explain(
+    {
+      strategy: { mode: "fallback" },
+      targets: [{ strategy: { mode: "loadbalance" }, targets: [echo, echo] }, byTier, echo],
+    },
+    { metadata: { tier: "paid" } },
+  );
+  assert.deepEqual(labelsOf(plan), [
+    "config.targets[0].targets[1]",
+    "config.targets[1].targets[1]",
+    "config.targets[2]",
+  ]);
+  assert.deepEqual(
+    plan.conditions.map(({ label, matched }) => [label, matched]),
+    [["config.targets[1]", true]],
+  );
+});
+
+test("a saved config by its slug", async () => {
+  const config = { strategy: { mode: "fallback" }, targets: [echo, echo] };
+  const { slug } = await done(call(gateway, "POST /configs", { key, body: { name: "Saved", config } }));
+  assert.deepEqual(labelsOf(await explain(slug)), ["config.targets[0]", "config.targets[1]"]);
+});
+
+for (const [name, config, body] of [
+  ["@slug", { provider: "@main" }, { model: "m" }],
+  ["virtual_key", { virtual_key: "main" }, { model: "m" }],
+  ["@slug/model in the request", { provider: "@main" }, { model: "@main/m" }],
+  ["@slug/model in the config", { override_params: { model: "@main/m" } }, { model: "other" }],
+  ["a provider with a model", { provider: "@main/m" }, {}],
+] as const) {
+  test(`a stored provider named by ${name} shows the plain model`, async () => {
+    const plan = await explain(config, { body });
+    const { provider, model, host, params } = only(plan);
+    assert.deepEqual(
+      { provider, model, host, params, warnings: plan.warnings },
+      { provider: "openai", model: "m", host: `${upstream.url}/v1`, params: { model: "m" }, warnings: [] },
+    );
+  });
+}
+
+test("a passthrough target takes its provider from the sample's headers", async () => {
+  const config = { strategy: { mode: "single" }, targets: [{ passthrough: true }] };
+  const headers = { "x-gateway-provider": "openai", authorization: `Bearer ${secrets.inline}` };
+  const plan = await explain(config, { ...sample, headers });
+  assert.deepEqual([only(plan).provider, plan.warnings], ["openai", []]);
+  const stored = await explain(config, { ...sample, headers: { "x-gateway-virtual-key": "main" } });
+  assert.equal(only(stored).host, `${upstream.url}/v1`);
+  const { warnings } = await explain(config);
+  assert.match(warnings[0] ?? "", /^config\.targets\[0\]: Either x-gateway-config or x-gateway-provider/);
+});
+
+test("parameters of all levels are merged, and settings come from the nearest", async () => {
+  const config = {
+    ...{ override_params: { a: 1, b: 1 }, default_params: { temperature: 0, c: 1 }, drop_params: ["user"] },
+    ...{ retry: { attempts: 2, on_status_codes: [429] }, request_timeout: 5_000, custom_host: "https://outer.example" },
+    strategy: { mode: "fallback" },
+    targets: [
+      { ...echo, override_params: { b: 2 }, default_params: { d: 2 }, drop_params: ["tools[0].strict"] },
+      { ...echo, retry: { attempts: 1 }, request_timeout: 100, custom_host: "https://inner.example/v1" },
+    ],
+  };
+  const body = { model: "m", temperature: 1, user: "u", tools: [{ name: "t", strict: true }] };
+  const { attempts } = await explain(config, { body });
+  const tools = [{ name: "t", strict: true }];
+  assert.deepEqual(
+    attempts.map(({ params }) => params),
+    [
+      { model: "m", temperature: 1, tools: [{ name: "t" }], c: 1, d: 2, a: 1, b: 2 },
+      { model: "m", temperature: 1, tools, c: 1, a: 1, b: 1 },
+    ],
+  );
+  assert.deepEqual(
+    attempts.map(({ retry, timeout_ms, host }) => ({ retry, timeout_ms, host })),
+    [
+      { retry: { attempts: 2, on_status_codes: [429] }, timeout_ms: 5_000, host: "https://outer.example" },
+      {
+        retry: { attempts: 1, on_status_codes: [429, 500, 502, 503, 504, 529] },
+        ...{ timeout_ms: 100, host: "https://inner.example/v1" },
+      },
+    ],
+  );
+});
+
+test("headers of the sample count as they would in a request", async () => {
+  const headers = { "x-gateway-request-timeout": "1234", "x-gateway-custom-host": "https://asked.example" };
+  const { timeout_ms, host } = only(await explain({ ...echo, request_timeout: 5 }, { ...sample, headers }));
+  assert.deepEqual([timeout_ms, host], [1234, "https://asked.example"]);
+});
+
+test("other prefixes of the gateway's headers count in a sample too", async () => {
+  const other = await createTestGateway({ headerAliases: ["x-acme-"] });
+  try {
+    const request = { headers: { "x-acme-request-timeout": "77" } };
+    const plan = done<ExplainResponse>(call(other, "POST /configs/explain", { key, body: { config: echo, request } }));
+    assert.equal(only(await plan).timeout_ms, 77);
+  } finally {
+    await other.close();
+  }
+});
+
+test("what passes through goes as it came, and only its model is looked at", async () => {
+  const conditions = [
+    { query: { "params.input": "Hello" }, then: "a" },
+    { query: { "params.model": "m" }, then: "b" },
+  ];
+  const config = {
+    override_params: { model: "other" },
+    strategy: { mode: "conditional", conditions },
+    targets: [
+      { ...echo, name: "a" },
+      { provider: "@main", name: "b" },
+    ],
+  };
+  const body = { model: "m", input: "Hello" };
+  const plan = await explain(config, { path: "/v1/moderations", body });
+  const { label, params, model } = only(plan);
+  assert.deepEqual({ label, params, model }, { label: "config.targets[1]", params: body, model: "m" });
+  assert.deepEqual(plan.warnings, []);
+});
+
+for (const [name, config, request, warning] of [
+  ["an expired provider", { provider: "@old" }, sample, "config: Cannot use the provider old: it has expired"],
+  [
+    ...["a model that is not allowed", { provider: "@strict" }, sample],
+    "config: Cannot call m: the provider strict does not allow this model",
+  ],
+  [
+    ...["a model that is not allowed where bodies pass through", { provider: "@strict" }],
+    { ...sample, path: "/v1/moderations" },
+    "config: Cannot call m: the provider openai does not allow this model",
+  ],
+  [
+    ...["a provider without network", echo, { ...sample, path: "/v1/moderations" }],
+    "config: Cannot pass this path on to echo: this provider has no network",
+  ],
+  [
+    ...["a custom host beside a stored provider", { provider: "@main", custom_host: "https://other.example" }, sample],
+    "config: Cannot use custom_host of config with a stored provider: set it on the integration",
+  ],
+] as [string, object, SampleRequest, string][]) {
+  test(`a target that cannot be used is warned of: ${name}`, async () => {
+    const plan = await explain(config, request);
+    assert.deepEqual([labelsOf(plan), plan.warnings], [["config"], [warning]]);
+  });
+}
+
+test("a target whose circuit breaker is open is left out and told", async () => {
+  const other = await createTestGateway();
+  const config = {
+    strategy: { mode: "fallback", cb_config: { failure_threshold: 1 } },
+    targets: [
+      { ...echo, api_key: "a", override_params: { model: "" } },
+      { ...echo, api_key: "b" },
+    ],
+  };
+  const headers = { "x-gateway-config": JSON.stringify(config), "x-gateway-provider": null };
+  try {
+    const { status } = await chat(other, undefined, { ...headers, "x-gateway-echo-status": "500" });
+    assert.equal(status, 500);
+    // a second breaker opens with the first: both are tried
+    const both = { key, body: { config, request: sample } };
+    const plan = await done<ExplainResponse>(call(other, "POST /configs/explain", both));
+    assert.deepEqual(labelsOf(plan), ["config.targets[0]", "config.targets[1]"]);
+    const third = { ...config, targets: [...config.targets, { ...echo, api_key: "c" }] };
+    const body = { config: third, request: sample };
+    const left = await done<ExplainResponse>(call(other, "POST /configs/explain", { key, body }));
+    assert.deepEqual(labelsOf(left), ["config.targets[2]"]);
+    assert.deepEqual(left.warnings, [
+      "config.targets[0]: left out, its circuit breaker is open",
+      "config.targets[1]: left out, its circuit breaker is open",
+    ]);
+  } finally {
+    await other.close();
+  }
+});
+
+interface Refused {
+  message: string;
+  errors?: string[];
+  error: { code: string | null };
+}
+
+async function refuse(body: unknown, by = key): Promise<{ status: number; code: string | null; errors: string[] }> {
+  const answer = await call<Refused>(gateway, "POST /configs/explain", { key: by, body });
+  const { error, errors = [] } = answer.body;
+  return { status: answer.status, code: error.code, errors };
+}
+
+test("a config that cannot be used is refused with all that is wrong", async () => {
+  const config = { strategy: { mode: "any" }, targets: [{ provider: "nobody" }, { ...echo, weight: -1 }] };
+  assert.deepEqual(await refuse({ config, request: sample }), {
+    ...{ status: 400, code: "invalid_config" },
+    errors: [
+      "path: strategy.mode, message: must be single, fallback, loadbalance or conditional",
+      "path: targets[0].provider, message: Invalid provider passed: nobody",
+      "path: targets[1].weight, message: must be at least 0",
+    ],
+  });
+});
+
+const withUnknown = { strategy: { mode: "single" }, targets: [echo, { provider: "@no" }] };
+
+for (const [name, body, code] of [
+  ["an unknown slug", { config: "pc-nothing-000000", request: sample }, "invalid_config_id"],
+  ["a text that is no config", { config: "nothing", request: sample }, "invalid_config"],
+  ["an unknown @slug in a target that is not chosen", { config: withUnknown, request: sample }, "invalid_provider"],
+  ["an unknown stored provider", { config: { provider: "@no" }, request: sample }, "invalid_provider"],
+  ["a refused host", { config: { ...echo, custom_host: "http://10.0.0.1" }, request: sample }, "invalid_custom_host"],
+  ["no config", { request: sample }, "invalid_body"],
+  ["no request", { config: echo }, "invalid_body"],
+  ["a list", { config: [echo], request: sample }, "invalid_config"],
+  ["a path with a query", { config: echo, request: { path: "/v1/models?a" } }, "invalid_body"],
+  ["a header with a line end", { config: echo, request: { headers: { a: "b\nc" } } }, "invalid_body"],
+  ["metadata that are no texts", { config: echo, request: { metadata: { a: 1 } } }, "invalid_body"],
+  ["a bad timeout", { config: echo, request: { headers: { "x-gateway-request-timeout": "0" } } }, "invalid_header"],
+  [
+    "several targets for files",
+    { config: { strategy: { mode: "fallback" }, targets: [echo, echo] }, request: { path: "/v1/files" } },
+    "invalid_config",
+  ],
+  [
+    "conditions that lead nowhere",
+    { config: { ...byTier, strategy: { ...byTier.strategy, default: undefined } }, request: {} },
+    "invalid_config",
+  ],
+] as const) {
+  test(`${name} is refused with 400`, async () => {
+    const { status, code: found } = await refuse(body);
+    assert.deepEqual([status, found], [400, code]);
+  });
+}
+
+test("keys of the organisation and keys without a scope for it are refused with 403", async () => {
+  const body = { config: echo, request: sample };
+  assert.deepEqual(await refuse(body, adminKey), { status: 403, code: "AB03", errors: [] });
+  for (const [scope, status] of [
+    ["logs.view", 403],
+    ["configs.read", 200],
+    ["completions.write", 200],
+  ] as const) {
+    const by = await createKey({ scopes: [scope] });
+    assert.equal((await call(gateway, "POST /configs/explain", { key: by, body })).status, status, scope);
+  }
+});
+
+test("nothing is remembered: the next request draws for itself", async () => {
+  const strategy = { mode: "loadbalance", sticky: { enabled: true, hash_fields: ["metadata.user"] } };
+  const config = { strategy, targets: [echo, echo] };
+  const request = { metadata: { user: "u1" } };
+  drawn = 0;
+  const before = only(await explain(config, request));
+  assert.equal(before.label, "config.targets[0]");
+  drawn = 0.9;
+  const response = await chat(gateway, undefined, {
+    ...{ "x-gateway-config": JSON.stringify(config), "x-gateway-provider": null },
+    "x-gateway-metadata": JSON.stringify(request.metadata),
+  });
+  assert.equal(response.headers.get("x-gateway-last-used-option-index"), "config.targets[1]");
+  // what a request has drawn is told, whatever would be drawn now
+  drawn = 0;
+  const { label, why } = only(await explain(config, request));
+  assert.deepEqual([label, why], ["config.targets[1]", "remembered (sticky)"]);
+});
+
+test("what one config of a key remembers does not count for another one", async () => {
+  const strategy = { mode: "loadbalance", sticky: { enabled: true } };
+  const config = { strategy, targets: [echo, echo] };
+  drawn = 0;
+  const headers = { "x-gateway-config": JSON.stringify(config), "x-gateway-provider": null };
+  assert.equal((await chat(gateway, undefined, headers)).status, 200);
+  drawn = 0.9;
+  assert.equal(only(await explain(config)).label, "config.targets[0]");
+  assert.equal(only(await explain({ ...config, request_timeout: 9 })).label, "config.targets[1]");
+});
+
+test("no store of secrets outside is asked", async () => {
+  const auth_config = { vault_auth_type: "token", vault_addr: upstream.url, vault_token: "hvs.token-0000000001" };
+  const reference = { name: "Vault", slug: "vault", manager_type: "hashicorp_vault", auth_config };
+  await done(call(gateway, "POST /secret-references", { body: { ...reference, secret_path: "secret/data/openai" } }));
+  const secret_mappings = [{ target_field: "key", secret_reference_id: "vault" }];
+  await createProvider("outside", {}, { secret_mappings });
+  const plan = await explain({ provider: "@outside" });
+  assert.deepEqual([only(plan).host, plan.warnings], [`${upstream.url}/v1`, []]);
+  const connections = upstream.connections;
+  await chat(gateway, undefined, { "x-gateway-provider": "@outside" });
+  assert.ok(upstream.connections > connections);
+});

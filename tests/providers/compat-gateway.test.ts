@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
+import { fixture } from "../conformance/suite.ts";
+import {
+  chat,
+  createTestGateway,
+  type HeaderChanges,
+  helloBody,
+  readJson,
+  requestHeaders,
+  waitForLog,
+} from "../support/gateway.ts";
+
+const wire: { url: string; init: TransportInit | undefined; answer: () => Response } = {
+  url: "",
+  init: undefined,
+  answer: () => new Response("{}"),
+};
+const transport: Transport = {
+  async send(url, init) {
+    Object.assign(wire, { url, init });
+    return wire.answer();
+  },
+};
+const gateway = await createTestGateway({ transport });
+after(() => gateway.close());
+
+const ask = (provider: string, body: object = helloBody, headers: HeaderChanges = {}) =>
+  chat(gateway, body, { "x-gateway-provider": provider, authorization: "Bearer provider-key", ...headers });
+
+function answerWithStream(text: string): void {
+  wire.answer = () => new Response(text, { headers: { "content-type": "text/event-stream" } });
+}
+
+const streamed = { ...helloBody, stream: true };
+
+test("a stream without [DONE] ends with one after its reason to finish, and its usage is logged", async () => {
+  answerWithStream(fixture("perplexity-ai", "stream.sse"));
+  const trace = crypto.randomUUID();
+  const response = await ask("perplexity-ai", streamed, { "x-gateway-trace-id": trace });
+  const text = await response.text();
+  assert.equal(wire.url, "https://api.perplexity.ai/chat/completions");
+  assert.ok(text.endsWith("data: [DONE]\n\n"), text);
+  assert.equal(text.split("[DONE]").length, 2);
+  assert.doesNotMatch(text, /citations|"usage"/);
+  assert.match(text, /"provider":"perplexity-ai"/);
+  const row = await waitForLog(gateway, trace);
+  assert.deepEqual([row.usage?.output_tokens, row.usage?.reasoning_tokens], [3, 2]);
+});
+
+test("usage that a stream tells elsewhere comes last for those who ask", async () => {
+  answerWithStream(fixture("groq", "stream.sse"));
+  const response = await ask("groq", { ...streamed, stream_options: { include_usage: true } });
+  const events = (await response.text()).trim().split("\n\n");
+  assert.equal(events.at(-1), "data: [DONE]");
+  assert.deepEqual(JSON.parse(events.at(-2)?.slice("data: ".length) ?? ""), {
+    ...{ id: "chatcmpl-fxgq", object: "chat.completion.chunk", created: 1_790_000_000 },
+    ...{ model: "llama-3.3-70b-versatile", choices: [], provider: "groq" },
+    usage: { prompt_tokens: 12, completion_tokens: 4, total_tokens: 16 },
+  });
+});
+
+test("a stream that breaks off fails, and has no [DONE]", async () => {
+  answerWithStream(fixture("openrouter", "stream-error.sse"));
+  const text = await (await ask("openrouter", streamed)).text();
+  assert.match(text, /openrouter error: Provider disconnected/);
+  assert.doesNotMatch(text, /\[DONE\]/);
+});
+
+test("a stream that ends with [DONE] alone is whole", async () => {
+  const chunk = { id: "fx-1", object: "chat.completion.chunk", created: 1, model: "m" };
+  const part = { ...chunk, choices: [{ index: 0, delta: { content: "a" }, finish_reason: null }] };
+  answerWithStream(`data: ${JSON.stringify(part)}\n\ndata: [DONE]\n\n`);
+  const text = await (await ask("groq", streamed)).text();
+  assert.ok(text.endsWith("data: [DONE]\n\n"), text);
+  assert.doesNotMatch(text, /"error"/);
+});
+
+test("streams of providers without corrections go through as bytes", async () => {
+  const text = fixture("openai", "stream.sse").replaceAll('"id":', '"own":{"a" : 1},"id":');
+  answerWithStream(text);
+  const response = await ask("nebius", { ...streamed, stream_options: { include_usage: true } });
+  assert.equal(await response.text(), text);
+});
+
+test("corrected usage of a whole answer is what is logged", async () => {
+  const usage = {
+    prompt_tokens: 9,
+    completion_tokens: 5,
+    total_tokens: 44,
+    completion_tokens_details: { reasoning_tokens: 30 },
+  };
+  const choices = [{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" }];
+  wire.answer = () => Response.json({ id: "fx-1", choices, usage, citations: [] });
+  const trace = crypto.randomUUID();
+  const response = await ask("x-ai", helloBody, { "x-gateway-trace-id": trace });
+  const wanted = { ...usage, completion_tokens: 35 };
+  assert.deepEqual(await readJson(response), { id: "fx-1", choices, usage: wanted, provider: "x-ai" });
+  const row = await waitForLog(gateway, trace);
+  assert.deepEqual([row.usage?.output_tokens, row.usage?.total_tokens, row.usage?.reasoning_tokens], [35, 44, 30]);
+});
+
+test("a failure with status 200 is answered as what it is", async () => {
+  wire.answer = () => Response.json({ base_resp: { status_code: 1002, status_msg: "fixture: slow down" } });
+  const response = await ask("minimax");
+  const { error } = await readJson<{ error: { message: string; code: string } }>(response);
+  assert.deepEqual([response.status, error.message, error.code], [429, "minimax error: fixture: slow down", "1002"]);
+});
+
+test("members a provider does not take are told", async () => {
+  wire.answer = () => Response.json({ id: "fx-1", choices: [] });
+  const response = await ask("groq", { ...helloBody, logprobs: true, logit_bias: {} });
+  assert.equal(response.status, 200, await response.text());
+  assert.equal(response.headers.get("x-gateway-dropped-params"), "logprobs,logit_bias");
+  assert.deepEqual(JSON.parse(String(wire.init?.body)), helloBody);
+});
+
+test("members without which the answer would be another one are refused", async () => {
+  const tools = [{ type: "function", function: { name: "a" } }];
+  const response = await ask("nscale", { ...helloBody, tools });
+  const { error } = await readJson<{ error: { param: string; code: string } }>(response);
+  assert.deepEqual([response.status, error.param, error.code], [400, "tools", "unsupported_parameter"]);
+});
+
+test("errors that are a text keep it, and the code beside it", async () => {
+  const body = { code: "capacity_exceeded", error: "fixture: model overloaded" };
+  wire.answer = () => Response.json(body, { status: 503 });
+  const response = await ask("x-ai");
+  const { error } = await readJson<{ error: { message: string } }>(response);
+  assert.deepEqual([response.status, error.message], [503, "x-ai error: fixture: model overloaded"]);
+});
+
+test("the path in front of a provider's operations stands behind a custom host too", async () => {
+  wire.answer = () => Response.json({ id: "fx-1", choices: [] });
+  await ask("deepseek", helloBody, { "x-gateway-custom-host": "https://models.example.com/a" });
+  assert.equal(wire.url, "https://models.example.com/a/v1/chat/completions");
+});
+
+for (const [provider, path, url] of [
+  ["together-ai", "/v1/rerank", "https://api.together.xyz/v1/rerank"],
+  ["together-ai", "/v1/v1/rerank", "https://api.together.xyz/v1/rerank"],
+  ["together-ai", "/v1/proxy/api/x?a=1", "https://api.together.xyz/api/x?a=1"],
+  ["lepton", "/v1/tts", "https://api.lepton.ai/api/v1/tts"],
+  ["groq", "/v1/rerank", "https://api.groq.com/openai/v1/rerank"],
+] as const) {
+  test(`${path} is passed on to ${provider} as ${url}`, async () => {
+    wire.answer = () => Response.json({});
+    const init = { method: "POST", headers: requestHeaders({ "x-gateway-provider": provider }), body: "{}" };
+    assert.equal((await gateway.fetch(path, init)).status, 200);
+    assert.equal(wire.url, url);
+  });
+}
+
+for (const [slug, url] of [
+  ["deepseek", "https://api.deepseek.com/v1/models"],
+  ["openrouter", "https://openrouter.ai/api/v1/models"],
+  ["nebius", "https://api.studio.nebius.ai/v1/models"],
+] as const) {
+  test(`GET /models of ${slug} is its list`, async () => {
+    wire.answer = () => Response.json({ data: [{ id: "m", context_length: 8 }] });
+    const response = await gateway.fetch("/v1/models", { headers: requestHeaders({ "x-gateway-provider": slug }) });
+    assert.equal(wire.url, url);
+    assert.deepEqual(await readJson(response), { data: [{ id: "m", context_length: 8 }], provider: slug });
+  });
+}

@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { InvalidRequestError } from "../../src/errors.ts";
+import { hosts } from "../../src/providers/compat/hosts.ts";
+import { smallProviders } from "../../src/providers/compat/small.ts";
+import { vendors } from "../../src/providers/compat/vendors.ts";
+import { providersWithSettings } from "../../src/providers/compat/with-settings.ts";
+import { builtInProviders } from "../../src/providers/registry.ts";
+import { type OperationName, requireOperation } from "../../src/providers/types.ts";
+import { testConformance } from "../conformance/suite.ts";
+
+const providers = [...vendors, ...providersWithSettings, ...smallProviders, ...hosts];
+
+/** Letters of the operations: Chat, Text, Embeddings, Models. */
+const letters: Readonly<Record<string, OperationName>> = { C: "chat", T: "complete", E: "embed", M: "models" };
+const suffixes: Readonly<Record<string, string>> = {
+  chat: "/chat/completions",
+  complete: "/completions",
+  embed: "/embeddings",
+  models: "/models",
+};
+
+/** By slug: what stands in front of each path, the operations, and the model of requests that name none. */
+const expected: Readonly<Record<string, readonly [base: string, operations: string, model?: string]>> = {
+  "together-ai": ["https://api.together.xyz/v1", "CTE", "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo"],
+  groq: ["https://api.groq.com/openai/v1", "CM"],
+  deepseek: ["https://api.deepseek.com/v1", "CM", "deepseek-chat"],
+  "x-ai": ["https://api.x.ai/v1", "CTEM", "grok-beta"],
+  "fireworks-ai": [
+    "https://api.fireworks.ai/inference/v1",
+    "CTEM",
+    "accounts/fireworks/models/llama-v3p1-405b-instruct",
+  ],
+  cerebras: ["https://api.cerebras.ai/v1", "CM"],
+  deepinfra: ["https://api.deepinfra.com/v1/openai", "CEM", "deepinfra/airoboros-70b"],
+  dashscope: ["https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "CEM", "qwen-turbo"],
+  "z-ai": ["https://api.z.ai/api/paas/v4", "CM", "glm-4.6"],
+  zhipu: ["https://open.bigmodel.cn/api/paas/v4", "CEM", "glm-3-turbo"],
+  moonshot: ["https://api.moonshot.cn/v1", "CM", "moonshot-v1-8k"],
+  minimax: ["https://api.minimax.io/v1", "C"],
+  openrouter: ["https://openrouter.ai/api/v1", "CM", "openrouter/auto"],
+  byteplus: ["https://ark.ap-southeast.bytepluses.com/api/v3", "CE"],
+  modal: ["https://api.modal.com/v1", "CTEM"],
+  anyscale: ["https://api.endpoints.anyscale.com/v1", "CTEM", "meta-llama/Llama-2-7b-chat-hf"],
+  lingyi: ["https://api.lingyiwanwu.com/v1", "CM", "yi-34b-chat-0205"],
+  monsterapi: ["https://llm.monsterapi.ai/v1", "C", "mistralai/Mistral-7B-Instruct-v0.2"],
+  ncompass: ["https://api.ncompass.tech/v1", "C", "meta-llama/Llama-3.3-70B-Instruct"],
+  "perplexity-ai": ["https://api.perplexity.ai", "C", "sonar"],
+  sambanova: ["https://api.sambanova.ai/v1", "CM", "Meta-Llama-3.1-8B-Instruct"],
+  "lemonfox-ai": ["https://api.lemonfox.ai/v1", "C", "zephyr-chat"],
+  nscale: ["https://inference.api.nscale.com/v1", "CM"],
+  hyperbolic: ["https://api.hyperbolic.xyz/v1", "CM"],
+  "kluster-ai": ["https://api.kluster.ai/v1", "CEM", "klusterai/Meta-Llama-3.1-8B-Instruct-Turbo"],
+  cometapi: ["https://api.cometapi.com/v1", "CEM", "gpt-3.5-turbo"],
+  matterai: ["https://api.matterai.so/v1", "C", "axon"],
+  ovhcloud: ["https://oai.endpoints.kepler.ai.cloud.ovh.net/v1", "CM"],
+  aibadgr: ["https://aibadgr.com/api/v1", "CM"],
+  iointelligence: ["https://api.intelligence.io.solutions/api/v1", "CEM"],
+  "inference-net": ["https://api.inference.net/v1", "CM", "llama3"],
+  lambda: ["https://api.lambdalabs.com/v1", "CTM", "Liquid-AI-40B"],
+  nebius: ["https://api.studio.nebius.ai/v1", "CTEM", "Qwen/Qwen2.5-72B-Instruct-fast"],
+  nextbit: ["https://api.nextbit256.com/v1", "CT", "microsoft:phi-4"],
+  krutrim: ["https://cloud.olakrutrim.com/v1", "C", "Llama-3.3-70B-Instruct"],
+  "featherless-ai": ["https://api.featherless.ai/v1", "CTM", "mistralai/Magistral-Small-2506"],
+  upstage: ["https://api.upstage.ai/v1/solar", "CE", "solar-pro"],
+  "novita-ai": ["https://api.novita.ai/v3/openai/v1", "CTM", "lzlv_70b"],
+  siliconflow: ["https://api.siliconflow.cn/v1", "CEM", "deepseek-ai/DeepSeek-V2-Chat"],
+  "302ai": ["https://api.302.ai/v1", "CM", "gpt-3.5-turbo"],
+  deepbricks: ["https://api.deepbricks.ai/v1", "CM", "gpt-3.5-turbo"],
+  lepton: ["https://api.lepton.ai/api/v1", "CT"],
+  "lightning-ai": ["https://lightning.ai/api/v1", "C"],
+  meta: ["https://api.llama.com/compat/v1", "CM"],
+  "nvidia-nim": ["https://integrate.api.nvidia.com/v1", "CTEM"],
+  "fal-ai": ["https://fal.run/openrouter/router/openai/v1", "C"],
+};
+
+/** Headers besides `authorization: Bearer <key>`. */
+const otherHeaders: Readonly<Record<string, object>> = {
+  openrouter: { authorization: "Bearer k", "x-title": "AI gateway" },
+  "fal-ai": { authorization: "Key k" },
+};
+
+/** Members that are sent though nobody named them. */
+const sentAlways: Readonly<Record<string, object>> = {
+  "together-ai": { max_tokens: 128 },
+  "novita-ai": { max_tokens: 128 },
+};
+
+test("every declaration is expected, and part of the registry", () => {
+  assert.deepEqual(providers.map(({ slug }) => slug).toSorted(), Object.keys(expected).toSorted());
+  const slugs = builtInProviders.map(({ slug }) => slug);
+  assert.deepEqual(slugs, [...new Set(slugs)], "no slug stands twice");
+  for (const slug of Object.keys(expected)) assert.ok(slugs.includes(slug), slug);
+});
+
+const messages = [{ role: "user", content: "When does the lock open?" }];
+const answer = {
+  id: "fx-1",
+  object: "chat.completion",
+  created: 1_790_000_000,
+  model: "m",
+  choices: [{ index: 0, message: { role: "assistant", content: "At six." }, logprobs: null, finish_reason: "stop" }],
+  usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+};
+
+for (const provider of providers) {
+  const { slug } = provider;
+  const [base, operations, model] = expected[slug] ?? ["", ""];
+  const names = [...operations].map((letter) => letters[letter] ?? assert.fail(letter));
+  const bound = provider.bind(() => null);
+
+  test(`${slug} is called at its address, with its operations`, () => {
+    assert.deepEqual(Object.keys(bound.operations).toSorted(), names.toSorted());
+    for (const name of names) {
+      const path = requireOperation(bound, name).path({ model: "m", messages, prompt: "", input: "a" });
+      assert.equal(bound.baseUrl + path, base + suffixes[name]);
+      assert.equal(requireOperation(bound, name).method ?? "POST", name === "models" ? "GET" : "POST");
+    }
+  });
+
+  test(`${slug} authenticates`, () => {
+    assert.deepEqual(bound.authenticate("k"), otherHeaders[slug] ?? { authorization: "Bearer k" });
+    assert.equal(bound.authenticate(undefined).authorization, undefined, "nothing is sent without a credential");
+  });
+
+  testConformance(provider, [
+    {
+      name: "text",
+      request: { model: "m", messages: [{ role: "developer", content: "Be brief." }, ...messages] },
+      sent: {
+        body: {
+          ...sentAlways[slug],
+          model: "m",
+          messages: [{ role: slug === "openrouter" ? "developer" : "system", content: "Be brief." }, ...messages],
+        },
+      },
+      answer,
+      wanted: answer,
+    },
+    {
+      name: "a request without a model",
+      request: { model: "", messages },
+      sent: { body: { ...sentAlways[slug], model: model ?? "", messages } },
+      answer,
+      wanted: answer,
+    },
+  ]);
+}
+
+test("embeddings have default models of their own", () => {
+  const found: Record<string, unknown> = {};
+  for (const provider of providers) {
+    const adapter = provider.bind(() => null).operations.embed;
+    const sent = adapter?.toUpstream?.({ model: "", input: "a" }, { strict: true, drop: assert.fail });
+    if (sent !== undefined) found[provider.slug] = sent;
+  }
+  assert.deepEqual(found, {
+    "x-ai": { model: "v1", input: "a" },
+    dashscope: { model: "text-embedding-v1", input: "a" },
+    zhipu: { model: "embedding-2", input: "a" },
+    nebius: { model: "BAAI/bge-en-icl", input: "a" },
+    upstage: { model: "solar-embedding-1-large-query", input: "a" },
+  });
+});
+
+test("modal takes a pair of proxy tokens", () => {
+  const read = (name: string) => ({ "modal-key": "wk-1", "modal-secret": "ws-1" })[name] ?? null;
+  const modal = providers.find(({ slug }) => slug === "modal");
+  assert.deepEqual(modal?.bind(read).authenticate(undefined), { "modal-key": "wk-1", "modal-secret": "ws-1" });
+});
+
+test("byteplus has a region, which is part of a host name and nothing else", () => {
+  const byteplus = providers.find(({ slug }) => slug === "byteplus") ?? assert.fail();
+  const bindIn = (region: string) => byteplus.bind((name) => (name === "byteplus-region" ? region : null));
+  assert.equal(bindIn("eu-west").baseUrl, "https://ark.eu-west.bytepluses.com/api/v3");
+  for (const region of ["evil.example/", "a.b", "A", "", "a@b"]) {
+    assert.throws(() => bindIn(region), InvalidRequestError, region);
+  }
+});
+
+test("openrouter is told which application calls", () => {
+  const openrouter = providers.find(({ slug }) => slug === "openrouter");
+  const read = (name: string) => ({ "openrouter-title": "T", "openrouter-referer": "https://t.example" })[name] ?? null;
+  assert.deepEqual(openrouter?.bind(read).authenticate(undefined), {
+    "x-title": "T",
+    "http-referer": "https://t.example",
+  });
+});
