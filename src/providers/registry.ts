@@ -1,7 +1,5 @@
 import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
-import { cortex } from "./cortex/mod.ts";
-import { databricks } from "./databricks/mod.ts";
 import { bedrock } from "./bedrock/mod.ts";
 import { bedrockMantle } from "./bedrock-mantle/mod.ts";
 import { cohere } from "./cohere/mod.ts";
@@ -9,6 +7,8 @@ import { hosts } from "./compat/hosts.ts";
 import { smallProviders } from "./compat/small.ts";
 import { vendors } from "./compat/vendors.ts";
 import { providersWithSettings } from "./compat/with-settings.ts";
+import { cortex } from "./cortex/mod.ts";
+import { databricks } from "./databricks/mod.ts";
 import { echo } from "./echo/mod.ts";
 import { github } from "./github/mod.ts";
 import { google } from "./google/mod.ts";
@@ -24,23 +24,19 @@ import { workersAi } from "./workers-ai/mod.ts";
 /** Providers that come with the gateway. */
 export const builtInProviders: readonly Provider[] = [
   openai,
-  echo,
-  azureOpenai,
-  azureAi,
-  github,
-  cortex,
-  databricks,
-  oracle,
   azureAi,
   azureOpenai,
   bedrock,
   bedrockMantle,
   cohere,
+  cortex,
+  databricks,
   github,
   google,
   huggingface,
   mistral,
   ollama,
+  oracle,
   sagemaker,
   workersAi,
   ...hosts,

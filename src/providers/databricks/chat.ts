@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
-import { withStreamUsage } from "../openai-compatible/mod.ts";
+import { withStreamUsage } from "../shapes/plain.ts";
 import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
 import { fromContent, toContent } from "./content.ts";
 

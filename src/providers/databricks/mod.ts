@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { authorizeByOauth } from "../auth/oauth-client.ts";
-import { withStreamUsage } from "../openai-compatible/mod.ts";
+import { withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { chatOperation } from "./chat.ts";
 
