@@ -3,11 +3,13 @@ import type { CallerContext, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
+import { isHeaderValue } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { toLoggedUsage } from "../logs/record.ts";
 import { type Destination, productName } from "../providers/call.ts";
+import { statusOfErrorBody } from "../providers/failures.ts";
 import {
   type ConversionOptions,
   type OperationAdapter,
@@ -16,7 +18,7 @@ import {
   requireOperation,
 } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
-import { statusOfErrorBody, toProviderError, unifiedHeaders } from "./answer.ts";
+import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
 import { relayEvents } from "./relay.ts";
@@ -44,7 +46,7 @@ interface Run<Name extends OperationName> {
 function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Record<string, string>): PreparedCall {
   const { adapter, request, destination, streamed } = run;
   const method = adapter.method ?? "POST";
-  const headers = Object.assign(forwarded, adapter.headers?.(request));
+  const headers = Object.assign(forwarded, adapter.headers?.(request, forwarded));
   headers.accept = streamed ? "text/event-stream" : "application/json";
   headers["accept-encoding"] = "identity";
   headers["user-agent"] = productName;
@@ -266,6 +268,11 @@ export async function callTarget<Name extends OperationName>(
   const { managed } = destination;
   const adapter = requireOperation(destination.provider, name);
   const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
+  for (const header of destination.provider.clientHeaders) {
+    const value = context.headers.get(header);
+    const isSent = value !== undefined && isHeaderValue(value) && !value.includes(context.gatewayKey);
+    if (isSent) forwarded[header] ??= value;
+  }
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const asked = withModel(request, managed?.model);
   const streamed = Reflect.get(asked, "stream") === true;

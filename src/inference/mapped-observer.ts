@@ -1,6 +1,6 @@
 import { GatewayError, UpstreamError } from "../errors.ts";
 import { doneEvent, encodeEvent, readEvents } from "../lib/sse.ts";
-import type { StreamMapper } from "../providers/types.ts";
+import type { StreamMapper, UpstreamEvent } from "../providers/types.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
@@ -21,6 +21,13 @@ function sharedMembers(chunk: object): object {
   return { id, object, created, model };
 }
 
+/** The failure of an event: what the mapper says, or that it could not read it. */
+function toFailure(cause: unknown, provider: string): GatewayError {
+  if (cause instanceof GatewayError) return cause;
+  const message = `Cannot use the answer of ${provider}: an event of its stream is not what it should be`;
+  return new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
+}
+
 /**
  * Observer of streams in a provider's own shape: what goes on to the client are the chunks its events make. Ends with the
  * usage, where it was asked for, and `[DONE]`, once the upstream closed after a whole answer.
@@ -28,35 +35,37 @@ function sharedMembers(chunk: object): object {
 export function createMappedObserver({ mapper, provider, includeUsage }: MappedObserverOptions): StreamObserver {
   let shared: object = {};
   let done = false;
+  let failure: GatewayError | undefined;
 
   const encodeChunk = (chunk: object): string => encodeEvent({ ...chunk, provider });
-  const mapEvents = (block: Uint8Array): string => {
-    let text = "";
-    for (const event of readEvents(decoder.decode(block))) {
-      if (event.data === "" || done) continue;
-      done = event.data === "[DONE]";
-      const chunks = done ? mapper.done?.() : mapper.map(event);
-      for (const chunk of chunks ?? []) {
-        shared = sharedMembers(chunk);
-        text += encodeChunk(chunk);
-      }
+  const mapEvent = (event: UpstreamEvent): string => {
+    if (event.data === "" || done) return "";
+    done = event.data === "[DONE]";
+    try {
+      const chunks = (done ? mapper.done?.() : mapper.map(event)) ?? [];
+      shared = sharedMembers(chunks.at(-1) ?? shared);
+      return chunks.map(encodeChunk).join("");
+    } catch (cause) {
+      failure = toFailure(cause, provider);
+      return "";
     }
-    return text;
   };
   return {
     observe(block) {
-      try {
-        const text = mapEvents(block);
-        return text === "" ? undefined : encoder.encode(text);
-      } catch (cause) {
-        if (cause instanceof GatewayError) throw cause;
-        const message = `Cannot use the answer of ${provider}: an event of its stream is not what it should be`;
-        throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
+      let text = "";
+      for (const event of readEvents(decoder.decode(block))) {
+        if (failure === undefined) text += mapEvent(event);
       }
+      if (failure !== undefined && text === "") throw failure;
+      return text === "" ? undefined : encoder.encode(text);
     },
     state: () => (done || mapper.isComplete() ? "complete" : "open"),
-    // usage may come behind the end of the answer: the upstream says by closing that nothing more comes
-    isOver: () => false,
+    isOver() {
+      // what came before the failure is on its way by now
+      if (failure !== undefined) throw failure;
+      // usage may come behind the end of the answer: the upstream says by closing that nothing more comes
+      return false;
+    },
     ending() {
       const usage = includeUsage ? mapper.usage() : undefined;
       const trailer = usage === undefined ? "" : encodeChunk({ ...shared, choices: [], usage });

@@ -12,7 +12,8 @@ import {
 } from "../lib/sse.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { AbortReason } from "../providers/call.ts";
-import { statusOfErrorBody, toProviderError } from "./answer.ts";
+import { statusOfErrorBody } from "../providers/failures.ts";
+import { toProviderError } from "./answer.ts";
 import { type Attempt, toAttemptError } from "./attempt.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 

@@ -1,7 +1,9 @@
+import { anthropic } from "./anthropic/mod.ts";
 import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
 import { bedrock } from "./bedrock/mod.ts";
 import { bedrockMantle } from "./bedrock-mantle/mod.ts";
+import { claudePlatformAws } from "./claude-platform-aws/mod.ts";
 import { cohere } from "./cohere/mod.ts";
 import { hosts } from "./compat/hosts.ts";
 import { smallProviders } from "./compat/small.ts";
@@ -18,16 +20,19 @@ import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
 import { oracle } from "./oracle/mod.ts";
 import { sagemaker } from "./sagemaker/mod.ts";
-import type { Provider } from "./types.ts";
 import { workersAi } from "./workers-ai/mod.ts";
+import { vertexAi } from "./vertex-ai/mod.ts";
+import type { Provider } from "./types.ts";
 
 /** Providers that come with the gateway. */
 export const builtInProviders: readonly Provider[] = [
   openai,
+  anthropic,
   azureAi,
   azureOpenai,
   bedrock,
   bedrockMantle,
+  claudePlatformAws,
   cohere,
   cortex,
   databricks,
@@ -39,6 +44,7 @@ export const builtInProviders: readonly Provider[] = [
   oracle,
   sagemaker,
   workersAi,
+  vertexAi,
   ...hosts,
   ...smallProviders,
   ...vendors,

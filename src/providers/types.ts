@@ -70,8 +70,8 @@ export interface OperationAdapter<Name extends OperationName> {
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper;
   /** Default `sse`. */
   framing?: StreamFraming;
-  /** Further headers of the upstream's request. */
-  headers?(request: Operations[Name]["request"]): Record<string, string>;
+  /** Further headers of the upstream's request; `given` are those it has already, by their names in lower case. */
+  headers?(request: Operations[Name]["request"], given: Readonly<Record<string, string>>): Record<string, string>;
 }
 
 /** Operations a provider has; the rest is refused. */
@@ -111,6 +111,8 @@ export interface ProviderDefinition<Settings> {
   authorize?(request: SignableRequest, settings: Settings, tools: AuthTools): Promise<Record<string, string>>;
   /** The operations, or what makes them of the settings. */
   operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
+  /** Names in lower case of headers clients of this provider send: they go along unasked. Never ones with credentials. */
+  clientHeaders?: readonly string[];
   /** Names of the operations, where a function makes them. */
   operationNames?: readonly OperationName[];
   /** Answers instead of the network, for providers without one. */
@@ -162,6 +164,8 @@ export interface BoundProvider {
   readonly isAddressInfluenced: boolean;
   readonly pathPrefix: string;
   readonly operations: OperationAdapters;
+  /** Names of client headers that go along unasked. */
+  readonly clientHeaders: readonly string[];
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
   readonly local: ((request: LocalRequest) => Promise<Response>) | undefined;
@@ -198,10 +202,11 @@ function withOauth(provider: BoundProvider, text: string): BoundProvider {
 
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
-  const { slug, baseUrl, operations, authenticate, authorize, local } = definition;
+  const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
   const baseUrlOf = typeof baseUrl === "string" ? () => baseUrl : baseUrl;
   const bindSettings = (settings: Settings): BoundProvider => ({
     slug,
+    clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),

@@ -2,6 +2,12 @@ import * as v from "valibot";
 
 const tokens = v.pipe(v.array(v.number()), v.minLength(1), v.maxLength(2048));
 
+/** An input with pictures or films, for models that take them: text, image and video beside each other. */
+const MediaInput = v.pipe(
+  v.looseObject({}),
+  v.check((input) => !Array.isArray(input), "Invalid input: it must be an object"),
+);
+
 /** Body of `POST /embeddings`. Unknown members are kept and forwarded. */
 export const EmbeddingRequest = v.looseObject({
   model: v.string(),
@@ -10,6 +16,7 @@ export const EmbeddingRequest = v.looseObject({
     v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(2048)),
     tokens,
     v.pipe(v.array(tokens), v.minLength(1), v.maxLength(2048)),
+    v.pipe(v.array(v.union([v.string(), MediaInput])), v.minLength(1), v.maxLength(2048)),
   ]),
   encoding_format: v.nullish(v.string()),
   dimensions: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1))),

@@ -219,7 +219,7 @@ for (const [name, status, body, wanted] of [
   ["OpenAI's shape", 400, '{"error":{"message":"no","type":"t","code":"c","param":"p"}}', ["no", "t", "c", "p"]],
   ["a text as error", 404, '{"error":"no such model"}', ["no such model", "not_found_error", null, null]],
   ["a numeric code", 429, '{"error":{"message":"slow","code":7}}', ["slow", "rate_limit_error", "7", null]],
-  ["no error member", 401, '{"message":"who are you","code":"x"}', ["who are you", "authentication_error", "x", null]],
+  ["no error member", 401, '{"message":"who are you","code":"x"}', ["who are you", "x", "x", null]],
   ["plain text", 503, "busy", ["busy", "api_error", null, null]],
   ["HTML", 500, "<html>oops</html>", ["<html>oops</html>", "api_error", null, null]],
   ["nothing", 529, "", ["status 529", "overloaded_error", null, null]],

@@ -41,7 +41,7 @@ testConformance(google, [
   {
     name: "a rich request, a text",
     request: { ...unified, model: "models/gemini-2.5-flash" },
-    sent: { path: "/models/gemini-2.5-flash:generateContent", body: expected },
+    sent: { path: "/v1beta/models/gemini-2.5-flash:generateContent", body: expected },
     dropped: ["parallel_tool_calls", "user"],
     answer: jsonFixture("google", "chat.json"),
     wanted: {
@@ -60,7 +60,7 @@ testConformance(google, [
     name: "a text with its thoughts and extras",
     strict: false,
     request: hello,
-    sent: { path: "/models/gemini-3-flash:generateContent", body: { contents: helloContents } },
+    sent: { path: "/v1beta/models/gemini-3-flash:generateContent", body: { contents: helloContents } },
     answer: jsonFixture("google", "chat.json"),
     wanted: {
       ...answered,
@@ -139,7 +139,7 @@ testConformance(google, [
   {
     name: "a streamed text",
     request: { ...hello, stream: true },
-    sent: { path: "/models/gemini-3-flash:streamGenerateContent?alt=sse", body: { contents: helloContents } },
+    sent: { path: "/v1beta/models/gemini-3-flash:streamGenerateContent?alt=sse", body: { contents: helloContents } },
     stream: fixture("google", "stream.sse"),
     chunks: [chunk({ role: "assistant", content: "Tide" }), chunk({ content: " rises – 3 m ☂." }), chunk({}, "stop")],
     usage: usage(21, 49, 0, 40),
@@ -186,11 +186,74 @@ testConformance(google, [
     chunks: [{ ...chunk({ role: "assistant", content: "" }, "content_filter") }],
   },
   {
+    name: "two answers beside each other, streamed",
+    request: { ...hello, n: 2, stream: true },
+    stream: [
+      { candidates: [0, 1].map((index) => ({ index, content: { parts: [{ text: `t${index}` }] } })) },
+      { candidates: [{ index: 1, finishReason: "MAX_TOKENS" }] },
+      { candidates: [{ index: 0, finishReason: "SAFETY" }] },
+      { usageMetadata: { promptTokenCount: 1, toolUsePromptTokenCount: 2, candidatesTokenCount: 3 } },
+    ]
+      .map((slice) => `data: ${JSON.stringify({ ...slice, responseId: "fxRespStr01", modelVersion: model })}\n\n`)
+      .join(""),
+    chunks: [0, 1]
+      .map((index) => ({
+        ...chunk({}),
+        choices: [{ index, delta: { role: "assistant", content: `t${index}` }, logprobs: null, finish_reason: null }],
+      }))
+      .concat(
+        [[1, "length"] as const, [0, "content_filter"] as const].map(([index, finish]) => ({
+          ...chunk({}),
+          choices: [{ index, delta: {} as never, logprobs: null, finish_reason: finish as never }],
+        })),
+      ),
+    usage: usage(3, 3),
+  },
+  ...[true, false].map((strict) => ({
+    name: `a picture and a sound, strict ${strict}`,
+    strict,
+    request: { ...hello, modalities: ["text", "image"] },
+    answer: {
+      candidates: [
+        {
+          content: {
+            parts: [
+              { inlineData: { mimeType: "image/png", data: "AAAA" } },
+              { inlineData: { mimeType: "audio/pcm", data: "BBBB" } },
+            ],
+          },
+          finishReason: "NEW_WORD",
+        },
+      ],
+      responseId: "fxRespChat01",
+      modelVersion: model,
+    },
+    wanted: {
+      ...answered,
+      choices: [
+        {
+          index: 0,
+          message: {
+            ...{ role: "assistant", content: "" },
+            ...(strict
+              ? { images: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }] }
+              : {
+                  content_blocks: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }],
+                }),
+            audio: { id: "audio_fxRespChat01", data: "BBBB", expires_at: 0, transcript: "" },
+          },
+          ...{ logprobs: null, finish_reason: strict ? "stop" : "NEW_WORD" },
+        },
+      ],
+      usage: usage(0, 0),
+    },
+  })),
+  {
     name: "an embedding",
     operation: "embed",
     request: { model: "gemini-embedding-001", input: "tide", dimensions: 4, task_type: "CLUSTERING", user: "u" },
     sent: {
-      path: "/models/gemini-embedding-001:embedContent",
+      path: "/v1beta/models/gemini-embedding-001:embedContent",
       body: {
         model: "models/gemini-embedding-001",
         content: { parts: [{ text: "tide" }] },
@@ -211,7 +274,7 @@ testConformance(google, [
     operation: "embed",
     request: { model: "models/m", input: ["a", "b"], encoding_format: "base64" },
     sent: {
-      path: "/models/m:batchEmbedContents",
+      path: "/v1beta/models/m:batchEmbedContents",
       body: { requests: ["a", "b"].map((text) => ({ model: "models/m", content: { parts: [{ text }] } })) },
     },
     answer: { embeddings: [{ values: [1, -2] }, { values: [0.5] }] },
@@ -230,7 +293,7 @@ testConformance(google, [
     name: "a list of models",
     operation: "models",
     request: {},
-    sent: { path: "/models?pageSize=1000" },
+    sent: { path: "/v1beta/models?pageSize=1000" },
     answer: { models: [{ name: "models/gemini-3-flash" }] },
     wanted: { object: "list", data: [{ id: model, object: "model", created: 0, owned_by: "google" }] },
   },
@@ -387,6 +450,10 @@ test("google replays signatures of its family only, and orders results as their 
         { type: "thinking", thinking: "foreign", signature: "s" },
         { type: "thinking", thinking: "own", thought_signature: "t" },
         { type: "text", text: "said", thought_signature: "u" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" }, thought_signature: "v" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" }, thought: true },
+        { type: "executable_code", executable_code: { code: "1" } },
+        { type: "code_execution_result", code_execution_result: { output: "1" } },
       ],
       tool_calls: calls,
     },
@@ -401,6 +468,9 @@ test("google replays signatures of its family only, and orders results as their 
       parts: [
         { text: "own", thought: true, thoughtSignature: "t" },
         { text: "said", thoughtSignature: "u" },
+        { inlineData: { mimeType: "image/png", data: "AAAA" }, thoughtSignature: "v" },
+        { executableCode: { code: "1" } },
+        { codeExecutionResult: { output: "1" } },
         { functionCall: { name: "f", args: {} }, thoughtSignature: "skip_thought_signature_validator" },
         { functionCall: { name: "f", args: {} } },
       ],

@@ -25,12 +25,13 @@ export function blockedChoice(): Record<string, unknown> {
 }
 
 /** What the parts say beside text: in strict answers only what would be lost otherwise. */
-function mediaOf(parts: readonly Part[], strict: boolean): Record<string, unknown> {
+function mediaOf(parts: readonly Part[], { id, strict }: { id: string; strict: boolean }): Record<string, unknown> {
   const images = strict ? imagesOf(parts) : [];
   const sound = soundOf(parts);
+  const transcript = textOf(parts, { thought: false }) ?? "";
   return {
     ...(images.length > 0 && { images }),
-    ...(sound !== undefined && { audio: { data: sound, transcript: textOf(parts, { thought: false }) ?? "" } }),
+    ...(sound !== undefined && { audio: { id: `audio_${id}`, data: sound, expires_at: 0, transcript } }),
   };
 }
 
@@ -61,7 +62,7 @@ function toChoice(
       role: "assistant",
       content: said || (calls.length > 0 ? null : (said ?? "")),
       ...(!strict && blocksOf(parts)),
-      ...mediaOf(parts, strict),
+      ...mediaOf(parts, { id, strict }),
       ...(calls.length > 0 && { tool_calls: calls }),
     },
     logprobs: toLogprobs(candidate.logprobsResult),

@@ -7,7 +7,9 @@ import { traitsOf } from "./model.ts";
 
 /** One part of a turn (https://ai.google.dev/api/caching#Part). */
 export type RequestPart =
-  | MediaPart
+  | (MediaPart & { thoughtSignature?: string })
+  | { executableCode: object; thoughtSignature?: string }
+  | { codeExecutionResult: object; thoughtSignature?: string }
   | { text: string; thought?: true; thoughtSignature?: string }
   | { functionCall: { name: string; args: object }; thoughtSignature?: string }
   | { functionResponse: { name: string; response: object } };
@@ -34,18 +36,33 @@ const unknownFunction = "unknown_function";
 /** Calls of a conversation by their ids. */
 type Calls = ReadonlyMap<string, { name: string; order: number }>;
 
+/** The signature of a part, as a member of what it becomes. */
+function signedBy({ thought_signature: signature }: Record<string, unknown>): { thoughtSignature?: string } {
+  return typeof signature === "string" && signature !== "" ? { thoughtSignature: signature } : {};
+}
+
+/** Code of an earlier answer, and what came of it. */
+function fromCode(part: Record<string, unknown>): RequestPart | undefined {
+  const { executable_code: code, code_execution_result: result } = part;
+  if (isObject(code)) return { executableCode: code, ...signedBy(part) };
+  return isObject(result) ? { codeExecutionResult: result, ...signedBy(part) } : undefined;
+}
+
 function fromPart(part: unknown, { drop }: ConversionOptions): RequestPart[] {
   if (!isObject(part)) return [];
   const said = part.type === "refusal" ? part.refusal : part.text;
   if ((part.type === "text" || part.type === "refusal") && typeof said === "string") {
-    const { thought_signature: signature } = part;
-    const kept = typeof signature === "string" && signature !== "" ? { thoughtSignature: signature } : {};
-    return said === "" && !("thoughtSignature" in kept) ? [] : [{ text: said, ...kept }];
+    const signed = signedBy(part);
+    return said === "" && !signed.thoughtSignature ? [] : [{ text: said, ...signed }];
   }
   if (part.type === "thinking" || part.type === "redacted_thinking") return fromThought(part, drop);
+  // pictures that were only thought of are no part of the conversation
+  if (part.thought === true) return [];
+  const code = fromCode(part);
+  if (code) return [code];
   const media = toMediaPart(part);
   if (!media) drop("messages.content");
-  return media ? [media] : [];
+  return media ? [{ ...media, ...signedBy(part) }] : [];
 }
 
 /** Thoughts go back only with a signature of this family of models; the member it lies in tells. */
@@ -79,21 +96,27 @@ function argumentsOf(given: unknown): object {
   });
 }
 
-function fromCalls(calls: unknown): Extract<RequestPart, { functionCall: object }>[] {
+function fromCalls(calls: unknown, { drop }: ConversionOptions): Extract<RequestPart, { functionCall: object }>[] {
   if (!Array.isArray(calls)) return [];
-  return calls.filter(isObject).map((call) => {
-    const { name, arguments: given } = isObject(call.function) ? call.function : {};
+  return calls.filter(isObject).flatMap((call) => {
+    if (!isObject(call.function)) {
+      drop("messages.tool_calls");
+      return [];
+    }
+    const { name, arguments: given } = call.function;
     const signature = signatureOf(call);
-    return {
-      functionCall: { name: String(name), args: argumentsOf(given) },
-      ...(signature !== undefined && { thoughtSignature: signature }),
-    };
+    return [
+      {
+        functionCall: { name: String(name), args: argumentsOf(given) },
+        ...(signature !== undefined && { thoughtSignature: signature }),
+      },
+    ];
   });
 }
 
 function fromAssistant(message: Message, needsSignatures: boolean, options: ConversionOptions): RequestPart[] {
   const { content_blocks: blocks, content } = message;
-  const calls = fromCalls(message.tool_calls);
+  const calls = fromCalls(message.tool_calls, options);
   // the first call of a turn carries the signature
   const [first] = calls;
   if (first && needsSignatures) first.thoughtSignature ??= noSignature;

@@ -23,21 +23,22 @@ const host: GeminiHost = {
 
 const chat: OperationAdapter<"chat"> = {
   path: ({ model, stream }) =>
-    `${modelPath(model)}:${stream === true ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+    `/v1beta${modelPath(model)}:${stream === true ? "streamGenerateContent?alt=sse" : "generateContent"}`,
   toUpstream: (request, options) => toGeminiRequest(request, options, host),
   fromUpstream: (body, request, { strict }) => fromGeminiAnswer(body, request, { strict, slug: host.slug }),
   streamMapper: (request, options) => createGeminiMapper(request, options, host),
 };
 
 const embed: OperationAdapter<"embed"> = {
-  path: ({ model, input }) => `${modelPath(model)}:${Array.isArray(input) ? "batchEmbedContents" : "embedContent"}`,
+  path: ({ model, input }) =>
+    `/v1beta${modelPath(model)}:${Array.isArray(input) ? "batchEmbedContents" : "embedContent"}`,
   toUpstream: toEmbedRequest,
   fromUpstream: fromEmbedAnswer,
 };
 
 const models: OperationAdapter<"models"> = {
   method: "GET",
-  path: () => "/models?pageSize=1000",
+  path: () => "/v1beta/models?pageSize=1000",
   fromUpstream(body): ModelList {
     const found = v.parse(ListModelsResponse, body).models ?? [];
     const data = found.map(({ name }) => ({ id: modelName(name), object: "model", created: 0, owned_by: "google" }));
@@ -48,7 +49,7 @@ const models: OperationAdapter<"models"> = {
 /** The Gemini API (https://ai.google.dev/api); the key travels in a header, never in an address. */
 export const google = defineProvider({
   slug: "google",
-  baseUrl: "https://generativelanguage.googleapis.com/v1beta",
+  baseUrl: "https://generativelanguage.googleapis.com",
   settings: { prefix: "google", schema: v.object({}) },
   authenticate: (credential): Record<string, string> =>
     credential === undefined ? {} : { "x-goog-api-key": credential },

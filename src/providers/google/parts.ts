@@ -31,7 +31,8 @@ export function toToolCall(
 export function toBlock(part: Part): Block | undefined {
   const { text, thought, thoughtSignature, inlineData, executableCode, codeExecutionResult } = part;
   const signed = thoughtSignature ? { thought_signature: thoughtSignature } : {};
-  if (part.functionCall) return undefined;
+  // sound has a member of its own
+  if (part.functionCall || inlineData?.mimeType?.startsWith("audio/")) return undefined;
   if (inlineData) {
     const image = { image_url: { url: toDataUrl(inlineData) }, ...(thought && { thought }), ...signed };
     return { kind: "image_url", delta: image };

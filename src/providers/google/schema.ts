@@ -56,17 +56,21 @@ function withReference(schema: Schema, reference: string, walk: Walk): Schema {
 
 /** Members of `allOf` as one schema with the rest. */
 function mergeAll(members: readonly unknown[], rest: Schema, walk: Walk): Schema {
-  const merged: Schema = { ...rest };
+  let merged = rest;
   for (const member of members) {
-    if (!isObject(member)) continue;
-    const target = typeof member.$ref === "string" ? follow(walk.root, member.$ref) : member;
+    const target = isObject(member) && typeof member.$ref === "string" ? follow(walk.root, member.$ref) : member;
     if (!isObject(target)) continue;
-    const properties = { ...(isObject(merged.properties) && merged.properties) };
-    if (isObject(target.properties)) Object.assign(properties, target.properties);
+    const properties = {
+      ...(isObject(merged.properties) && merged.properties),
+      ...(isObject(target.properties) && target.properties),
+    };
     const required = [merged.required, target.required].flatMap((names) => (Array.isArray(names) ? names : []));
-    Object.assign(merged, target);
-    if (Object.keys(properties).length > 0) merged.properties = properties;
-    if (required.length > 0) merged.required = required;
+    merged = {
+      ...merged,
+      ...target,
+      ...(Object.keys(properties).length > 0 && { properties }),
+      ...(required.length > 0 && { required }),
+    };
   }
   return merged;
 }

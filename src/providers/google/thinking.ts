@@ -12,6 +12,9 @@ const levels = {
 } as const;
 type Effort = keyof typeof budgets;
 
+/** Models of generation 2.5 that make pictures or sound do not think. */
+const mediaModel = /-(?:image|tts)(?:-|$)/;
+
 /** The least the larger models of generation 2.5 think: they cannot be told not to. */
 const leastProBudget = 128;
 
@@ -50,7 +53,9 @@ export function toThinkingConfig(request: ChatRequest, { drop }: ConversionOptio
   const asked = isObject(thinking) ? thinking : undefined;
   if (!asked && (effort === undefined || effort === null)) return undefined;
   const traits = traitsOf(request.model);
-  const thinks = traits.family === "gemini" && (traits.generation ?? 3) >= 2.5;
+  const generation = traits.generation ?? 3;
+  const thinks =
+    traits.family === "gemini" && (generation >= 3 || (generation >= 2.5 && !mediaModel.test(request.model)));
   if (!thinks || (!asked && !isEffort(effort))) {
     drop(asked ? "thinking" : "reasoning_effort");
     return undefined;

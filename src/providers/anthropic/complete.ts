@@ -1,0 +1,85 @@
+import * as v from "valibot";
+import { parseJson } from "../../lib/json.ts";
+import type { ChatResponse, CompletionRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { refuse } from "./parts.ts";
+import { toStreamFailure } from "./stream.ts";
+import { WireCompletion } from "./wire.ts";
+
+const defaultMaxTokens = 4_096;
+
+/** Members the provider does not have. */
+const unknownMembers = [
+  "best_of",
+  "echo",
+  "frequency_penalty",
+  "presence_penalty",
+  "logprobs",
+  "logit_bias",
+  "seed",
+  "suffix",
+] as const;
+
+function readPrompt({ prompt }: CompletionRequest): string {
+  const [first, ...others] = Array.isArray(prompt) ? prompt : [prompt];
+  if (typeof first === "string" && others.length === 0) return first;
+  return refuse("Cannot complete this prompt: the provider takes one text", "prompt");
+}
+
+function toUpstream(request: CompletionRequest, { drop }: ConversionOptions): object {
+  const { model, max_tokens, temperature, top_p, top_k, stop, stream, user } = request;
+  if (typeof request.n === "number" && request.n > 1) refuse("Cannot answer n times: the provider answers once", "n");
+  for (const name of unknownMembers) {
+    const value = request[name];
+    if (value !== undefined && value !== null && value !== false) drop(name);
+  }
+  const stops = (typeof stop === "string" ? [stop] : (stop ?? [])).filter((text) => text.trim() !== "");
+  return {
+    model,
+    prompt: `\n\nHuman: ${readPrompt(request)}\n\nAssistant:`,
+    max_tokens_to_sample: max_tokens ?? defaultMaxTokens,
+    ...(typeof temperature === "number" && { temperature: Math.min(temperature, 1) }),
+    ...(typeof top_p === "number" && { top_p }),
+    ...(typeof top_k === "number" && { top_k }),
+    ...(stops.length > 0 && { stop_sequences: stops }),
+    ...(stream === true && { stream }),
+    ...(user && { metadata: { user_id: user } }),
+  };
+}
+
+type Wire = v.InferOutput<typeof WireCompletion>;
+
+function toAnswer(wire: Wire, request: CompletionRequest, options: ConversionOptions): ChatResponse {
+  const { id, model, completion, stop_reason: reason } = wire;
+  const finish_reason = reason ? (reason === "max_tokens" ? "length" : "stop") : null;
+  return {
+    id: id ?? options.answerId ?? "",
+    object: "text_completion",
+    created: options.created ?? 0,
+    model: model ?? request.model,
+    choices: [{ index: 0, text: completion ?? "", logprobs: null, finish_reason }],
+  };
+}
+
+/** Legacy text completion (https://docs.claude.com/en/api/complete). */
+export function createCompletion(provider: string): OperationAdapter<"complete"> {
+  return {
+    path: () => "/complete",
+    toUpstream,
+    fromUpstream: (body, request, options) => toAnswer(v.parse(WireCompletion, body), request, options),
+    streamMapper(request, options) {
+      let isComplete = false;
+      return {
+        map({ data }) {
+          const wire = v.parse(WireCompletion, parseJson(data));
+          if (wire.error) throw toStreamFailure(wire.error, provider);
+          if (typeof wire.completion !== "string") return [];
+          if (wire.stop_reason) isComplete = true;
+          return [toAnswer(wire, request, options)];
+        },
+        isComplete: () => isComplete,
+        usage: () => undefined,
+      };
+    },
+  };
+}

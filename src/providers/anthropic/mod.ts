@@ -1,0 +1,89 @@
+import * as v from "valibot";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import { defineProvider, type OperationAdapters } from "../types.ts";
+import { createCompletion } from "./complete.ts";
+import { models } from "./models.ts";
+import { betasOf, readBetas, toClaudeRequest } from "./request.ts";
+import { fromClaudeReply } from "./response.ts";
+import { createClaudeStream } from "./stream.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Headers of Anthropic's API (https://docs.claude.com/en/api/versioning). */
+const versionHeader = "anthropic-version";
+const betaHeader = "anthropic-beta";
+const defaultVersion = "2023-06-01";
+
+/** Lists of betas as one, each named once; no header when there is none. */
+function betaHeaders(...lists: readonly unknown[]): Record<string, string> {
+  const betas = new Set(lists.flatMap(readBetas));
+  return betas.size === 0 ? {} : { [betaHeader]: [...betas].join(",") };
+}
+
+/** Headers that follow from a request: version and betas may stand in its body. */
+export function claudeHeaders(request: Partial<ChatRequest>, given: Headers): Record<string, string> {
+  const version = given[versionHeader] ?? request.anthropic_version;
+  return {
+    ...(typeof version === "string" && { [versionHeader]: version }),
+    ...betaHeaders(given[betaHeader], betasOf(request)),
+  };
+}
+
+/** Version and betas of a call, its settings added. */
+export function claudeVersions(
+  given: Headers,
+  settings: ClaudeSettings,
+  betas: readonly string[] = [],
+): Record<string, string> {
+  return {
+    [versionHeader]: settings.version ?? given[versionHeader] ?? defaultVersion,
+    ...betaHeaders(given[betaHeader], settings.beta, betas),
+  };
+}
+
+/** Settings of hosts that speak Anthropic's API. */
+export interface ClaudeSettings {
+  version?: string | undefined;
+  /** Betas, divided by commas. */
+  beta?: string | undefined;
+}
+
+/** Operations of hosts that speak Anthropic's API. */
+export function claudeOperations(provider: string) {
+  return {
+    chat: {
+      path: () => "/messages",
+      toUpstream: (request, options) => toClaudeRequest(request, options),
+      fromUpstream: fromClaudeReply,
+      streamMapper: (request, options) => createClaudeStream(request, { ...options, provider }),
+      headers: claudeHeaders,
+    },
+    complete: createCompletion(provider),
+    models,
+  } satisfies OperationAdapters;
+}
+
+/** Names of client headers such hosts read. */
+export const claudeClientHeaders: readonly string[] = [versionHeader, betaHeader];
+
+/** Whether a credential is a token of a command-line client's login, not an API key. */
+const isLoginToken = (credential: string) => credential.startsWith("sk-ant-oat");
+
+/** Anthropic (https://docs.claude.com/en/api/overview). */
+export const anthropic = defineProvider({
+  slug: "anthropic",
+  baseUrl: "https://api.anthropic.com/v1",
+  settings: {
+    prefix: "anthropic",
+    open: true,
+    schema: v.object({ version: v.optional(v.string()), beta: v.optional(v.string()) }),
+  },
+  clientHeaders: claudeClientHeaders,
+  authenticate(credential): Record<string, string> {
+    if (credential === undefined) return {};
+    return isLoginToken(credential) ? { authorization: `Bearer ${credential}` } : { "x-api-key": credential };
+  },
+  authorize: async ({ headers, credential }, settings) =>
+    claudeVersions(headers, settings, credential && isLoginToken(credential) ? ["oauth-2025-04-20"] : []),
+  operations: claudeOperations("anthropic"),
+});

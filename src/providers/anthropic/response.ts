@@ -1,0 +1,96 @@
+import * as v from "valibot";
+import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
+import type { ConversionOptions } from "../types.ts";
+import { type WireBlock, WireMessage, type WireUsage } from "./wire.ts";
+
+type Strictness = Pick<ConversionOptions, "strict">;
+
+const finishReasons: Readonly<Record<string, string>> = {
+  end_turn: "stop",
+  stop_sequence: "stop",
+  pause_turn: "stop",
+  tool_use: "tool_calls",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  refusal: "content_filter",
+};
+
+/** Why an answer ended, in OpenAI's words; not strict: in the provider's. */
+export function toFinishReason(reason: string | null | undefined, { strict }: Strictness): string {
+  if (!strict && reason) return reason;
+  return finishReasons[reason ?? ""] ?? "stop";
+}
+
+/** Members of usage that OpenAI's does not have. */
+const extraUsage = ["cache_creation", "server_tool_use", "service_tier", "inference_geo", "speed"];
+
+/** Token counts in the gateway's shape: the prompt is all that was sent, cached or not. */
+export function toUsage(usage: WireUsage | null | undefined, { strict }: Strictness): Usage | undefined {
+  if (!usage) return undefined;
+  const read = usage.cache_read_input_tokens ?? 0;
+  const written = usage.cache_creation_input_tokens ?? 0;
+  const prompt = (usage.input_tokens ?? 0) + read + written;
+  const completion = usage.output_tokens ?? 0;
+  const thought = usage.output_tokens_details?.thinking_tokens ?? 0;
+  const extra = extraUsage.map((name) => [name, usage[name]] as const).filter(([, value]) => value !== undefined);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: read, cache_write_tokens: written },
+    completion_tokens_details: { reasoning_tokens: thought },
+    ...(read + written > 0 && { cache_read_input_tokens: read, cache_creation_input_tokens: written }),
+    ...(!strict && Object.fromEntries(extra.filter(([, value]) => value !== null))),
+  };
+}
+
+function toToolCall({ id, name, input }: WireBlock): object {
+  return { id, type: "function", function: { name, arguments: JSON.stringify(input ?? {}) } };
+}
+
+/** What the provider says beside OpenAI's members: its blocks in order, to be sent back with the next turn. */
+function extraMembers(blocks: readonly WireBlock[]): object {
+  const thought = blocks.map(({ type, thinking }) => (type === "thinking" ? (thinking ?? "") : "")).join("");
+  return {
+    ...(thought !== "" && { reasoning_content: thought }),
+    content_blocks: blocks.filter(({ type }) => type !== "tool_use"),
+  };
+}
+
+/** Further members of a message, where the answer need not be OpenAI's. */
+export function pickExtras(message: Readonly<Record<string, unknown>>, names: readonly string[]): object {
+  const extras = names.map((name) => [name, message[name]] as const);
+  return Object.fromEntries(extras.filter(([, value]) => value !== undefined && value !== null));
+}
+
+/** A chat answer from Claude's (https://docs.claude.com/en/api/messages). */
+export function fromClaudeReply(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse {
+  const message = v.parse(WireMessage, body);
+  const blocks = message.content;
+  const calls = blocks.filter(({ type }) => type === "tool_use").map(toToolCall);
+  const text = blocks.map((block) => (block.type === "text" ? (block.text ?? "") : "")).join("");
+  const usage = toUsage(message.usage, options);
+  return {
+    id: message.id ?? options.answerId ?? "",
+    object: "chat.completion",
+    created: options.created ?? 0,
+    model: message.model ?? request.model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: "assistant",
+          content: text === "" && calls.length > 0 ? null : text,
+          refusal: null,
+          ...(calls.length > 0 && { tool_calls: calls }),
+          ...(!options.strict && extraMembers(blocks)),
+        },
+        logprobs: null,
+        finish_reason: toFinishReason(message.stop_reason, options),
+        ...(!options.strict && pickExtras(message, ["stop_sequence", "stop_details"])),
+      },
+    ],
+    ...(usage && { usage }),
+    ...(!options.strict && pickExtras(message, ["container", "context_management"])),
+  };
+}

@@ -1,0 +1,38 @@
+import { isObject } from "../../lib/json.ts";
+
+type Schema = Record<string, unknown>;
+
+/** Keywords that are refused in schemas of answers (https://docs.claude.com/en/docs/build-with-claude/structured-outputs). */
+const refusedKeywords = new Set([
+  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"],
+  ...["maxItems", "uniqueItems", "minProperties", "maxProperties", "minContains", "maxContains"],
+]);
+const schemaMaps = new Set(["properties", "$defs", "definitions"]);
+const schemaLists = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);
+
+const mapSchema = (value: unknown, onRefused: (keyword: string) => void): unknown =>
+  isObject(value) ? toAnswerSchema(value, onRefused) : value;
+
+function mapMember(name: string, value: unknown, onRefused: (keyword: string) => void): unknown {
+  if (schemaMaps.has(name) && isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, schema]) => [key, mapSchema(schema, onRefused)]));
+  }
+  if (schemaLists.has(name) && Array.isArray(value)) return value.map((schema) => mapSchema(schema, onRefused));
+  return name === "items" || name === "not" ? mapSchema(value, onRefused) : value;
+}
+
+/** A schema as the provider takes it: objects without further members, no keywords it refuses. */
+export function toAnswerSchema(schema: Schema, onRefused: (keyword: string) => void): Schema {
+  const kept: Schema = {};
+  for (const [name, value] of Object.entries(schema)) {
+    const isRefused = refusedKeywords.has(name) || (name === "minItems" && Number(value) > 1);
+    if (isRefused) onRefused(name);
+    // one of several is the nearest it knows to exactly one
+    else kept[name === "oneOf" && !("anyOf" in schema) ? "anyOf" : name] = mapMember(name, value, onRefused);
+  }
+  const { type } = kept;
+  const isObjectType =
+    type === "object" || (Array.isArray(type) && type.includes("object")) || isObject(kept.properties);
+  if (isObjectType) kept.additionalProperties = false;
+  return kept;
+}

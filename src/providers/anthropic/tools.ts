@@ -1,0 +1,102 @@
+import { isObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions } from "../types.ts";
+import { cacheControl, refuse } from "./parts.ts";
+
+/** A tool (https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview). */
+type Tool = Record<string, unknown>;
+
+/** Members of a tool and of its function that mean the same here. */
+const sharedMembers = ["defer_loading", "allowed_callers", "input_examples"];
+
+function toFunctionTool(tool: Tool, { drop }: ConversionOptions): Tool {
+  const detail = tool.function;
+  if (!isObject(detail) || typeof detail.name !== "string") return refuse("Cannot read a tool without a name", "tools");
+  const { name, description, parameters, strict } = detail;
+  // only a part of JSON Schema is taken there: requests that work elsewhere would be refused
+  if (strict === true) drop("tools.function.strict");
+  const given = isObject(parameters) ? parameters : {};
+  const shared = sharedMembers.map((member) => [member, detail[member] ?? tool[member]] as const);
+  return {
+    name,
+    ...(typeof description === "string" && description !== "" && { description }),
+    input_schema: { ...given, type: "object", properties: isObject(given.properties) ? given.properties : {} },
+    ...Object.fromEntries(shared.filter(([, value]) => value !== undefined && value !== null)),
+    ...cacheControl(detail),
+    ...cacheControl(tool),
+  };
+}
+
+/** A tool of the provider's own, written `{type: T, [T]: {name: V, …}}`, or as the provider writes it. */
+function toBuiltInTool(tool: Tool): Tool {
+  const { type } = tool;
+  const detail = typeof type === "string" ? tool[type] : undefined;
+  if (isObject(detail) && typeof detail.name === "string" && type !== "custom") {
+    return { ...detail, name: type, type: detail.name, ...cacheControl(tool) };
+  }
+  if (typeof tool.name === "string" || type === "mcp_toolset") return tool;
+  return refuse(`Cannot send a tool of type ${JSON.stringify(type)}: the provider does not have it`, "tools");
+}
+
+/** What of a request says which tools there are and how they are used. */
+export interface ToolMembers {
+  tools?: readonly Tool[];
+  tool_choice?: Tool;
+}
+
+const modes: Readonly<Record<string, string>> = { auto: "auto", required: "any", any: "any", none: "none" };
+
+/** A choice by name, or undefined for one that names no tool. */
+function readNamedTool(choice: Tool): string | undefined {
+  const holder = isObject(choice.function) ? choice.function : choice;
+  return typeof holder.name === "string" ? holder.name : undefined;
+}
+
+/** Names a choice leaves of the tools (https://platform.openai.com/docs/guides/function-calling#allowed-tools). */
+function readAllowed(choice: Tool): { mode: unknown; names: readonly (string | undefined)[] } | undefined {
+  const allowed = isObject(choice.allowed_tools) ? choice.allowed_tools : choice;
+  if (choice.type !== "allowed_tools" || !Array.isArray(allowed.tools)) return undefined;
+  const names = allowed.tools.map((tool: unknown) =>
+    isObject(tool) ? (readNamedTool(tool) ?? String(tool.type)) : "",
+  );
+  return { mode: allowed.mode ?? "auto", names };
+}
+
+function toChoice(choice: unknown): Tool | undefined {
+  if (choice === undefined || choice === null) return undefined;
+  const word = isObject(choice) ? choice.type : choice;
+  if (typeof word === "string" && modes[word] !== undefined)
+    return { ...(isObject(choice) && choice), type: modes[word] };
+  const name = isObject(choice) ? readNamedTool(choice) : undefined;
+  if (name === undefined) return refuse("Cannot read tool_choice: it names neither a mode nor a tool", "tool_choice");
+  return { ...(isObject(choice) && pickParallel(choice)), type: "tool", name };
+}
+
+function pickParallel({ disable_parallel_tool_use: disabled }: Tool): Tool {
+  return typeof disabled === "boolean" ? { disable_parallel_tool_use: disabled } : {};
+}
+
+/** Tools and their choice. A choice without tools says nothing, unless it demands one. */
+export function toToolMembers(request: ChatRequest, options: ConversionOptions): ToolMembers {
+  const { tool_choice: choice, parallel_tool_calls: parallel } = request;
+  if (request.functions) refuse("Cannot send functions: write tools", "functions");
+  const allowed = isObject(choice) ? readAllowed(choice) : undefined;
+  const all = (request.tools ?? []).map((tool) =>
+    tool.type === "function" ? toFunctionTool(tool, options) : toBuiltInTool(tool),
+  );
+  const tools = allowed ? all.filter(({ name }) => allowed.names.some((wanted) => wanted === name)) : all;
+  const chosen = toChoice(allowed ? allowed.mode : choice);
+  if (tools.length === 0) {
+    if (chosen?.type === "any" || chosen?.type === "tool")
+      refuse("Cannot demand a tool: there are no tools", "tool_choice");
+    return {};
+  }
+  const single = parallel === false && chosen?.type !== "none";
+  if (!single) return { tools, ...(chosen && { tool_choice: chosen }) };
+  return { tools, tool_choice: { ...(chosen ?? { type: "auto" }), disable_parallel_tool_use: true } };
+}
+
+/** Whether the model must call a tool: it cannot think before it does. */
+export function demandsTool({ tool_choice: choice }: ToolMembers): boolean {
+  return choice?.type === "any" || choice?.type === "tool";
+}

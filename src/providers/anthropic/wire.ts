@@ -1,0 +1,61 @@
+import * as v from "valibot";
+
+const count = v.nullish(v.number());
+const text = v.nullish(v.string());
+
+/** Token counts (https://docs.claude.com/en/api/messages). Cached tokens are not part of `input_tokens`. */
+export const WireUsage = v.looseObject({
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+  output_tokens_details: v.nullish(v.looseObject({ thinking_tokens: count })),
+});
+export type WireUsage = v.InferOutput<typeof WireUsage>;
+
+/** A block of an answer. */
+export const WireBlock = v.looseObject({
+  type: v.string(),
+  text,
+  thinking: text,
+  id: text,
+  name: text,
+});
+export type WireBlock = v.InferOutput<typeof WireBlock>;
+
+/** An answer that comes whole. */
+export const WireMessage = v.looseObject({
+  id: text,
+  model: text,
+  content: v.array(WireBlock),
+  stop_reason: text,
+  usage: v.nullish(WireUsage),
+});
+export type WireMessage = v.InferOutput<typeof WireMessage>;
+
+/** An event of a stream; which members it has depends on its type (https://docs.claude.com/en/docs/build-with-claude/streaming). */
+export const WireEvent = v.looseObject({
+  type: text,
+  index: count,
+  message: v.nullish(v.looseObject({ id: text, model: text, usage: v.nullish(WireUsage) })),
+  content_block: v.nullish(WireBlock),
+  delta: v.nullish(v.looseObject({ type: text, text, thinking: text, partial_json: text, stop_reason: text })),
+  usage: v.nullish(WireUsage),
+  error: v.nullish(v.looseObject({ type: text, message: text })),
+});
+export type WireEvent = v.InferOutput<typeof WireEvent>;
+
+/** An answer of the legacy text completion, and an event of its stream (https://docs.claude.com/en/api/complete). */
+export const WireCompletion = v.looseObject({
+  type: text,
+  id: text,
+  model: text,
+  completion: text,
+  stop_reason: text,
+  error: v.nullish(v.looseObject({ type: text, message: text })),
+});
+
+/** The list of models (https://docs.claude.com/en/api/models-list). */
+export const WireModels = v.looseObject({
+  data: v.array(v.looseObject({ id: v.string(), created_at: text, display_name: text })),
+});

@@ -1,0 +1,260 @@
+import { AwsV4Signer } from "aws4fetch";
+import { importPKCS8, SignJWT } from "jose";
+import * as v from "valibot";
+import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { BodyError, readBytes } from "../../lib/body.ts";
+import { startTimer } from "../../lib/clock.ts";
+import { sha256Hex } from "../../lib/hash.ts";
+import { decodeUtf8, parseJson } from "../../lib/json.ts";
+import type { AuthTools, SignableRequest } from "../types.ts";
+import { bearer } from "./headers.ts";
+import type { FetchedToken } from "./token-cache.ts";
+import { requestToken } from "./token-request.ts";
+
+const scope = "https://www.googleapis.com/auth/cloud-platform";
+const defaultTokenUri = "https://oauth2.googleapis.com/token";
+/** Hosts that give tokens for service accounts. */
+const tokenHosts = new Set([
+  ...["oauth2.googleapis.com", "oauth2.mtls.googleapis.com", "www.googleapis.com", "accounts.google.com"],
+]);
+/** Longest a statement about a service account lasts. */
+const assertionSeconds = 3600;
+/** Milliseconds the service that lends accounts has for its answer. */
+const timeoutMs = 10_000;
+/** Most bytes of that answer. */
+const maxAnswerBytes = 256 * 1024;
+
+const nonEmpty = v.pipe(v.string(), v.minLength(1));
+
+/** Key file of a service account (https://cloud.google.com/iam/docs/keys-create-delete). */
+const ServiceAccountKey = v.looseObject({
+  client_email: nonEmpty,
+  private_key: nonEmpty,
+  private_key_id: v.nullish(nonEmpty),
+  project_id: v.nullish(nonEmpty),
+  token_uri: v.nullish(nonEmpty),
+});
+export type ServiceAccountKey = v.InferOutput<typeof ServiceAccountKey>;
+
+/** The key of a service account from its JSON; undefined when it is none. */
+export function readServiceAccount(text: string): ServiceAccountKey | undefined {
+  const result = v.safeParse(ServiceAccountKey, parseJson(text));
+  return result.success ? result.output : undefined;
+}
+
+/** Who asks, besides the credential of the request. */
+export interface GoogleIdentity {
+  serviceAccount: ServiceAccountKey | undefined;
+  /** How to prove it: `basic` by the credential, `serviceAccount`, or `workload` by the operator's own identity. */
+  authType: "basic" | "serviceAccount" | "workload" | undefined;
+}
+
+function refuse(message: string, param: string): never {
+  throw new InvalidRequestError(message, { param, code: "invalid_credential" });
+}
+
+/** Whether a credential is an API key, not an access token (https://cloud.google.com/docs/authentication/api-keys). */
+export function isApiKey(credential: string | undefined): boolean {
+  return credential !== undefined && /^(?:AIza|AQ\.)/.test(credential);
+}
+
+/** Where a token of a service account is asked for: an address of another service would be handed what proves the account. */
+function tokenUriOf({ token_uri: uri }: ServiceAccountKey): string {
+  if (uri === undefined || uri === null) return defaultTokenUri;
+  const url = URL.parse(uri);
+  const isOwn = url?.protocol === "https:" && url.port === "" && url.username === "" && tokenHosts.has(url.hostname);
+  if (url && isOwn) return url.href;
+  return refuse("Cannot use this service account: its token_uri is not one of Google's", "token_uri");
+}
+
+/** A statement that the caller holds the account's key (RFC 7523; https://developers.google.com/identity/protocols/oauth2/service-account). */
+async function signAssertion(account: ServiceAccountKey, audience: string, nowMs: number): Promise<string> {
+  const issuedAt = Math.floor(nowMs / 1000);
+  const pem = account.private_key.replaceAll("\\n", "\n");
+  const key = await importPKCS8(pem, "RS256").catch(() =>
+    refuse("Cannot use this service account: its private_key is no PKCS #8 key in PEM form", "private_key"),
+  );
+  const { client_email: email, private_key_id: kid } = account;
+  return new SignJWT({ scope })
+    .setProtectedHeader({ alg: "RS256", typ: "JWT", ...(kid && { kid }) })
+    .setIssuer(email)
+    .setSubject(email)
+    .setAudience(audience)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + assertionSeconds)
+    .sign(key);
+}
+
+/**
+ * An access token of a service account.
+ *
+ * @throws {InvalidRequestError} If its key or the address it names cannot be used.
+ * @throws {UpstreamError} If no token is given.
+ */
+export async function serviceAccountToken(account: ServiceAccountKey, tools: AuthTools): Promise<string> {
+  const url = tokenUriOf(account);
+  const digest = await sha256Hex(JSON.stringify([account.client_email, account.private_key, url]));
+  return tools.tokens.get([...tools.tenant, "google-service-account", digest], async () => {
+    const assertion = await signAssertion(account, url, tools.clock.now());
+    const fields = { grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion };
+    return requestToken({ url, origin: "influenced", fields, param: "token_uri" }, tools);
+  });
+}
+
+/** Proof of who this process is, made elsewhere. */
+interface SubjectToken {
+  subject_token: string;
+  subject_token_type: string;
+}
+
+/** A signed question to AWS who asks: Google asks it and so learns (https://google.aip.dev/auth/4117). */
+async function signCallerIdentity(audience: string, { environment, clock }: AuthTools): Promise<SubjectToken> {
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_DEFAULT_REGION } = environment;
+  const region = AWS_REGION ?? AWS_DEFAULT_REGION ?? "us-east-1";
+  if (!/^[a-z0-9-]{1,63}$/.test(region)) refuse("Cannot use AWS_REGION: it is no region", "AWS_REGION");
+  const signer = new AwsV4Signer({
+    url: `https://sts.${region}.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15`,
+    ...{ method: "POST", service: "sts", region, headers: { "x-goog-cloud-target-resource": audience } },
+    ...{ accessKeyId: AWS_ACCESS_KEY_ID ?? "", secretAccessKey: AWS_SECRET_ACCESS_KEY ?? "" },
+    ...(AWS_SESSION_TOKEN && { sessionToken: AWS_SESSION_TOKEN }),
+    datetime: new Date(clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, ""),
+  });
+  const { url, headers } = await signer.sign();
+  const listed = [...headers, ["host", url.host] as const].map(([key, value]) => ({ key, value }));
+  return {
+    subject_token: encodeURIComponent(JSON.stringify({ url: url.href, method: "POST", headers: listed })),
+    subject_token_type: "urn:ietf:params:aws:token-type:aws4_request",
+  };
+}
+
+async function readSubject(audience: string, tools: AuthTools): Promise<SubjectToken> {
+  const { environment, readFile } = tools;
+  const { GCP_WIF_TOKEN_FILE, AWS_ACCESS_KEY_ID, AWS_WEB_IDENTITY_TOKEN_FILE, AZURE_FEDERATED_TOKEN_FILE } =
+    environment;
+  if (GCP_WIF_TOKEN_FILE === undefined && AWS_ACCESS_KEY_ID) return signCallerIdentity(audience, tools);
+  const path = GCP_WIF_TOKEN_FILE ?? AWS_WEB_IDENTITY_TOKEN_FILE ?? AZURE_FEDERATED_TOKEN_FILE;
+  const text = path && readFile ? await readFile(path).catch(() => "") : "";
+  if (text.trim() === "") {
+    throw new UpstreamError(
+      502,
+      "Cannot get a token from Google: this gateway has nothing to prove its identity with",
+      {
+        code: "token_unavailable",
+      },
+    );
+  }
+  return { subject_token: text.trim(), subject_token_type: "urn:ietf:params:oauth:token-type:jwt" };
+}
+
+const LentToken = v.object({ accessToken: nonEmpty, expireTime: nonEmpty });
+
+/** Takes on a service account (https://cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken). */
+async function impersonate(email: string, token: string, { outbound }: AuthTools): Promise<FetchedToken> {
+  const account = encodeURIComponent(email);
+  const url = `https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/${account}:generateAccessToken`;
+  const fail = (problem: string, status = 502, cause?: unknown) =>
+    new UpstreamError(status, `Cannot get a token from iamcredentials.googleapis.com: ${problem}`, {
+      ...{ code: "token_unavailable", cause },
+    });
+  const abort = new AbortController();
+  const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the token service did not answer in time")));
+  try {
+    const headers = { ...bearer(token), accept: "application/json", "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify({ scope: [scope] }), signal: abort.signal };
+    const response = await outbound(url, { ...init, origin: "fixed" });
+    const bytes = await readBytes(response, { bytes: maxAnswerBytes, totalMs: timeoutMs, silenceMs: timeoutMs });
+    if (response.status !== 200) throw fail(`it answered ${response.status}`, response.status < 500 ? 401 : 502);
+    const answer = v.safeParse(LentToken, parseJson(decodeUtf8(bytes)));
+    const expiresAt = answer.success ? Date.parse(answer.output.expireTime) : Number.NaN;
+    if (!answer.success || Number.isNaN(expiresAt)) throw fail("its answer holds no token");
+    return { token: answer.output.accessToken, expiresAt };
+  } catch (error) {
+    if (error instanceof UpstreamError) throw error;
+    throw fail(error instanceof BodyError ? "its answer cannot be read" : "it gave no answer", 502, error);
+  } finally {
+    cancel();
+  }
+}
+
+/** The token of this process at another identity provider, exchanged for one of Google's (https://cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token). */
+async function exchange(audience: string, tools: AuthTools): Promise<FetchedToken> {
+  const fields = {
+    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+    ...{ audience, scope, requested_token_type: "urn:ietf:params:oauth:token-type:access_token" },
+    ...(await readSubject(audience, tools)),
+  };
+  const url = "https://sts.googleapis.com/v1/token";
+  const exchanged = await requestToken({ url, origin: "fixed", fields, param: "GCP_WIF_AUDIENCE" }, tools);
+  const email = tools.environment.GCP_WIF_SERVICE_ACCOUNT_EMAIL;
+  return email ? impersonate(email, exchanged.token, tools) : exchanged;
+}
+
+/** The token of the machine this process runs on (https://cloud.google.com/compute/docs/access/authenticate-workloads). */
+function machineToken(tools: AuthTools): Promise<FetchedToken> {
+  const url = "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token";
+  const headers = { "metadata-flavor": "Google" };
+  return requestToken({ url, method: "GET", origin: "fixed", headers, param: "GCP_AUTH_MODE" }, tools);
+}
+
+/** Whether the operator lends the gateway's own identity. */
+function lendsIdentity({ environment }: AuthTools): boolean {
+  return Boolean(environment.GCP_WIF_AUDIENCE) || environment.GCP_AUTH_MODE === "workload";
+}
+
+/**
+ * An access token of the operator's own identity: federated where `GCP_WIF_AUDIENCE` is set, else the machine's.
+ *
+ * @throws {UpstreamError} If no token is given.
+ */
+export function workloadToken(tools: AuthTools): Promise<string> {
+  const { GCP_WIF_AUDIENCE: audience, GCP_WIF_SERVICE_ACCOUNT_EMAIL: email } = tools.environment;
+  const key = [...tools.tenant, "google-workload", audience ?? "", email ?? ""];
+  return tools.tokens.get(key, () => (audience ? exchange(audience, tools) : machineToken(tools)));
+}
+
+/** Whether an address is one of the cloud's own: the operator's identity goes nowhere else. */
+function isOwnAddress(url: string): boolean {
+  const parsed = URL.parse(url);
+  return (
+    parsed?.protocol === "https:" &&
+    /^(?:[a-z0-9-]+-)?aiplatform\.(?:[a-z0-9-]+\.rep\.)?googleapis\.com$/.test(parsed.hostname)
+  );
+}
+
+function accountOf(
+  { credential }: SignableRequest,
+  { serviceAccount, authType }: GoogleIdentity,
+): ServiceAccountKey | undefined {
+  if (authType === "basic" || authType === "workload") return undefined;
+  const own = credential?.trimStart().startsWith("{") ? readServiceAccount(credential) : undefined;
+  const account = serviceAccount ?? own;
+  if (account || (authType === undefined && !credential?.trimStart().startsWith("{"))) return account;
+  return refuse("Cannot call vertex-ai: there is no service account key, or it is not one", "service_account_json");
+}
+
+/**
+ * Headers that prove who asks: a token of a service account, the credential itself, or the operator's own identity where it
+ * is lent and nothing else is given.
+ *
+ * @throws {InvalidRequestError} If what is given cannot be used.
+ * @throws {UpstreamError} If no token is given.
+ */
+export async function authorizeGoogle(
+  request: SignableRequest,
+  identity: GoogleIdentity,
+  tools: AuthTools,
+): Promise<Record<string, string>> {
+  const account = accountOf(request, identity);
+  if (account) return bearer(await serviceAccountToken(account, tools));
+  const { credential, url } = request;
+  const isAsked = identity.authType === "workload";
+  if (credential !== undefined && !isAsked) {
+    return isApiKey(credential) ? { "x-goog-api-key": credential } : bearer(credential);
+  }
+  if (lendsIdentity(tools) && isOwnAddress(url)) return bearer(await workloadToken(tools));
+  if (!isAsked) return {};
+  return refuse(
+    "Cannot use vertex_auth_type workload: this gateway lends its identity not at all, or not there",
+    "auth_type",
+  );
+}

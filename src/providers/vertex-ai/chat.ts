@@ -1,0 +1,69 @@
+import { isObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import { fromGeminiAnswer } from "../google/answer.ts";
+import { type GeminiHost, toGeminiRequest } from "../google/request.ts";
+import { createGeminiMapper } from "../google/stream.ts";
+import type { OperationAdapter } from "../types.ts";
+import { createOpenModelMapper, fromOpenModelAnswer, toMistralRequest, toOpenModelRequest } from "./open-models.ts";
+import { chatPath, readModel } from "./publishers.ts";
+import type { VertexSettings } from "./settings.ts";
+
+const slug = "vertex-ai";
+
+/** A text as labels take it (https://cloud.google.com/resource-manager/docs/labels-overview#requirements). */
+function toLabel(text: string): string {
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{Ll}\p{Lo}\p{N}_-]/gu, "_")
+    .slice(0, 63);
+}
+
+/** Labels of a request, for the bill; what is empty is left out. */
+export function toLabels({ metadata, labels }: Record<string, unknown>): Record<string, unknown> {
+  const given = { ...(isObject(metadata) && metadata), ...(isObject(labels) && labels) };
+  const made = Object.entries(given)
+    .filter(([, value]) => ["string", "number", "boolean"].includes(typeof value))
+    .map(([name, value]) => [toLabel(name), toLabel(String(value))] as const)
+    .filter(([name, value]) => name !== "" && value !== "");
+  return made.length === 0 ? {} : { labels: Object.fromEntries(made) };
+}
+
+const host: GeminiHost = {
+  slug,
+  ownMembers: { metadata: toLabels, labels: toLabels, service_tier: () => ({}) },
+};
+
+/** Headers that tell how soon an answer is needed (https://cloud.google.com/vertex-ai/generative-ai/docs/provisioned-throughput/use-provisioned-throughput). */
+function tierHeaders({ service_tier: tier }: ChatRequest): Record<string, string> {
+  if (tier === "dedicated" || tier === "shared") return { "x-vertex-ai-llm-request-type": tier };
+  if (tier === "flex" || tier === "priority") return { "x-vertex-ai-llm-shared-request-type": tier };
+  return {};
+}
+
+/** Chat with the models of all publishers. */
+export function createChat(settings: VertexSettings): OperationAdapter<"chat"> {
+  return {
+    path: ({ model, stream }) => chatPath(model, stream === true, settings),
+    headers: tierHeaders,
+    toUpstream(request, options) {
+      const model = readModel(request.model);
+      switch (model.dialect) {
+        case "openai":
+          return toOpenModelRequest(request, model);
+        case "mistral":
+          return toMistralRequest(request, model, options);
+        case "gemini":
+          return toGeminiRequest({ ...request, model: model.name }, options, host);
+      }
+    },
+    fromUpstream(body, request, { strict }) {
+      if (readModel(request.model).dialect !== "gemini") return fromOpenModelAnswer(body);
+      return fromGeminiAnswer(body, request, { strict, slug });
+    },
+    streamMapper(request, options) {
+      if (readModel(request.model).dialect !== "gemini") return createOpenModelMapper(slug);
+      return createGeminiMapper(request, options, host);
+    },
+  };
+}

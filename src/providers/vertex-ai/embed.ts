@@ -1,0 +1,150 @@
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
+import {
+  dropUnmapped,
+  embedMembers,
+  encodeEmbedding,
+  fromEmbedAnswer,
+  readTexts,
+  toEmbeddingResponse,
+} from "../google/embed.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { toLabels } from "./chat.ts";
+import { googleModelPath, type PublishedModel, readModel } from "./publishers.ts";
+import type { VertexSettings } from "./settings.ts";
+
+const Values = v.array(v.number());
+
+/** Answer of predict for texts (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
+const TextPredictions = v.looseObject({
+  predictions: v.array(
+    v.looseObject({
+      embeddings: v.looseObject({
+        values: Values,
+        statistics: v.nullish(v.looseObject({ token_count: v.nullish(v.number()) })),
+      }),
+    }),
+  ),
+});
+
+/** Answer of predict for media (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/multimodal-embeddings-api). */
+const MediaPredictions = v.looseObject({
+  predictions: v.array(
+    v.looseObject({
+      textEmbedding: v.nullish(Values),
+      imageEmbedding: v.nullish(Values),
+      videoEmbeddings: v.nullish(
+        v.array(v.looseObject({ embedding: Values, startOffsetSec: v.unknown(), endOffsetSec: v.unknown() })),
+      ),
+    }),
+  ),
+});
+
+/** How a model is asked: newer ones as in the Gemini API, media in members of their own, others as texts. */
+function kindOf({ name }: PublishedModel): "content" | "media" | "text" {
+  if (/^gemini-embedding-(?:[2-9]|[1-9][0-9])/.test(name)) return "content";
+  return name.startsWith("multimodalembedding") ? "media" : "text";
+}
+
+function modelOf({ model }: EmbeddingRequest): PublishedModel {
+  const found = readModel(model);
+  if (found.dialect === "gemini") return found;
+  throw new InvalidRequestError("Cannot embed with this model: only models of google can", {
+    ...{ param: "model", code: "unsupported_model" },
+  });
+}
+
+/** Where a medium lies, or its bytes. */
+function toMedium(given: unknown): object | undefined {
+  if (!isObject(given)) return undefined;
+  const { url, base64 } = given;
+  if (typeof base64 === "string") return { bytesBase64Encoded: base64 };
+  const [, bytes] = typeof url === "string" ? (/^data:[^,]*;base64,(.*)$/s.exec(url) ?? []) : [];
+  return bytes === undefined ? { gcsUri: url } : { bytesBase64Encoded: bytes };
+}
+
+function toMediaInstance(one: unknown): object {
+  if (typeof one === "string") return { text: one };
+  const { text, image, video } = isObject(one) ? one : {};
+  const { start_offset: from, end_offset: to, interval } = isObject(video) ? video : {};
+  const segment = { startOffsetSec: from, endOffsetSec: to, intervalSec: interval };
+  const isCut = Object.values(segment).some((value) => value !== undefined);
+  const instance = {
+    ...(typeof text === "string" && { text }),
+    ...(isObject(image) && { image: toMedium(image) }),
+    ...(isObject(video) && { video: { ...toMedium(video), ...(isCut && { videoSegmentConfig: segment }) } }),
+  };
+  if (Object.keys(instance).length > 0) return instance;
+  throw new InvalidRequestError("Cannot embed this input: it has no text, image or video", {
+    ...{ param: "input", code: "unsupported_parameter" },
+  });
+}
+
+function toBody(request: EmbeddingRequest, options: ConversionOptions): object {
+  const kind = kindOf(modelOf(request));
+  dropUnmapped(request, options, ["metadata", "labels", ...(kind === "text" ? ["auto_truncate"] : [])]);
+  const { dimensions, task_type: task, title, auto_truncate: truncate, input } = request;
+  if (kind === "content") {
+    const parts = readTexts(request).map((text) => ({ text }));
+    if (parts.length === 1) return { content: { parts }, ...embedMembers(request) };
+    throw new InvalidRequestError("Cannot embed a list with this model: send one input at a time", {
+      ...{ param: "input", code: "unsupported_parameter" },
+    });
+  }
+  if (kind === "media") {
+    const all: readonly unknown[] = Array.isArray(input) ? input : [input];
+    const parameters = typeof dimensions === "number" ? { parameters: { dimension: dimensions } } : {};
+    return { instances: all.map(toMediaInstance), ...parameters, ...toLabels(request) };
+  }
+  const beside = { ...(typeof task === "string" && { task_type: task }), ...(typeof title === "string" && { title }) };
+  const parameters = {
+    ...(typeof dimensions === "number" && { outputDimensionality: dimensions }),
+    ...(typeof truncate === "boolean" && { autoTruncate: truncate }),
+  };
+  return {
+    instances: readTexts(request).map((content) => ({ content, ...beside })),
+    ...(Object.keys(parameters).length > 0 && { parameters }),
+    ...toLabels(request),
+  };
+}
+
+function fromMedia(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
+  const { predictions } = v.parse(MediaPredictions, body);
+  const data = predictions.map(({ textEmbedding, imageEmbedding, videoEmbeddings }, index) => ({
+    ...{ object: "embedding", index },
+    ...(textEmbedding && { embedding: encodeEmbedding(textEmbedding, request) }),
+    ...(imageEmbedding && { image_embedding: encodeEmbedding(imageEmbedding, request) }),
+    ...(videoEmbeddings && {
+      video_embeddings: videoEmbeddings.map(({ embedding, startOffsetSec, endOffsetSec }) => ({
+        ...{ object: "embedding", embedding: encodeEmbedding(embedding, request) },
+        ...{ start_offset: startOffsetSec, end_offset: endOffsetSec },
+      })),
+    }),
+  }));
+  return { object: "list", data, model: request.model, usage: { prompt_tokens: 0, total_tokens: 0 } };
+}
+
+function fromTexts(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
+  const { predictions } = v.parse(TextPredictions, body);
+  const tokens = predictions.reduce((sum, { embeddings }) => sum + (embeddings.statistics?.token_count ?? 0), 0);
+  const lists = predictions.map(({ embeddings }) => embeddings.values);
+  return toEmbeddingResponse(lists, request, tokens);
+}
+
+/** Embeddings by Google's models. */
+export function createEmbed(settings: VertexSettings): OperationAdapter<"embed"> {
+  return {
+    path(request) {
+      const model = modelOf(request);
+      return googleModelPath(model, kindOf(model) === "content" ? "embedContent" : "predict", settings);
+    },
+    toUpstream: toBody,
+    fromUpstream(body, request) {
+      const kind = kindOf(modelOf(request));
+      if (kind === "media") return fromMedia(body, request);
+      return kind === "text" ? fromTexts(body, request) : fromEmbedAnswer(body, { ...request, input: "-" });
+    },
+  };
+}

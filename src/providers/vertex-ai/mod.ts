@@ -1,0 +1,42 @@
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import { authorizeGoogle, isApiKey } from "../auth/google.ts";
+import { defineProvider, type OperationAdapter } from "../types.ts";
+import { createChat } from "./chat.ts";
+import { createEmbed } from "./embed.ts";
+import { baseUrlOf, projectOf, VertexSettings } from "./settings.ts";
+
+const PublisherModels = v.looseObject({ publisherModels: v.nullish(v.array(v.looseObject({ name: v.string() }))) });
+
+const models: OperationAdapter<"models"> = {
+  method: "GET",
+  path: () => "/v1beta1/publishers/google/models?pageSize=300",
+  fromUpstream(body) {
+    const found = v.parse(PublisherModels, body).publisherModels ?? [];
+    const data = found.map(({ name }) => {
+      const [, publisher = "google"] = name.split("/");
+      return { id: name.replace(/^.*\//, ""), object: "model", created: 0, owned_by: publisher };
+    });
+    return { object: "list", data };
+  },
+};
+
+/** Vertex AI (https://cloud.google.com/vertex-ai/docs/reference/rest). */
+export const vertexAi = defineProvider({
+  slug: "vertex-ai",
+  baseUrl: baseUrlOf,
+  settings: { prefix: "vertex", schema: VertexSettings },
+  authenticate: () => ({}),
+  async authorize(request, settings, tools) {
+    const { service_account_json: serviceAccount, auth_type: authType } = settings;
+    const needsProject = request.url.includes("/publishers/google/models/") && projectOf(settings) === undefined;
+    if (needsProject && !isApiKey(request.credential)) {
+      throw new InvalidRequestError("Cannot call vertex-ai: name the project in x-gateway-vertex-project-id", {
+        ...{ param: "x-gateway-vertex-project-id", code: "invalid_header" },
+      });
+    }
+    return authorizeGoogle(request, { serviceAccount, authType }, tools);
+  },
+  operations: (settings) => ({ chat: createChat(settings), embed: createEmbed(settings), models }),
+  operationNames: ["chat", "embed", "models"],
+});

@@ -1,0 +1,82 @@
+import { InvalidRequestError } from "../../errors.ts";
+import { modelName } from "../google/model.ts";
+import { locationPath, projectOf, type VertexSettings } from "./settings.ts";
+
+/** Shape the models of a publisher speak. */
+export type Dialect = "gemini" | "openai" | "mistral";
+
+/** How the models of a publisher are called. */
+interface Publisher {
+  dialect: Dialect;
+  /** Version of the API; default `v1`. */
+  version?: string;
+  /** Called by a deployment, not by a name. */
+  isDeployed?: true;
+}
+
+/** Publishers by what stands before the first point of a model (https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/use-partner-models). */
+const publishers: Readonly<Record<string, Publisher>> = {
+  google: { dialect: "gemini" },
+  mistralai: { dialect: "mistral" },
+  meta: { dialect: "openai", version: "v1beta1" },
+  qwen: { dialect: "openai" },
+  xai: { dialect: "openai" },
+  moonshotai: { dialect: "openai" },
+  "zai-org": { dialect: "openai" },
+  "deepseek-ai": { dialect: "openai" },
+  openai: { dialect: "openai" },
+  endpoints: { dialect: "openai", isDeployed: true },
+};
+
+/** A model and whose it is. */
+export interface PublishedModel extends Publisher {
+  publisher: string;
+  /** Its name without the publisher. */
+  name: string;
+}
+
+/**
+ * The publisher of a model: what stands before its first point or slash, else Google.
+ *
+ * @throws {InvalidRequestError} If its models cannot be called.
+ */
+export function readModel(model: string): PublishedModel {
+  const plain = modelName(model)
+    .replace(/^publishers\/([^/]+)\/models\//, "$1.")
+    .replace(/^([a-z0-9-]+)\//, "$1.");
+  const point = plain.indexOf(".");
+  const publisher = plain.slice(0, Math.max(point, 0));
+  const name = plain.slice(point + 1);
+  if (publisher === "anthropic" || (point < 0 && plain.startsWith("claude-"))) {
+    throw new InvalidRequestError(`Cannot call ${plain.slice(0, 100)}: vertex-ai has no models of anthropic here`, {
+      ...{ param: "model", code: "unsupported_model" },
+    });
+  }
+  const known = Object.hasOwn(publishers, publisher) ? publishers[publisher] : undefined;
+  if (!known) return { dialect: "gemini", publisher: "google", name: plain };
+  if (known.isDeployed && !/^[A-Za-z0-9_-]{1,100}$/.test(name)) {
+    throw new InvalidRequestError("Cannot call this endpoint: write endpoints.<id>", {
+      ...{ param: "model", code: "invalid_model" },
+    });
+  }
+  return { ...known, publisher, name };
+}
+
+/** Path of a call of one of Google's own models; without a project as keys allow it. */
+export function googleModelPath({ name }: PublishedModel, action: string, settings: VertexSettings): string {
+  const base = projectOf(settings) === undefined ? "/v1" : locationPath(settings);
+  return `${base}/publishers/google/models/${encodeURIComponent(name)}:${action}`;
+}
+
+/** Path of a chat with a model. */
+export function chatPath(model: string, isStream: boolean, settings: VertexSettings): string {
+  const found = readModel(model);
+  const { dialect, version, isDeployed, name, publisher } = found;
+  if (dialect === "gemini") {
+    return googleModelPath(found, isStream ? "streamGenerateContent?alt=sse" : "generateContent", settings);
+  }
+  const location = locationPath(settings, version);
+  if (dialect === "openai") return `${location}/endpoints/${isDeployed ? name : "openapi"}/chat/completions`;
+  const action = isStream ? "streamRawPredict" : "rawPredict";
+  return `${location}/publishers/${publisher}/models/${encodeURIComponent(name)}:${action}`;
+}

@@ -1,0 +1,52 @@
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import { readServiceAccount } from "../auth/google.ts";
+
+const ProjectId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$/, "must be the id of a project"));
+
+/** Settings of Vertex AI, from headers `x-gateway-vertex-…`. */
+export const VertexSettings = v.object({
+  project_id: v.optional(ProjectId),
+  region: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be the name of a region")), "us-central1"),
+  auth_type: v.optional(
+    v.picklist(["basic", "serviceAccount", "workload"], "must be basic, serviceAccount or workload"),
+  ),
+  service_account_json: v.optional(
+    v.pipe(
+      v.string(),
+      v.transform(readServiceAccount),
+      v.check((account) => account !== undefined, "must be the JSON key of a service account"),
+      v.check(
+        (account) => !account?.project_id || v.is(ProjectId, account.project_id),
+        "its project_id must be the id of a project",
+      ),
+    ),
+  ),
+});
+export type VertexSettings = v.InferOutput<typeof VertexSettings>;
+
+/** Project of the calls: the service account's wins. */
+export function projectOf({ project_id: named, service_account_json: account }: VertexSettings): string | undefined {
+  return account?.project_id ?? named;
+}
+
+/** Address of the service in a region (https://cloud.google.com/vertex-ai/docs/reference/rest#rest_endpoints); without a project keys are taken at the global one. */
+export function baseUrlOf(settings: VertexSettings): string {
+  const { region } = settings;
+  if (region === "global" || projectOf(settings) === undefined) return "https://aiplatform.googleapis.com";
+  if (region === "us" || region === "eu") return `https://aiplatform.${region}.rep.googleapis.com`;
+  return `https://${region}-aiplatform.googleapis.com`;
+}
+
+/**
+ * Path of a project in its region.
+ *
+ * @throws {InvalidRequestError} If no project is named.
+ */
+export function locationPath(settings: VertexSettings, version = "v1"): string {
+  const project = projectOf(settings);
+  if (project !== undefined) return `/${version}/projects/${project}/locations/${settings.region}`;
+  throw new InvalidRequestError("Cannot call vertex-ai: name the project in x-gateway-vertex-project-id", {
+    ...{ param: "x-gateway-vertex-project-id", code: "invalid_header" },
+  });
+}
