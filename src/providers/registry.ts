@@ -11,6 +11,8 @@ import { hosts } from "./compat/hosts.ts";
 import { smallProviders } from "./compat/small.ts";
 import { vendors } from "./compat/vendors.ts";
 import { providersWithSettings } from "./compat/with-settings.ts";
+import { cortex } from "./cortex/mod.ts";
+import { databricks } from "./databricks/mod.ts";
 import { echo } from "./echo/mod.ts";
 import { github } from "./github/mod.ts";
 import { google } from "./google/mod.ts";
@@ -20,6 +22,7 @@ import { mistral } from "./mistral-ai/mod.ts";
 import { nomic } from "./nomic/mod.ts";
 import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
+import { oracle } from "./oracle/mod.ts";
 import { palm } from "./palm/mod.ts";
 import { predibase } from "./predibase/mod.ts";
 import { proxiedProviders } from "./proxied/mod.ts";
@@ -34,15 +37,17 @@ import { workersAi } from "./workers-ai/mod.ts";
 /** Providers that come with the gateway. */
 export const builtInProviders: readonly Provider[] = [
   openai,
+  ai21,
   anthropic,
   azureAi,
   azureOpenai,
   bedrock,
   bedrockMantle,
-  claudePlatformAws,
-  ai21,
   bytez,
+  claudePlatformAws,
   cohere,
+  cortex,
+  databricks,
   github,
   google,
   huggingface,
@@ -50,14 +55,15 @@ export const builtInProviders: readonly Provider[] = [
   mistral,
   nomic,
   ollama,
-  sagemaker,
   palm,
   predibase,
   reka,
+  oracle,
+  sagemaker,
   triton,
+  vertexAi,
   voyage,
   workersAi,
-  vertexAi,
   ...hosts,
   ...smallProviders,
   ...vendors,

@@ -62,9 +62,18 @@ function hasVertexPlace(members: Members): boolean {
   );
 }
 
+/** Members that together are a credential. */
+const credentials: readonly (readonly string[])[] = [
+  ["aws_access_key_id", "aws_secret_access_key"],
+  ["databricks_client_id", "databricks_client_secret"],
+  ["azure_ad_token"],
+  ["oracle_private_key"],
+  ["oauth"],
+];
+
 function hasCloudCredential(members: Members): boolean {
   const isKeyless = Object.entries(keylessModes).some(([name, modes]) => modes.some((mode) => mode === members[name]));
-  if (isKeyless || has(members, "aws_access_key_id", "aws_secret_access_key") || has(members, "oauth")) return true;
+  if (isKeyless || credentials.some((names) => has(members, ...names))) return true;
   return hasVertexPlace(members);
 }
 

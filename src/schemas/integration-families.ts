@@ -82,6 +82,8 @@ const azureMembers: ProviderFamily["members"] = {
   azure_managed_client_id: identifier,
   azure_workload_client_id: identifier,
   azure_workload_tenant_id: identifier,
+  azure_entra_scope: plain,
+  azure_ad_token: secret,
 };
 const azureChoice: NonNullable<ProviderFamily["choice"]> = {
   member: "azure_auth_mode",
@@ -154,6 +156,7 @@ export const providerFamilies: ReadonlyMap<string, ProviderFamily> = new Map(
         azure_foundry_url: baseAddress,
         azure_api_version: apiVersion,
         azure_deployment_name: identifier,
+        azure_extra_params: { schema: choice("drop", "pass-through", "error") },
       },
       required: ["azure_auth_mode", "azure_foundry_url"],
       choice: azureChoice,
@@ -193,8 +196,32 @@ export const providerFamilies: ReadonlyMap<string, ProviderFamily> = new Map(
             ),
           ),
         },
+        snowflake_token_type: { schema: choice("KEYPAIR_JWT", "OAUTH", "PROGRAMMATIC_ACCESS_TOKEN") },
       },
       required: ["snowflake_account", "key"],
+    },
+    databricks: {
+      members: {
+        databricks_workspace: plain,
+        databricks_serving_endpoint_name: identifier,
+        databricks_client_id: plain,
+        databricks_client_secret: secret,
+      },
+      required: [],
+    },
+    oracle: {
+      members: {
+        oracle_region: hostLabel,
+        oracle_api_version: apiVersion,
+        oracle_compartment_id: identifier,
+        oracle_serving_mode: { schema: choice("ON_DEMAND", "DEDICATED") },
+        oracle_tenancy: identifier,
+        oracle_user: identifier,
+        oracle_fingerprint: identifier,
+        oracle_private_key: secret,
+        oracle_key_passphrase: secret,
+      },
+      required: ["oracle_tenancy", "oracle_user", "oracle_fingerprint"],
     },
     anthropic: {
       members: { anthropic_inspect_stream_for_overloaded_error: { schema: v.boolean("must be true or false") } },

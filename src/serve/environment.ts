@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import process from "node:process";
 import type { FirstKeys } from "../auth/first-start.ts";
 import { isLocalDatabase } from "../db/client.ts";
@@ -11,6 +12,20 @@ const firstKeysFile = "data/first-keys";
 
 /** HMAC-SHA-256 that answers at once. */
 export const nodeMac: MacFactory = (key) => (text) => createHmac("sha256", key).update(text).digest("base64url");
+
+/** Largest file the cloud environment may name. */
+const maxCloudFileLength = 65_536;
+
+/**
+ * Reads a file the cloud environment names, such as a federated token.
+ *
+ * @throws {RangeError} If it is larger than such files are.
+ */
+export async function readCloudFile(path: string): Promise<string> {
+  const text = await readFile(path, "utf8");
+  if (text.length > maxCloudFileLength) throw new RangeError(`Cannot use ${path}: it is too large`);
+  return text;
+}
 
 /** Path of a database in a file; undefined for others. */
 function databasePath(url: string): string | undefined {

@@ -4,7 +4,7 @@ import type { Transport } from "../lib/outbound.ts";
 import type { Settings } from "../settings.ts";
 import { bunIdleTimeout, listenOnBun } from "./bun.ts";
 import { describeFailure, runCommand } from "./cli.ts";
-import { loadSettings, nodeMac, printBanner } from "./environment.ts";
+import { loadSettings, nodeMac, printBanner, readCloudFile } from "./environment.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogThread } from "./log-thread.ts";
 import { zstdCodec } from "./text-codec.ts";
@@ -35,7 +35,10 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
   const transport = await createTransport();
   const { selfTestConnector } = await import("./transport.ts");
   await selfTestConnector(transport);
-  const host = { transport, createMac: nodeMac, createLogWriter: createLogThread, logCodec: zstdCodec };
+  const host = {
+    ...{ transport, createMac: nodeMac, createLogWriter: createLogThread, logCodec: zstdCodec },
+    readFile: readCloudFile,
+  };
   return createGateway({ ...settings.gateway, ...host });
 }
 

@@ -31,6 +31,8 @@ const sensitive = [
   "x-gateway-aws-session-token",
   "x-gateway-vertex-service-account-json",
   "x-gateway-azure-entra-client-secret",
+  "x-gateway-oauth",
+  "x-gateway-databricks-client-secret",
   "x-amz-security-token",
 ];
 for (const name of sensitive) {

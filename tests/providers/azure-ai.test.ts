@@ -22,10 +22,21 @@ testConformance(azureAi, [
   },
   {
     name: "old function members are left out",
-    request: { ...request, functions: [{ name: "f" }], function_call: "auto" },
-    sent: { path: "/chat/completions", body: request },
+    request: {
+      ...{ ...request, functions: [], function_call: "none" },
+      messages: [{ role: "developer", content: "Be brief." }, ...request.messages],
+    },
+    sent: {
+      path: "/chat/completions",
+      body: { ...request, messages: [{ role: "system", content: "Be brief." }, ...request.messages] },
+    },
     dropped: ["functions", "function_call"],
     ...{ answer: chatAnswer, wanted: chatAnswer },
+  },
+  {
+    name: "old functions",
+    request: { ...request, functions: [{ name: "f" }] },
+    refused: /Cannot send functions to azure-ai/,
   },
   {
     name: "tools",

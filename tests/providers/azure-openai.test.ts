@@ -59,6 +59,28 @@ testConformance(azureOpenai, [
     wanted: jsonFixture("azure-openai", "tool-call.json"),
   },
   {
+    name: "members of other providers' shapes are left out",
+    settings: dated,
+    request: {
+      ...{ ...request, thinking: { type: "enabled" } },
+      messages: [
+        { role: "developer", content: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }] },
+        { role: "assistant", content: "Six.", content_blocks: [{ type: "thinking", thinking: "x" }] },
+      ],
+    },
+    sent: {
+      body: {
+        ...request,
+        messages: [
+          { role: "developer", content: [{ type: "text", text: "Be brief." }] },
+          { role: "assistant", content: "Six." },
+        ],
+      },
+    },
+    dropped: ["cache_control", "content_blocks", "thinking"],
+    ...{ answer: {}, wanted: {} },
+  },
+  {
     name: "v1 takes the deployment as model",
     settings: { ...dated, "azure-api-version": "v1" },
     request,

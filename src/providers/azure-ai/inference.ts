@@ -1,5 +1,6 @@
+import { createRequestMap } from "../openai-compatible/request.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
-import type { ConversionOptions, OperationAdapters } from "../types.ts";
+import type { OperationAdapters } from "../types.ts";
 
 /** Settings of the model inference API. */
 export interface InferenceSettings {
@@ -8,19 +9,8 @@ export interface InferenceSettings {
   extra_params?: string | undefined;
 }
 
-/** Members the API has no counterpart of. */
-const unsupported = ["functions", "function_call"] as const;
-
-function withoutUnsupported<Request extends object>(request: Request, options: ConversionOptions): Request {
-  const named = unsupported.filter((name) => Object.hasOwn(request, name));
-  if (named.length === 0) return request;
-  const kept = { ...request };
-  for (const name of named) {
-    Reflect.deleteProperty(kept, name);
-    options.drop(name);
-  }
-  return kept;
-}
+/** Members the API has no counterpart of are left out or refused. */
+const toChat = createRequestMap("azure-ai", { unsupported: ["functions", "function_call"] }, { streams: true });
 
 /** Operations of the model inference API (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
 export function inferenceOperations(settings: InferenceSettings) {
@@ -34,7 +24,7 @@ export function inferenceOperations(settings: InferenceSettings) {
     chat: {
       path: () => `/chat/completions${query}`,
       headers,
-      toUpstream: (request, options) => withoutUnsupported(withStreamUsage(request), options),
+      toUpstream: toChat,
     },
     complete: { path: () => `/completions${query}`, headers, toUpstream: withStreamUsage },
     embed: { path: () => `/embeddings${query}`, headers },

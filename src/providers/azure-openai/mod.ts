@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { createRequestMap } from "../openai-compatible/request.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
@@ -11,26 +12,27 @@ function pathOf(settings: DeploymentSettings, model: string, suffix: string): st
   return `/deployments/${encodeURIComponent(name)}${suffix}?api-version=${encodeURIComponent(apiVersion)}`;
 }
 
-/** The request with the model its deployment wants to read. */
-function withModel<Request extends { model: string }>(settings: DeploymentSettings, request: Request): Request {
-  const { name, apiVersion, model } = findDeployment(settings, request.model);
-  const wanted = apiVersion === "v1" ? (name ?? model) : model;
-  return wanted === undefined || wanted === request.model ? request : { ...request, model: wanted };
+const toChat = createRequestMap("azure-openai", { developer: true }, { streams: true });
+
+/** The model the deployment of a request wants to read. */
+function modelOf(settings: DeploymentSettings, asked: string): string {
+  const { name, apiVersion, model } = findDeployment(settings, asked);
+  return (apiVersion === "v1" ? (name ?? model) : model) ?? asked;
 }
 
 function operationsOf(settings: DeploymentSettings) {
   return {
     chat: {
       path: ({ model }) => pathOf(settings, model, "/chat/completions"),
-      toUpstream: (request) => withModel(settings, withStreamUsage(request)),
+      toUpstream: (request, options) => ({ ...toChat(request, options), model: modelOf(settings, request.model) }),
     },
     complete: {
       path: ({ model }) => pathOf(settings, model, "/completions"),
-      toUpstream: (request) => withModel(settings, withStreamUsage(request)),
+      toUpstream: (request) => ({ ...withStreamUsage(request), model: modelOf(settings, request.model) }),
     },
     embed: {
       path: ({ model }) => pathOf(settings, model, "/embeddings"),
-      toUpstream: (request) => withModel(settings, request),
+      toUpstream: (request) => ({ ...request, model: modelOf(settings, request.model) }),
     },
   } satisfies OperationAdapters;
 }

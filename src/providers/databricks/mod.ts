@@ -1,0 +1,58 @@
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import { bearer } from "../auth/headers.ts";
+import { authorizeByOauth } from "../auth/oauth-client.ts";
+import { withStreamUsage } from "../shapes/plain.ts";
+import { defineProvider, type OperationAdapters } from "../types.ts";
+import { chatOperation } from "./chat.ts";
+
+/** A workspace of the common cloud by its label, or the host of one in any. */
+const workspaceForm =
+  /^[a-z0-9-]{1,63}(?:(?:\.[a-z0-9-]{1,63})?\.(?:cloud\.databricks\.com|azuredatabricks\.net|gcp\.databricks\.com))?$/;
+
+const settings = v.object({
+  workspace: v.optional(v.pipe(v.string(), v.regex(workspaceForm, "must be the label or the host of a workspace"))),
+  serving_endpoint_name: v.optional(
+    v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, "must be the name of a serving endpoint")),
+  ),
+  client_id: v.optional(v.string()),
+  client_secret: v.optional(v.string()),
+});
+type Settings = v.InferOutput<typeof settings>;
+
+function baseUrlOf({ workspace }: Settings): string {
+  const param = "x-gateway-databricks-workspace";
+  if (!workspace) {
+    throw new InvalidRequestError(`Cannot call databricks: give ${param}`, { param, code: "invalid_header" });
+  }
+  return `https://${workspace.includes(".") ? workspace : `${workspace}.cloud.databricks.com`}`;
+}
+
+/** All operations have one address where an endpoint is named. */
+function operationsOf({ serving_endpoint_name: endpoint }: Settings) {
+  const pathOf = (suffix: string) =>
+    endpoint === undefined
+      ? `/ai-gateway/mlflow/v1${suffix}`
+      : `/serving-endpoints/${encodeURIComponent(endpoint)}/invocations`;
+  return {
+    chat: chatOperation(pathOf("/chat/completions")),
+    complete: { path: () => pathOf("/completions"), toUpstream: withStreamUsage },
+    embed: { path: () => pathOf("/embeddings") },
+  } satisfies OperationAdapters;
+}
+
+/** Databricks (https://docs.databricks.com/machine-learning/model-serving/query-chat-models): personal tokens, or OAuth between machines. */
+export const databricks = defineProvider({
+  slug: "databricks",
+  settings: { prefix: "databricks", schema: settings },
+  baseUrl: baseUrlOf,
+  authenticate: bearer,
+  async authorize({ credential }, values, tools) {
+    const { client_id: id, client_secret: secret } = values;
+    if (!id || !secret) return bearer(credential);
+    const client = { client_id: id, client_secret: secret, scope: "all-apis" };
+    return authorizeByOauth({ ...client, token_url: `${baseUrlOf(values)}/oidc/v1/token` }, tools, "fixed");
+  },
+  operations: operationsOf,
+  operationNames: ["chat", "complete", "embed"],
+});

@@ -1,0 +1,118 @@
+import * as v from "valibot";
+import type { ConversionOptions } from "../types.ts";
+
+const ToolCall = v.looseObject({
+  id: v.nullish(v.string()),
+  name: v.nullish(v.string()),
+  arguments: v.nullish(v.string()),
+});
+export type GenericCall = v.InferOutput<typeof ToolCall>;
+
+const Message = v.looseObject({
+  content: v.nullish(v.array(v.looseObject({ type: v.nullish(v.string()), text: v.nullish(v.string()) }))),
+  toolCalls: v.nullish(v.array(ToolCall)),
+  reasoningContent: v.nullish(v.string()),
+  refusal: v.nullish(v.string()),
+});
+export type GenericMessage = v.InferOutput<typeof Message>;
+
+const Usage = v.looseObject({
+  promptTokens: v.nullish(v.number()),
+  completionTokens: v.nullish(v.number()),
+  totalTokens: v.nullish(v.number()),
+  promptTokensDetails: v.nullish(v.looseObject({ cachedTokens: v.nullish(v.number()) })),
+  completionTokensDetails: v.nullish(
+    v.looseObject({
+      reasoningTokens: v.nullish(v.number()),
+      acceptedPredictionTokens: v.nullish(v.number()),
+      rejectedPredictionTokens: v.nullish(v.number()),
+    }),
+  ),
+});
+
+/** Answer of models of the generic format. */
+export const GenericAnswer = v.looseObject({
+  modelId: v.nullish(v.string()),
+  chatResponse: v.looseObject({
+    timeCreated: v.nullish(v.string()),
+    choices: v.array(
+      v.looseObject({
+        index: v.nullish(v.number()),
+        message: v.nullish(Message),
+        finishReason: v.nullish(v.string()),
+      }),
+    ),
+    usage: v.nullish(Usage),
+  }),
+});
+
+/** Event of a stream; an error has a code and a message text. */
+export const GenericEvent = v.looseObject({
+  index: v.nullish(v.number()),
+  message: v.nullish(v.union([Message, v.string()])),
+  finishReason: v.nullish(v.string()),
+  usage: v.nullish(Usage),
+  code: v.nullish(v.union([v.string(), v.number()])),
+});
+
+const CohereCall = v.looseObject({ name: v.string(), parameters: v.nullish(v.looseObject({}), {}) });
+export type CohereCall = v.InferOutput<typeof CohereCall>;
+
+/** What models of Cohere's format say, whole or as an event; the last event repeats the whole text. */
+export const CohereReply = v.looseObject({
+  text: v.nullish(v.string()),
+  finishReason: v.nullish(v.string()),
+  toolCalls: v.nullish(v.array(CohereCall)),
+  usage: v.nullish(Usage),
+  code: v.nullish(v.union([v.string(), v.number()])),
+  message: v.nullish(v.string()),
+});
+
+/** Answer of models of Cohere's format. */
+export const CohereAnswer = v.looseObject({ modelId: v.nullish(v.string()), chatResponse: CohereReply });
+
+/** Usage in the gateway's shape. */
+export function toUsage(usage: v.InferOutput<typeof Usage> | null | undefined) {
+  if (!usage) return undefined;
+  const { promptTokens: prompt, completionTokens: completion, totalTokens: total } = usage;
+  const { promptTokensDetails: input, completionTokensDetails: output } = usage;
+  return {
+    prompt_tokens: prompt ?? 0,
+    completion_tokens: completion ?? 0,
+    total_tokens: total ?? (prompt ?? 0) + (completion ?? 0),
+    prompt_tokens_details: { cached_tokens: input?.cachedTokens ?? 0 },
+    completion_tokens_details: {
+      reasoning_tokens: output?.reasoningTokens ?? 0,
+      ...(output?.acceptedPredictionTokens != null && { accepted_prediction_tokens: output.acceptedPredictionTokens }),
+      ...(output?.rejectedPredictionTokens != null && { rejected_prediction_tokens: output.rejectedPredictionTokens }),
+    },
+  };
+}
+
+const finishReasons: Readonly<Record<string, string>> = {
+  ...{ stop: "stop", complete: "stop", stop_sequence: "stop" },
+  ...{ length: "length", max_tokens: "length" },
+  ...{
+    tool_calls: "tool_calls",
+    tool_call: "tool_calls",
+    content_filter: "content_filter",
+    error_toxic: "content_filter",
+  },
+};
+
+/** The gateway's word for why an answer ended; not strict: the upstream's own where ours is not known. */
+export function toFinishReason(reason: string, strict: boolean): string {
+  const word = reason.toLowerCase();
+  const known = Object.hasOwn(finishReasons, word) ? finishReasons[word] : undefined;
+  return known ?? (strict ? "stop" : reason);
+}
+
+/** Id and time of an answer; the upstream tells its time in some of them and its id in none. */
+export function namesOf(
+  { answerId, created }: ConversionOptions,
+  time?: string | null,
+): { id: string; created: number } {
+  const milliseconds = Date.parse(time ?? "");
+  const seconds = Number.isNaN(milliseconds) ? (created ?? 0) : Math.floor(milliseconds / 1000);
+  return { id: answerId ?? "chatcmpl-oracle", created: seconds };
+}
