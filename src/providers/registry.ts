@@ -20,9 +20,9 @@ import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
 import { oracle } from "./oracle/mod.ts";
 import { sagemaker } from "./sagemaker/mod.ts";
-import { workersAi } from "./workers-ai/mod.ts";
-import { vertexAi } from "./vertex-ai/mod.ts";
 import type { Provider } from "./types.ts";
+import { vertexAi } from "./vertex-ai/mod.ts";
+import { workersAi } from "./workers-ai/mod.ts";
 
 /** Providers that come with the gateway. */
 export const builtInProviders: readonly Provider[] = [
