@@ -66,7 +66,7 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
     headers,
     signal,
     raw,
-    origin: customHost === undefined && !provider.isAddressInfluenced ? "fixed" : "influenced",
+    origin: customHost === undefined && !provider.isBaseInfluenced ? "fixed" : "influenced",
   };
   if (body !== undefined) init.body = body;
   if (!provider.authorize) return outbound(call.url, init);

@@ -119,9 +119,10 @@ function readExceptionName(headers: Headers | undefined): string | undefined {
 export function readFailure(text: string, status: number, headers?: Headers): UpstreamFailure {
   const body = readBody(text);
   const found = body && readFamily(body);
-  const type = toText(found?.type) ?? readExceptionName(headers);
+  const exception = readExceptionName(headers);
+  const type = toText(found?.type) ?? exception;
   const param = toText(found?.param);
-  const code = toText(found?.code);
+  const code = toText(found?.code) ?? exception;
   return {
     message: toText(found?.message) ?? (text.trim().slice(0, maxShown) || `status ${status}`),
     ...(type !== undefined && { type }),

@@ -1,8 +1,10 @@
+import { ai21 } from "./ai21/mod.ts";
 import { anthropic } from "./anthropic/mod.ts";
 import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
 import { bedrock } from "./bedrock/mod.ts";
 import { bedrockMantle } from "./bedrock-mantle/mod.ts";
+import { bytez } from "./bytez/mod.ts";
 import { claudePlatformAws } from "./claude-platform-aws/mod.ts";
 import { cohere } from "./cohere/mod.ts";
 import { hosts } from "./compat/hosts.ts";
@@ -15,23 +17,33 @@ import { echo } from "./echo/mod.ts";
 import { github } from "./github/mod.ts";
 import { google } from "./google/mod.ts";
 import { huggingface } from "./huggingface/mod.ts";
+import { jina } from "./jina/mod.ts";
 import { mistral } from "./mistral-ai/mod.ts";
+import { nomic } from "./nomic/mod.ts";
 import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
 import { oracle } from "./oracle/mod.ts";
+import { palm } from "./palm/mod.ts";
+import { predibase } from "./predibase/mod.ts";
+import { proxiedProviders } from "./proxied/mod.ts";
+import { reka } from "./reka-ai/mod.ts";
 import { sagemaker } from "./sagemaker/mod.ts";
+import { triton } from "./triton/mod.ts";
 import type { Provider } from "./types.ts";
 import { vertexAi } from "./vertex-ai/mod.ts";
+import { voyage } from "./voyage/mod.ts";
 import { workersAi } from "./workers-ai/mod.ts";
 
 /** Providers that come with the gateway. */
 export const builtInProviders: readonly Provider[] = [
   openai,
+  ai21,
   anthropic,
   azureAi,
   azureOpenai,
   bedrock,
   bedrockMantle,
+  bytez,
   claudePlatformAws,
   cohere,
   cortex,
@@ -39,16 +51,24 @@ export const builtInProviders: readonly Provider[] = [
   github,
   google,
   huggingface,
+  jina,
   mistral,
+  nomic,
   ollama,
   oracle,
+  palm,
+  predibase,
+  reka,
   sagemaker,
-  workersAi,
+  triton,
   vertexAi,
+  voyage,
+  workersAi,
   ...hosts,
   ...smallProviders,
   ...vendors,
   ...providersWithSettings,
+  ...proxiedProviders,
   echo,
 ];
 

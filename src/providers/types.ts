@@ -101,8 +101,8 @@ export interface ProviderDefinition<Settings> {
   settings: SettingsDefinition<Settings>;
   /** Base address, without a slash at its end; not asked for when the caller names a host. May throw where there is none. */
   baseUrl: string | ((settings: Settings, facts: AddressFacts) => string);
-  /** Whether settings name the base address itself: such an address is checked like a host the caller names. */
-  isAddressInfluenced?(settings: Settings): boolean;
+  /** Whether the settings give the host of the base address, and not only a label of it: it is checked like a custom host. */
+  isBaseInfluenced?: boolean;
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
   /** Headers that carry the credential, and those that follow from settings. */
@@ -161,7 +161,7 @@ export interface BoundProvider {
   /** Base address of one call; throws like `baseUrl`. */
   baseUrlOf(facts: AddressFacts): string;
   /** Whether a caller or tenant named the base address. */
-  readonly isAddressInfluenced: boolean;
+  readonly isBaseInfluenced: boolean;
   readonly pathPrefix: string;
   readonly operations: OperationAdapters;
   /** Names of client headers that go along unasked. */
@@ -214,7 +214,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
       return baseUrlOf(settings, { path: "", environment: {} });
     },
     baseUrlOf: (facts) => baseUrlOf(settings, facts),
-    isAddressInfluenced: definition.isAddressInfluenced?.(settings) ?? false,
+    isBaseInfluenced: definition.isBaseInfluenced === true,
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
   });

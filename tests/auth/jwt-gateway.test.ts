@@ -105,6 +105,7 @@ test("a person's role binds their token: members may not write configs, managers
   await addPerson("member@example.com", "member");
   await addPerson("manager@example.com", "manager");
   await addPerson("owner@example.com", null, "owner");
+  await followed();
   const outcome = async (email: string) => {
     const key = await sign({ email });
     const { status: answered } = await call(gateway, "POST /configs", {

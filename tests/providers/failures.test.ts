@@ -121,7 +121,8 @@ test("readFailure() reads the events of a stream, whatever stands before the one
 
 test("readFailure() takes the exception's name from its header where the body has none", () => {
   const headers = new Headers({ "x-amzn-errortype": "ThrottlingException:http://internal.example/" });
-  assert.deepEqual(readFailure('{"message":"a"}', 429, headers), { message: "a", type: "ThrottlingException" });
+  const named = { type: "ThrottlingException", code: "ThrottlingException" };
+  assert.deepEqual(readFailure('{"message":"a"}', 429, headers), { message: "a", ...named });
 });
 
 const statuses: readonly (readonly [error: unknown, status: number])[] = [

@@ -325,7 +325,7 @@ test("vertex-ai takes the project of the service account", () => {
 
 test("vertex-ai tells how soon an answer is needed", () => {
   const headers = (tier: string) =>
-    vertexAi.bind(() => null).operations.chat?.headers?.({ model, messages, service_tier: tier });
+    vertexAi.bind(() => null).operations.chat?.headers?.({ model, messages, service_tier: tier }, {});
   assert.deepEqual(headers("dedicated"), { "x-vertex-ai-llm-request-type": "dedicated" });
   assert.deepEqual(headers("priority"), { "x-vertex-ai-llm-shared-request-type": "priority" });
   assert.deepEqual(headers("auto"), {});

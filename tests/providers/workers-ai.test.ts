@@ -124,7 +124,7 @@ testConformance(workersAi, [
     settings,
     request: { ...hello, model: "@cf/../../x" },
     sent: { path: "" },
-    refused: /name of the model/,
+    refused: /Invalid model/,
   },
   {
     name: "text completions",

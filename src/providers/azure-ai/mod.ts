@@ -52,7 +52,7 @@ export const azureAi = defineProvider({
   slug: "azure-ai",
   settings: { prefix: "azure", schema: settings },
   baseUrl: baseUrlOf,
-  isAddressInfluenced: () => true,
+  isBaseInfluenced: true,
   authenticate: () => ({}),
   clientHeaders: claudeClientHeaders,
   async authorize(request, values, tools) {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
-import { callId, toArguments, toChatAnswer, toChoice } from "../shapes/answers.ts";
+import { callId, toArguments, toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
 import type { ConversionOptions, OperationAdapter } from "../types.ts";
 import { toUpstream } from "./request.ts";
 import { createMapper } from "./stream.ts";
@@ -35,19 +35,19 @@ function toLogprobs(logprobs: Reply["logprobs"]): object | null {
   return { content, refusal: null };
 }
 
-function fromUpstream(body: unknown, { model }: ChatRequest, { strict }: ConversionOptions): ChatResponse {
+function fromUpstream(body: unknown, { model }: ChatRequest, options: ConversionOptions): ChatResponse {
   const { id, finish_reason, message, usage, logprobs } = v.parse(Reply, body);
-  const answerId = id ?? "chatcmpl-cohere";
+  const head = toHead("cohere", { id }, options);
   const toolCalls = (message.tool_calls ?? []).map((call, index) => ({
-    id: call.id ?? callId(answerId, index),
+    id: call.id ?? callId(head.id, index),
     type: "function" as const,
     function: { name: call.function?.name ?? "", arguments: toArguments(call.function?.arguments) },
   }));
   const text = joinMember(message.content, "text");
   const content = text === "" && toolCalls.length > 0 ? null : text;
-  const said = { content, toolCalls, ...(!strict && { extras: toExtras(message) }) };
+  const said = { content, toolCalls, ...(!options.strict && { extras: toExtras(message) }) };
   const choice = toChoice(said, toFinishReason(finish_reason), { logprobs: toLogprobs(logprobs) });
-  return toChatAnswer({ id: answerId, model, choices: [choice], usage: readUsage(usage) });
+  return toChatAnswer({ ...head, model, choices: [choice], usage: readUsage(usage) });
 }
 
 /** Chat (https://docs.cohere.com/reference/chat). */

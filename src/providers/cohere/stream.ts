@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest, Usage } from "../../schemas/chat.ts";
-import { callId, createChunkMaker } from "../shapes/answers.ts";
+import { callId, createChunkMaker, toHead } from "../shapes/answers.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import { readUsage, StreamEvent, toFinishReason } from "./wire.ts";
 
@@ -18,9 +18,10 @@ function toContentDelta({ content }: StreamMessage, index: number, strict: boole
 }
 
 /** Maps a stream of the chat operation (https://docs.cohere.com/v2/docs/streaming). */
-export function createMapper({ model }: ChatRequest, { strict }: ConversionOptions): StreamMapper {
-  let id = "chatcmpl-cohere";
-  let makeChunk = createChunkMaker({ id, model });
+export function createMapper({ model }: ChatRequest, options: ConversionOptions): StreamMapper {
+  const { strict } = options;
+  let head = toHead("cohere", {}, options);
+  let makeChunk = createChunkMaker(head, model);
   let isComplete = false;
   let usage: Usage | undefined;
   /** Index of each call in the gateway's stream, by the upstream's. */
@@ -32,7 +33,9 @@ export function createMapper({ model }: ChatRequest, { strict }: ConversionOptio
     calls.set(index, number);
     const { name, arguments: text } = call.function ?? {};
     const started = { name: name ?? "", arguments: text ?? "" };
-    return { tool_calls: [{ index: number, id: call.id ?? callId(id, number), type: "function", function: started }] };
+    return {
+      tool_calls: [{ index: number, id: call.id ?? callId(head.id, number), type: "function", function: started }],
+    };
   };
   const continueCall = (index: number, call: StreamMessage["tool_calls"]): object | undefined => {
     if (!call || Array.isArray(call) || !call.function?.arguments) return undefined;
@@ -63,8 +66,8 @@ export function createMapper({ model }: ChatRequest, { strict }: ConversionOptio
     map({ data }) {
       const event = v.parse(StreamEvent, JSON.parse(data));
       if (event.type === "message-start") {
-        id = event.id ?? id;
-        makeChunk = createChunkMaker({ id, model });
+        head = toHead("cohere", event, options);
+        makeChunk = createChunkMaker(head, model);
         return [makeChunk({ role: "assistant", content: "" })];
       }
       if (event.type === "message-end") return finish(event.delta ?? {});

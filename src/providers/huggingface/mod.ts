@@ -1,8 +1,7 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
-import { createOpenaiLikeMapper, fromOpenaiLike } from "../shapes/openai-like.ts";
-import { toPlainRequest, withStreamUsage } from "../shapes/plain.ts";
+import { plainChat, withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider } from "../types.ts";
 
 /** Address of an endpoint of its own, with or without the version that every path brings. */
@@ -18,15 +17,10 @@ export const huggingface = defineProvider({
   slug: "huggingface",
   settings: { prefix: "huggingface", schema: v.object({ base_url: v.optional(BaseUrl) }) },
   baseUrl: ({ base_url }) => base_url ?? "https://router.huggingface.co",
-  isAddressInfluenced: ({ base_url }) => base_url !== undefined,
+  isBaseInfluenced: true,
   authenticate: bearer,
   operations: {
-    chat: {
-      path: () => "/v1/chat/completions",
-      toUpstream: toPlainRequest,
-      fromUpstream: fromOpenaiLike,
-      streamMapper: (request, options) => createOpenaiLikeMapper("huggingface", request, options),
-    },
+    chat: plainChat("huggingface", () => "/v1/chat/completions"),
     complete: { path: () => "/v1/completions", toUpstream: withStreamUsage },
     models: { method: "GET", path: () => "/v1/models", fromUpstream: (body) => v.parse(ModelList, body) },
   },

@@ -1,5 +1,4 @@
-import * as v from "valibot";
-import { EmbeddingResponse } from "../../schemas/embeddings.ts";
+import { embeddingList } from "../shapes/embeddings.ts";
 import { requireTexts } from "../shapes/inputs.ts";
 import { copyMembers, type MemberMap } from "../shapes/members.ts";
 import type { OperationAdapter } from "../types.ts";
@@ -17,9 +16,5 @@ export const embed: OperationAdapter<"embed"> = {
     ...{ model: modelName(request.model), input: requireTexts("mistral-ai", request) },
     ...copyMembers(request, members, { handled: ["model", "input"], drop }),
   }),
-  fromUpstream(body) {
-    const { data, model, usage } = v.parse(EmbeddingResponse, body);
-    const { prompt_tokens, total_tokens } = usage ?? {};
-    return { object: "list", data, model, ...(usage && { usage: { prompt_tokens, total_tokens } }) };
-  },
+  fromUpstream: embeddingList,
 };

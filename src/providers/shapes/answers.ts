@@ -1,5 +1,6 @@
 import type { ChatResponse, Usage } from "../../schemas/chat.ts";
 import type { EmbeddingResponse } from "../../schemas/embeddings.ts";
+import type { ConversionOptions } from "../types.ts";
 
 /** Token counts of an upstream, by what they count. */
 export interface TokenCounts {
@@ -40,6 +41,22 @@ export function toArguments(value: unknown): string {
   return JSON.stringify(value ?? {});
 }
 
+/** Id and time of an answer. */
+export interface AnswerHead {
+  id: string;
+  /** Unix seconds; 0 when nobody tells. */
+  created: number;
+}
+
+/** Id and time of an answer: the upstream's, else those the gateway gives it, else what is the same in all answers. */
+export function toHead(
+  provider: string,
+  { id, created }: { id?: string | null | undefined; created?: number | null | undefined },
+  options: Pick<ConversionOptions, "answerId" | "created">,
+): AnswerHead {
+  return { id: id ?? options.answerId ?? `chatcmpl-${provider}`, created: created ?? options.created ?? 0 };
+}
+
 /** The id of a call the upstream gave none; the same in each conversion of one answer. */
 export function callId(answerId: string, index: number): string {
   return `call_${answerId.replace(/[^A-Za-z0-9]/g, "").slice(-24)}_${index}`;
@@ -64,10 +81,7 @@ export function toChoice(
 }
 
 /** What a chat answer is made from. */
-export interface ChatAnswer {
-  id: string;
-  /** Unix seconds; 0 when the upstream does not tell. */
-  created?: number | null | undefined;
+export interface ChatAnswer extends AnswerHead {
   model: string;
   choices: readonly Record<string, unknown>[];
   usage: Usage | undefined;
@@ -76,7 +90,7 @@ export interface ChatAnswer {
 /** A chat answer in the gateway's shape. */
 export function toChatAnswer({ id, created, model, choices, usage }: ChatAnswer): ChatResponse {
   return {
-    ...{ id, object: "chat.completion", created: created ?? 0, model, choices: [...choices] },
+    ...{ id, object: "chat.completion", created, model, choices: [...choices] },
     ...(usage && { usage }),
   };
 }
@@ -89,10 +103,9 @@ export type ChunkMaker = (
 ) => object;
 
 /** Chunks of a stream with this head. */
-export function createChunkMaker(head: { id: string; created?: number | null | undefined; model: string }): ChunkMaker {
-  const { id, created, model } = head;
+export function createChunkMaker({ id, created }: AnswerHead, model: string): ChunkMaker {
   return (delta, finish_reason = null, { index = 0, logprobs } = {}) => ({
-    ...{ id, object: "chat.completion.chunk", created: created ?? 0, model },
+    ...{ id, object: "chat.completion.chunk", created, model },
     choices: [{ index, delta, logprobs: logprobs ?? null, finish_reason }],
   });
 }

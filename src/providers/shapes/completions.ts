@@ -1,6 +1,7 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatResponse } from "../../schemas/chat.ts";
 import type { StreamMapper } from "../types.ts";
+import type { AnswerHead } from "./answers.ts";
 
 function toTextChoice(choice: Record<string, unknown>, said: unknown): Record<string, unknown> {
   const content = isObject(said) ? said.content : undefined;
@@ -30,17 +31,13 @@ export function toTextMapper(chat: StreamMapper): StreamMapper {
 }
 
 /** A text completion in the gateway's shape. */
-export function toTextCompletion({
-  id,
-  model,
-  texts,
-}: {
-  id: string;
-  model: string;
-  texts: readonly { text: string; finishReason: string }[];
-}): ChatResponse {
+export function toTextCompletion(
+  { id, created }: AnswerHead,
+  model: string,
+  texts: readonly { text: string; finishReason: string }[],
+): ChatResponse {
   const choices = texts.map(({ text, finishReason: finish_reason }, index) => ({
     ...{ index, text, logprobs: null, finish_reason },
   }));
-  return { id, object: "text_completion", created: 0, model, choices };
+  return { id, object: "text_completion", created, model, choices };
 }

@@ -11,17 +11,27 @@ export function hostRequired(provider: string): () => never {
 }
 
 /**
- * A model's name as segments of a path.
+ * A text as one segment of a path.
+ *
+ * @param param The member it comes from.
+ * @throws {InvalidRequestError} If it would lead elsewhere.
+ */
+export function pathSegment(param: string, text: string): string {
+  if (text === "" || text === "." || text === "..") {
+    throw new InvalidRequestError(`Invalid ${param}: it cannot stand in the path of a request`, {
+      param,
+      code: "invalid_parameter",
+    });
+  }
+  return encodeURIComponent(text).replaceAll("%40", "@");
+}
+
+/**
+ * A model's name as the segments of a path.
  *
  * @throws {InvalidRequestError} If a segment would lead elsewhere.
  */
-export function modelPath(provider: string, model: string): string {
-  const segments = model.split("/");
-  if (segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
-    throw new InvalidRequestError(`Cannot call ${provider}: the name of the model cannot stand in a path`, {
-      param: "model",
-      code: "invalid_model",
-    });
-  }
-  return `/${segments.map((segment) => encodeURIComponent(segment).replaceAll("%40", "@")).join("/")}`;
+export function modelPath(model: string): string {
+  const segments = model.split("/").map((segment) => pathSegment("model", segment));
+  return `/${segments.join("/")}`;
 }

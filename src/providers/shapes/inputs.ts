@@ -12,3 +12,14 @@ export function requireTexts(provider: string, { input }: EmbeddingRequest): str
   if (texts.length !== list.length) refuseMember(provider, "input", "it embeds texts, not lists of tokens");
   return texts;
 }
+
+/**
+ * Lets texts pass, and the objects some providers take in their place.
+ *
+ * @throws {InvalidRequestError} If the input is lists of tokens.
+ */
+export function requireTextOrObjects(provider: string, { input }: EmbeddingRequest): void {
+  const list: readonly unknown[] = Array.isArray(input) ? input : [input];
+  const isTokens = (item: unknown) => typeof item === "number" || Array.isArray(item);
+  if (list.some(isTokens)) refuseMember(provider, "input", "it embeds texts, not lists of tokens");
+}

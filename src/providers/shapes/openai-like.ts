@@ -10,6 +10,7 @@ import {
   toArguments,
   toChatAnswer,
   toChoice,
+  toHead,
   toUsage,
   type UnifiedToolCall,
 } from "./answers.ts";
@@ -123,29 +124,25 @@ function toToolCalls(calls: readonly ToolCall[], answerId: string): UnifiedToolC
   }));
 }
 
-/**
- * Answers that are OpenAI's but for details: content in parts, arguments as objects, other words for the end.
- *
- * @param body The upstream's answer.
- */
-export function fromOpenaiLike(body: unknown, { model }: ChatRequest, { strict }: ConversionOptions): ChatResponse {
-  const { id, created, choices, usage } = v.parse(Reply, body);
-  const answerId = id ?? "chatcmpl-0";
+/** Answers that are OpenAI's but for details: content in parts, arguments as objects, other words for the end. */
+export function fromOpenaiLike(body: unknown, { model }: ChatRequest, options: ConversionOptions): ChatResponse {
+  const { choices, usage, ...given } = v.parse(Reply, body);
+  const head = toHead("0", given, options);
   const converted = choices.map(({ index, message, finish_reason, logprobs }) => {
     const { text, thoughts, reasoning, parts } = readSaid(message);
-    const toolCalls = toToolCalls(message.tool_calls ?? [], answerId);
+    const toolCalls = toToolCalls(message.tool_calls ?? [], head.id);
     const extras = {
       ...(reasoning !== "" && { reasoning_content: reasoning }),
       ...(thoughts.length > 0 && { content_blocks: parts.map(toBlock) }),
     };
     const content = text === "" && toolCalls.length > 0 ? null : text;
     return toChoice(
-      { content, toolCalls, ...(!strict && { extras }) },
+      { content, toolCalls, ...(!options.strict && { extras }) },
       toFinishReason(finish_reason, toolCalls.length > 0),
       { index: index ?? 0, logprobs: logprobs ?? null },
     );
   });
-  return toChatAnswer({ id: answerId, created, model, choices: converted, usage: readUsage(usage) });
+  return toChatAnswer({ ...head, model, choices: converted, usage: readUsage(usage) });
 }
 
 /** One choice of a stream: what it has sent so far. */
@@ -200,7 +197,7 @@ export function createOpenaiLikeMapper(
   options: ConversionOptions,
 ): StreamMapper {
   const states = new Map<number, ChoiceState>();
-  let answerId = "chatcmpl-0";
+  let head = toHead("0", {}, options);
   let makeChunk: ChunkMaker | undefined;
   let usage: Usage | undefined;
 
@@ -210,7 +207,7 @@ export function createOpenaiLikeMapper(
     const state = known ?? { calls: new Map(), hasEnded: false };
     states.set(at.index, state);
     const said = delta ? toDelta(delta, options) : {};
-    const calls = toCallDeltas(delta?.tool_calls ?? [], state, answerId);
+    const calls = toCallDeltas(delta?.tool_calls ?? [], state, head.id);
     if (calls.length > 0) said.tool_calls = calls;
     const chunks: object[] = [];
     if (!known) chunks.push(make({ role: "assistant", content: "", ...said }, null, at));
@@ -223,10 +220,10 @@ export function createOpenaiLikeMapper(
   };
   return {
     map({ data }) {
-      const { id, created, choices, usage: counts, error } = v.parse(Chunk, JSON.parse(data));
+      const { choices, usage: counts, error, ...given } = v.parse(Chunk, JSON.parse(data));
       if (error !== undefined && error !== null) throwFailure(provider, error);
-      if (!makeChunk) answerId = id ?? answerId;
-      makeChunk ??= createChunkMaker({ id: answerId, created, model });
+      if (!makeChunk) head = toHead("0", given, options);
+      makeChunk ??= createChunkMaker(head, model);
       usage = readUsage(counts) ?? usage;
       const make = makeChunk;
       return (choices ?? []).flatMap((choice) => mapChoice(choice, make));

@@ -1,8 +1,9 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
 import { maxTokensOf } from "./members.ts";
 import { type Message, type Part, readMessages, refuseMember } from "./messages.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike } from "./openai-like.ts";
 
 const thoughts: ReadonlySet<string> = new Set(["thinking", "redacted_thinking"]);
 
@@ -73,4 +74,14 @@ export function toFreeTools(provider: string, request: ChatRequest): { tools?: r
   const other = tools.find(({ type }) => type !== "function");
   if (other) refuseMember(provider, "tools", `it has no tools of type ${other.type}`);
   return { tools };
+}
+
+/** Chat with an upstream that speaks OpenAI's form but for details. */
+export function plainChat(provider: string, path: (request: ChatRequest) => string): OperationAdapter<"chat"> {
+  return {
+    path,
+    toUpstream: toPlainRequest,
+    fromUpstream: fromOpenaiLike,
+    streamMapper: (request, options) => createOpenaiLikeMapper(provider, request, options),
+  };
 }

@@ -1,14 +1,14 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
-import { createChunkMaker, toChatAnswer, toChoice, type UnifiedToolCall } from "../shapes/answers.ts";
+import { createChunkMaker, toChatAnswer, toChoice, toHead, type UnifiedToolCall } from "../shapes/answers.ts";
 import { modelPath } from "../shapes/hosts.ts";
 import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shapes/members.ts";
 import { requireOneChoice } from "../shapes/messages.ts";
 import { createOpenaiLikeMapper, fromOpenaiLike, readUsage } from "../shapes/openai-like.ts";
 import { toFreeTools, toPlainMessages } from "../shapes/plain.ts";
 import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
-import { answerId, isOpenaiForm, Reply, Result, toText, toToolCalls } from "./wire.ts";
+import { isOpenaiForm, Reply, Result, toText, toToolCalls } from "./wire.ts";
 
 /** Members of both completions: chat and text. */
 export const sharedMembers = {
@@ -55,16 +55,18 @@ function fromUpstream(body: unknown, request: ChatRequest, options: ConversionOp
   const { result } = v.parse(Reply, body);
   if (isOpenaiForm(result)) return fromOpenaiLike(result, request, options);
   const { response, tool_calls, usage } = v.parse(Result, result);
-  const toolCalls = toToolCalls(tool_calls, answerId);
+  const head = toHead("workers-ai", {}, options);
+  const toolCalls = toToolCalls(tool_calls, head.id);
   const text = toText(response);
   const content = text === "" && toolCalls.length > 0 ? null : text;
   const choices = [toChoice({ content, toolCalls }, finishReasonOf(toolCalls))];
-  return toChatAnswer({ id: answerId, model: request.model, choices, usage: readUsage(usage) });
+  return toChatAnswer({ ...head, model: request.model, choices, usage: readUsage(usage) });
 }
 
 /** Maps streams of the older kind: pieces of the text, then `[DONE]` and no word of why it ended. */
-function createPlainMapper({ model }: ChatRequest): StreamMapper {
-  const makeChunk = createChunkMaker({ id: answerId, model });
+function createPlainMapper({ model }: ChatRequest, options: ConversionOptions): StreamMapper {
+  const head = toHead("workers-ai", {}, options);
+  const makeChunk = createChunkMaker(head, model);
   let calls: readonly UnifiedToolCall[] = [];
   let hasStarted = false;
   let hasEnded = false;
@@ -77,7 +79,7 @@ function createPlainMapper({ model }: ChatRequest): StreamMapper {
     if (text !== "") delta.content = text;
     if (!result.tool_calls || result.tool_calls.length === 0) return delta;
     const known = calls.length;
-    calls = toToolCalls([...Array(known).fill({}), ...result.tool_calls], answerId);
+    calls = toToolCalls([...Array(known).fill({}), ...result.tool_calls], head.id);
     delta.tool_calls = calls.slice(known).map((call, index) => ({ index: known + index, ...call }));
     return delta;
   };
@@ -99,7 +101,7 @@ function createPlainMapper({ model }: ChatRequest): StreamMapper {
 
 /** Maps a stream of either kind: the first event tells which it is. */
 function createMapper(request: ChatRequest, options: ConversionOptions): StreamMapper {
-  const plain = createPlainMapper(request);
+  const plain = createPlainMapper(request, options);
   let mapper: StreamMapper | undefined;
   return {
     map(event) {
@@ -114,7 +116,7 @@ function createMapper(request: ChatRequest, options: ConversionOptions): StreamM
 
 /** Chat (https://developers.cloudflare.com/workers-ai/models/). */
 export const chat: OperationAdapter<"chat"> = {
-  path: ({ model }) => modelPath("workers-ai", model),
+  path: ({ model }) => modelPath(model),
   toUpstream,
   fromUpstream,
   streamMapper: createMapper,

@@ -9,7 +9,7 @@ const asChat = ({ model }: { model: string }) => ({ model, messages: [] });
 
 /** Text completions: the same models, given a prompt (https://developers.cloudflare.com/workers-ai/models/). */
 export const complete: OperationAdapter<"complete"> = {
-  path: ({ model }) => modelPath("workers-ai", model),
+  path: ({ model }) => modelPath(model),
   toUpstream(request, { drop }) {
     requireOneChoice("workers-ai", request);
     const { prompt, max_tokens } = request;

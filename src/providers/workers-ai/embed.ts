@@ -10,7 +10,7 @@ const Reply = v.looseObject({ result: v.looseObject({ data: v.array(v.array(v.nu
 
 /** Embeddings (https://developers.cloudflare.com/workers-ai/models/). */
 export const embed: OperationAdapter<"embed"> = {
-  path: ({ model }) => modelPath("workers-ai", model),
+  path: ({ model }) => modelPath(model),
   toUpstream(request, { drop }) {
     const format = request.encoding_format;
     if (format && format !== "float") refuseMember("workers-ai", "encoding_format", "it gives vectors as numbers only");

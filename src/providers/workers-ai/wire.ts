@@ -43,6 +43,3 @@ export function toToolCalls(calls: readonly ToolCall[] | null | undefined, answe
     },
   }));
 }
-
-/** Id of answers: the upstream gives the older ones none. */
-export const answerId = "chatcmpl-workers-ai";

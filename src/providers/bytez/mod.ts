@@ -1,0 +1,56 @@
+import * as v from "valibot";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import { keyHeader } from "../auth/headers.ts";
+import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
+import { modelPath } from "../shapes/hosts.ts";
+import { copyMembers, maxTokensOf } from "../shapes/members.ts";
+import { refuseResponseFormat, refuseStream, refuseTools, requireOneChoice } from "../shapes/messages.ts";
+import { toPlainMessages } from "../shapes/plain.ts";
+import { type ConversionOptions, defineProvider, type OperationAdapter } from "../types.ts";
+
+const text = v.nullish(v.string());
+const Content = v.nullish(v.union([v.string(), v.array(v.looseObject({ text }))]));
+const Reply = v.looseObject({ output: v.union([v.string(), v.looseObject({ content: Content })]) });
+
+const members = { temperature: "temperature", top_p: "top_p", top_k: "top_k", seed: "seed" };
+const handled = [
+  ...["model", "messages", "max_tokens", "max_completion_tokens", "tools", "functions", "tool_choice"],
+  "response_format",
+];
+
+function toUpstream(request: ChatRequest, options: ConversionOptions): object {
+  requireOneChoice("bytez", request);
+  refuseStream("bytez", request);
+  refuseTools("bytez", request);
+  refuseResponseFormat("bytez", request);
+  const maxTokens = maxTokensOf(request);
+  const params = {
+    ...copyMembers(request, members, { handled, drop: options.drop }),
+    ...(maxTokens !== undefined && { max_new_tokens: maxTokens }),
+  };
+  return { messages: toPlainMessages(request, options), ...(Object.keys(params).length > 0 && { params }) };
+}
+
+function toText(output: v.InferOutput<typeof Reply>["output"]): string {
+  const content = typeof output === "string" ? output : output.content;
+  return Array.isArray(content) ? content.map((part) => part.text ?? "").join("") : (content ?? "");
+}
+
+const chat: OperationAdapter<"chat"> = {
+  path: ({ model }) => modelPath(model),
+  toUpstream,
+  fromUpstream(body, { model }, options) {
+    const content = toText(v.parse(Reply, body).output);
+    const head = toHead("bytez", {}, options);
+    return toChatAnswer({ ...head, model, choices: [toChoice({ content }, "stop")], usage: undefined });
+  },
+};
+
+/** Bytez (https://docs.bytez.com/model-api/docs/http); its streams are plain text without any word of their end. */
+export const bytez = defineProvider({
+  slug: "bytez",
+  settings: { prefix: "bytez", schema: v.object({}) },
+  baseUrl: "https://api.bytez.com/models/v2",
+  authenticate: keyHeader("authorization", "Key "),
+  operations: { chat },
+});

@@ -1,0 +1,40 @@
+import * as v from "valibot";
+import { bearer } from "../auth/headers.ts";
+import { toEmbeddingAnswer } from "../shapes/answers.ts";
+import { requireTexts } from "../shapes/inputs.ts";
+import { copyMembers, type MemberMap } from "../shapes/members.ts";
+import { refuseMember } from "../shapes/messages.ts";
+import { defineProvider, type OperationAdapter } from "../types.ts";
+
+const Reply = v.looseObject({
+  embeddings: v.array(v.array(v.number())),
+  usage: v.nullish(v.looseObject({ prompt_tokens: v.nullish(v.number()), total_tokens: v.nullish(v.number()) })),
+});
+
+const members = {
+  ...{ task_type: "task_type", dimensions: "dimensionality", dimensionality: "dimensionality" },
+  ...{ long_text_mode: "long_text_mode", max_tokens_per_text: "max_tokens_per_text" },
+} satisfies MemberMap;
+
+const embed: OperationAdapter<"embed"> = {
+  path: () => "/embedding/text",
+  toUpstream(request, { drop }) {
+    const { model, encoding_format: format } = request;
+    if (format && format !== "float") refuseMember("nomic", "encoding_format", "it gives vectors as numbers only");
+    const handled = ["model", "input", "encoding_format"];
+    return { model, texts: requireTexts("nomic", request), ...copyMembers(request, members, { handled, drop }) };
+  },
+  fromUpstream(body, { model }) {
+    const { embeddings, usage } = v.parse(Reply, body);
+    return toEmbeddingAnswer(embeddings, model, usage?.prompt_tokens ?? usage?.total_tokens);
+  },
+};
+
+/** Nomic (https://docs.nomic.ai/reference/api/embed-text-v-1-embedding-text-post). */
+export const nomic = defineProvider({
+  slug: "nomic",
+  settings: { prefix: "nomic", schema: v.object({}) },
+  baseUrl: "https://api-atlas.nomic.ai/v1",
+  authenticate: bearer,
+  operations: { embed },
+});

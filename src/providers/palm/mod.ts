@@ -1,0 +1,104 @@
+import * as v from "valibot";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import { keyHeader } from "../auth/headers.ts";
+import { toChatAnswer, toChoice, toEmbeddingAnswer, toHead } from "../shapes/answers.ts";
+import { toTextCompletion } from "../shapes/completions.ts";
+import { pathSegment } from "../shapes/hosts.ts";
+import { requireTexts } from "../shapes/inputs.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import {
+  readMessages,
+  refuseMember,
+  refuseResponseFormat,
+  refuseStream,
+  refuseTools,
+  requireText,
+} from "../shapes/messages.ts";
+import { type ConversionOptions, defineProvider, type OperationAdapter } from "../types.ts";
+
+const ChatReply = v.looseObject({ candidates: v.array(v.looseObject({ content: v.string() })) });
+const TextReply = v.looseObject({ candidates: v.array(v.looseObject({ output: v.string() })) });
+const EmbedReply = v.looseObject({ embedding: v.looseObject({ value: v.array(v.number()) }) });
+
+const members = {
+  ...{ top_p: "topP", top_k: "topK", n: "candidateCount", stop: ["stopSequences", toList] },
+  temperature: ["temperature", clamp(0, 1)],
+} satisfies MemberMap;
+
+const handled = [
+  ...["model", "messages", "prompt", "max_tokens", "max_completion_tokens", "tools", "functions", "tool_choice"],
+  "response_format",
+];
+
+const pathOf = (method: string) => {
+  return ({ model }: { model: string }) => `/models/${pathSegment("model", model)}:${method}`;
+};
+
+function toPrompt(request: ChatRequest, options: ConversionOptions): object {
+  refuseStream("palm", request);
+  refuseTools("palm", request);
+  refuseResponseFormat("palm", request);
+  const messages = readMessages(request).map(({ role, content }) => ({ role, text: requireText("palm", content) }));
+  const isSystem = ({ role }: { role: string }) => role === "system" || role === "developer";
+  const context = messages.filter(isSystem).map(({ text }) => text);
+  const { stopSequences, ...copied } = copyMembers(request, members, { handled, drop: options.drop });
+  if (stopSequences !== undefined) options.drop("stop");
+  if (maxTokensOf(request) !== undefined) options.drop("max_tokens");
+  return {
+    prompt: {
+      messages: messages.filter((one) => !isSystem(one)).map(({ role, text }) => ({ author: role, content: text })),
+      ...(context.length > 0 && { context: context.join("\n") }),
+    },
+    ...copied,
+  };
+}
+
+const chat: OperationAdapter<"chat"> = {
+  path: pathOf("generateMessage"),
+  toUpstream: toPrompt,
+  fromUpstream(body, { model }, options) {
+    const { candidates } = v.parse(ChatReply, body);
+    const choices = candidates.map(({ content }, index) => toChoice({ content }, "stop", { index }));
+    return toChatAnswer({ ...toHead("palm", {}, options), model, choices, usage: undefined });
+  },
+};
+
+const complete: OperationAdapter<"complete"> = {
+  path: pathOf("generateText"),
+  toUpstream(request, { drop }) {
+    refuseStream("palm", request);
+    const { prompt } = request;
+    if (typeof prompt !== "string") refuseMember("palm", "prompt", "it takes one prompt, as text");
+    const maxTokens = maxTokensOf(request);
+    return {
+      prompt: { text: prompt },
+      ...copyMembers(request, members, { handled, drop }),
+      ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
+    };
+  },
+  fromUpstream(body, { model }, options) {
+    const texts = v.parse(TextReply, body).candidates.map(({ output }) => ({ text: output, finishReason: "stop" }));
+    return toTextCompletion(toHead("palm", {}, options), model, texts);
+  },
+};
+
+const embed: OperationAdapter<"embed"> = {
+  path: pathOf("embedText"),
+  toUpstream(request, { drop }) {
+    const [text, ...more] = requireTexts("palm", request);
+    if (more.length > 0) refuseMember("palm", "input", "it embeds one text a request");
+    const { encoding_format: format } = request;
+    if (format && format !== "float") refuseMember("palm", "encoding_format", "it gives vectors as numbers only");
+    return { text, ...copyMembers(request, {}, { handled: ["model", "input", "encoding_format"], drop }) };
+  },
+  fromUpstream: (body, { model }) => toEmbeddingAnswer([v.parse(EmbedReply, body).embedding.value], model, undefined),
+};
+
+/** PaLM (https://ai.google.dev/palm_docs), which Google has retired; the key travels in a header. */
+export const palm = defineProvider({
+  slug: "palm",
+  settings: { prefix: "palm", schema: v.object({}) },
+  baseUrl: "https://generativelanguage.googleapis.com/v1beta3",
+  authenticate: keyHeader("x-goog-api-key"),
+  operations: { chat, complete, embed },
+});

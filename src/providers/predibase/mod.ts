@@ -1,0 +1,39 @@
+import * as v from "valibot";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import { bearer } from "../auth/headers.ts";
+import { pathSegment } from "../shapes/hosts.ts";
+import { refuseMember, requireOneChoice } from "../shapes/messages.ts";
+import { plainChat, toPlainRequest } from "../shapes/plain.ts";
+import { defineProvider } from "../types.ts";
+
+/** The deployment, and the adapter on top of it, in a model written `deployment:adapter`. */
+function partsOf(model: string): { deployment: string; adapter: string } {
+  const colon = model.indexOf(":");
+  return colon < 0
+    ? { deployment: model, adapter: "" }
+    : { deployment: model.slice(0, colon), adapter: model.slice(colon + 1) };
+}
+
+function chatPath({ model, user }: ChatRequest): string {
+  if (!user) return refuseMember("predibase", "user", "name the tenant in user");
+  const tenant = pathSegment("user", user);
+  return `/${tenant}/deployments/v2/llms/${pathSegment("model", partsOf(model).deployment)}/v1/chat/completions`;
+}
+
+/** Predibase (https://docs.predibase.com/user-guide/inference/migrate-openai): tenant and deployment are in the path. */
+export const predibase = defineProvider({
+  slug: "predibase",
+  settings: { prefix: "predibase", schema: v.object({}) },
+  baseUrl: "https://serving.app.predibase.com",
+  authenticate: bearer,
+  operations: {
+    chat: {
+      ...plainChat("predibase", chatPath),
+      toUpstream(request, options) {
+        requireOneChoice("predibase", request);
+        const { user: _tenant, ...rest } = toPlainRequest(request, options);
+        return { ...rest, model: partsOf(request.model).adapter };
+      },
+    },
+  },
+});

@@ -1,0 +1,90 @@
+import * as v from "valibot";
+import { bearer, keyHeader } from "../auth/headers.ts";
+import { hostRequired } from "../shapes/hosts.ts";
+import { defineProvider, type Provider } from "../types.ts";
+
+/** A provider whose requests only pass through: its address and how it takes the credential. */
+interface ProxiedProvider {
+  slug: string;
+  /** Absent for servers of the caller's own. */
+  baseUrl?: string;
+  /** Default: the credential as a bearer token. */
+  authenticate?: (credential: string | undefined) => Record<string, string>;
+}
+
+const rows: readonly ProxiedProvider[] = [
+  // https://replicate.com/docs/reference/http
+  { slug: "replicate", baseUrl: "https://api.replicate.com/v1" },
+  // https://docs.meshy.ai/en/api/quick-start
+  { slug: "meshy", baseUrl: "https://api.meshy.ai/openapi" },
+  // https://platform.tripo3d.ai/docs/general
+  { slug: "tripo3d", baseUrl: "https://api.tripo3d.ai/v2/openapi" },
+  // https://milvus.io/api-reference/restful/v2.4.x/About.md
+  { slug: "milvus" },
+  // https://api.qdrant.tech/api-reference
+  { slug: "qdrant", authenticate: keyHeader("api-key") },
+  // https://docs.segmind.com
+  { slug: "segmind", baseUrl: "https://api.segmind.com/v1", authenticate: keyHeader("x-api-key") },
+  // https://www.recraft.ai/docs
+  { slug: "recraft-ai", baseUrl: "https://external.api.recraft.ai/v1" },
+  // https://elevenlabs.io/docs/api-reference/authentication
+  { slug: "elevenlabs", baseUrl: "https://api.elevenlabs.io/v1", authenticate: keyHeader("xi-api-key") },
+  // https://developers.deepgram.com/docs/authenticating
+  { slug: "deepgram", baseUrl: "https://api.deepgram.com/v1", authenticate: keyHeader("authorization", "Token ") },
+];
+
+function defineProxied({ slug, baseUrl, authenticate = bearer }: ProxiedProvider): Provider {
+  return defineProvider({
+    slug,
+    settings: { prefix: slug, schema: v.object({}) },
+    baseUrl: baseUrl ?? hostRequired(slug),
+    authenticate,
+    operations: {},
+  });
+}
+
+const pineconeKey = keyHeader("api-key");
+
+/** Pinecone (https://docs.pinecone.io/reference/api/authentication). */
+const pinecone = defineProvider({
+  slug: "pinecone",
+  settings: {
+    prefix: "pinecone",
+    open: true,
+    schema: v.object({
+      api_version: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,30}$/, "must be a version")), "2025-10"),
+    }),
+  },
+  baseUrl: "https://api.pinecone.io",
+  authenticate: (credential, { api_version }) => ({
+    ...pineconeKey(credential),
+    "x-pinecone-api-version": api_version,
+  }),
+  operations: {},
+});
+
+/** Stability AI (https://platform.stability.ai/docs/api-reference). */
+const stability = defineProvider({
+  slug: "stability-ai",
+  settings: {
+    prefix: "stability",
+    schema: v.object({
+      organization: v.optional(v.string()),
+      client_id: v.optional(v.string()),
+      client_user_id: v.optional(v.string()),
+      client_version: v.optional(v.string()),
+    }),
+  },
+  baseUrl: "https://api.stability.ai",
+  authenticate: (credential, { organization, client_id, client_user_id, client_version }) => ({
+    ...bearer(credential),
+    ...(organization !== undefined && { organization }),
+    ...(client_id !== undefined && { "stability-client-id": client_id }),
+    ...(client_user_id !== undefined && { "stability-client-user-id": client_user_id }),
+    ...(client_version !== undefined && { "stability-client-version": client_version }),
+  }),
+  operations: {},
+});
+
+/** Providers without unified operations: their own paths pass through with the credential added. */
+export const proxiedProviders: readonly Provider[] = [...rows.map(defineProxied), pinecone, stability];

@@ -1,0 +1,44 @@
+import * as v from "valibot";
+import { bearer } from "../auth/headers.ts";
+import { toHead } from "../shapes/answers.ts";
+import { toTextCompletion } from "../shapes/completions.ts";
+import { hostRequired } from "../shapes/hosts.ts";
+import { copyMembers, type MemberMap, toList } from "../shapes/members.ts";
+import { refuseMember, refuseStream, requireOneChoice } from "../shapes/messages.ts";
+import { defineProvider, type OperationAdapter } from "../types.ts";
+
+const Reply = v.looseObject({ text_output: v.string() });
+
+/** What the server is told when the request does not say: it has no defaults of its own. */
+const defaults = { max_tokens: 100, temperature: 0.7, top_p: 0.7, top_k: 50 };
+
+const members = {
+  ...{ max_tokens: "max_tokens", temperature: "temperature", top_p: "top_p", top_k: "top_k", seed: "random_seed" },
+  ...{ bad_words: "bad_words", parameters: "parameters" },
+  stop: ["stop_words", toList],
+} satisfies MemberMap;
+
+const complete: OperationAdapter<"complete"> = {
+  path: () => "/generate",
+  toUpstream(request, { drop }) {
+    requireOneChoice("triton", request);
+    refuseStream("triton", request);
+    const { prompt } = request;
+    if (typeof prompt !== "string") refuseMember("triton", "prompt", "it takes one prompt, as text");
+    const copied = copyMembers(request, members, { handled: ["model", "prompt"], drop });
+    return { text_input: prompt, ...defaults, ...copied };
+  },
+  fromUpstream(body, { model }, options) {
+    const { text_output: text } = v.parse(Reply, body);
+    return toTextCompletion(toHead("triton", {}, options), model, [{ text, finishReason: "stop" }]);
+  },
+};
+
+/** Triton Inference Server, on the caller's own host (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md). */
+export const triton = defineProvider({
+  slug: "triton",
+  settings: { prefix: "triton", schema: v.object({}) },
+  baseUrl: hostRequired("triton"),
+  authenticate: bearer,
+  operations: { complete },
+});
