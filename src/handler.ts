@@ -70,9 +70,9 @@ function readCredentials(context: RequestContext): { gatewayKey: string; provide
   const { headers } = context;
   const authorization = headers.get("authorization");
   const token = authorization === undefined ? undefined : readBearer(authorization);
-  // the same key twice is the gateway's twice
-  if (own !== null) return { gatewayKey: own, providerCredential: token === own ? undefined : token };
   const key = token ?? headers.get("x-api-key");
+  // the same key twice is the gateway's twice
+  if (own !== null) return { gatewayKey: own, providerCredential: key === own ? undefined : key };
   if (key !== undefined) return { gatewayKey: key, providerCredential: undefined };
   throw new AuthenticationError("Cannot authenticate: send your gateway key in x-gateway-api-key", {
     code: "missing_api_key",

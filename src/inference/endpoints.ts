@@ -1,16 +1,33 @@
 import type { KeyAccess } from "../auth/access.ts";
-import { defineEndpoint, defineJsonEndpoint, type Endpoint, type Method } from "../endpoint.ts";
+import type { CallerContext, Services } from "../context.ts";
+import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type Method } from "../endpoint.ts";
+import type { Reply } from "../lib/reply.ts";
+import type { OperationName, Operations } from "../providers/types.ts";
 import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from "../schemas/chat.ts";
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { ModelList } from "../schemas/models.ts";
 import { explainConfig } from "./explain.ts";
 import { listModels } from "./models.ts";
-import { runPassthrough } from "./passthrough.ts";
+import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
 import { runInference } from "./run.ts";
+
+type UnifiedHandler<Name extends OperationName> = (
+  body: JsonBody<Operations[Name]["request"]>,
+  context: CallerContext,
+  services: Services,
+) => Promise<Reply>;
 
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
+
+/** What answers a unified route. */
+function runUnified<Name extends "chat" | "complete" | "embed">(name: Name): UnifiedHandler<Name> {
+  return (body, context, services) =>
+    isPassedOn(context, services)
+      ? passHeld(body.text, context, services)
+      : runInference(name, body, context, services);
+}
 
 /** Rows of the inference API. */
 export const inferenceEndpoints: readonly Endpoint[] = [
@@ -23,7 +40,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     access: inferenceAccess,
     body: ChatRequest,
     response: ChatResponse,
-    handle: (body, context, services) => runInference("chat", body, context, services),
+    handle: runUnified("chat"),
   }),
   defineJsonEndpoint({
     method: "POST",
@@ -34,7 +51,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     access: inferenceAccess,
     body: CompletionRequest,
     response: CompletionResponse,
-    handle: (body, context, services) => runInference("complete", body, context, services),
+    handle: runUnified("complete"),
   }),
   defineJsonEndpoint({
     method: "POST",
@@ -45,7 +62,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     access: inferenceAccess,
     body: EmbeddingRequest,
     response: EmbeddingResponse,
-    handle: (body, context, services) => runInference("embed", body, context, services),
+    handle: runUnified("embed"),
   }),
   defineJsonEndpoint({
     method: "POST",
@@ -65,7 +82,8 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     summary: "List models",
     access: { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] },
     response: ModelList,
-    handle: listModels,
+    handle: (context: CallerContext, services: Services) =>
+      isPassedOn(context, services) ? runPassthrough(context, services) : listModels(context, services),
   }),
 ];
 

@@ -221,8 +221,8 @@ async function readHeld(
   }
 }
 
-/** A body on its way through. */
-type Upload = Uint8Array | ReadableStream<Uint8Array> | undefined;
+/** A body on its way through; a text is one whose content coding was undone. */
+type Upload = string | Uint8Array | ReadableStream<Uint8Array> | undefined;
 
 /** An answer on its way back, with the call it belongs to. */
 interface PassedAnswer {
@@ -239,11 +239,12 @@ function preparePassed(
 ): PreparedCall {
   const headers = passthroughRequestHeaders(context.headers.values(), services.headerRules.mayGoUpstream);
   // the provider's rule decides how its credential is sent
-  delete headers.authorization;
+  if (!destination.provider.isRaw) delete headers.authorization;
   for (const [name, value] of Object.entries(headers)) {
     if (value.includes(context.gatewayKey)) delete headers[name];
   }
   Object.assign(headers, destination.managed?.headers);
+  if (typeof body === "string") delete headers["content-encoding"];
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
   const path = upstreamPath(context, destination.provider) + context.url.search;
@@ -288,11 +289,14 @@ function namedModel(context: CallerContext): string | undefined {
 }
 
 /** Passes a request on to the provider it names. */
-async function passDirectly(context: CallerContext, services: Services): Promise<PassedAnswer> {
+async function passDirectly(
+  readBody: () => Upload | Promise<Upload>,
+  context: CallerContext,
+  services: Services,
+): Promise<PassedAnswer> {
   const destination = await readRequestDestination(context, services, { model: namedModel(context) });
   const timeoutMs = readTimeout(context, services);
-  const body = await readUpload(context, services);
-  return pass({ destination, timeoutMs }, body, context, services);
+  return pass({ destination, timeoutMs }, await readBody(), context, services);
 }
 
 /** Groups of paths whose records live at one provider. */
@@ -347,9 +351,33 @@ async function passByConfig(
 export async function runPassthrough(context: CallerContext, services: Services): Promise<Reply> {
   const given = readRequestConfig(context, services);
   const config = given instanceof Promise ? await given : given;
-  const { upstream, attempt } = config
-    ? await passByConfig(config, await readUpload(context, services), context, services)
-    : await passDirectly(context, services);
+  const readBody = () => readUpload(context, services);
+  return answerPassed(
+    config
+      ? await passByConfig(config, await readBody(), context, services)
+      : await passDirectly(readBody, context, services),
+    context,
+    services,
+  );
+}
+
+/** Whether a request names, without a config, a provider that takes requests as they came on every route. */
+export function isPassedOn(context: CallerContext, { providers }: Services): boolean {
+  const slug = context.header("provider");
+  return slug !== null && context.header("config") === null && providers.get(slug)?.isRaw === true;
+}
+
+/** As `runPassthrough`, for a body that was read and held already. */
+export async function passHeld(text: string, context: CallerContext, services: Services): Promise<Reply> {
+  notePlainFacts(context, text);
+  return answerPassed(await passDirectly(() => text, context, services), context, services);
+}
+
+async function answerPassed(
+  { upstream, attempt }: PassedAnswer,
+  context: CallerContext,
+  services: Services,
+): Promise<Reply> {
   try {
     return await answerUpstream(upstream, attempt, context, services);
   } finally {

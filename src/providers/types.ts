@@ -103,6 +103,8 @@ export interface ProviderDefinition<Settings> {
   baseUrl: string | ((settings: Settings, facts: AddressFacts) => string);
   /** Whether the settings give the host of the base address, and not only a label of it: it is checked like a custom host. */
   isBaseInfluenced?: boolean;
+  /** Callers' requests go on as they came on every route, their own authorization with them. Default: no. */
+  isRaw?: boolean;
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
   /** Headers that carry the credential, and those that follow from settings. */
@@ -162,6 +164,8 @@ export interface BoundProvider {
   baseUrlOf(facts: AddressFacts): string;
   /** Whether a caller or tenant named the base address. */
   readonly isBaseInfluenced: boolean;
+  /** Whether requests go on as they came, their authorization with them. */
+  readonly isRaw: boolean;
   readonly pathPrefix: string;
   readonly operations: OperationAdapters;
   /** Names of client headers that go along unasked. */
@@ -178,6 +182,8 @@ export interface Provider {
   readonly hasOpenSettings: boolean;
   /** Whether it answers inside the process. */
   readonly isLocal: boolean;
+  /** Whether requests go on as they came on every route. */
+  readonly isRaw: boolean;
   /** Names of its operations, for documentation. */
   readonly operationNames: readonly string[];
   /** Headers that give its settings, without the gateway's prefix. */
@@ -208,6 +214,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
+    isRaw: definition.isRaw === true,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {
@@ -224,6 +231,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
+    isRaw: definition.isRaw === true,
     operationNames: definition.operationNames ?? (typeof operations === "function" ? [] : Object.keys(operations)),
     settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
     bind(read) {

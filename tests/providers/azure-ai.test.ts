@@ -4,7 +4,7 @@ import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 import { azureAi } from "../../src/providers/azure-ai/mod.ts";
 import { github } from "../../src/providers/github/mod.ts";
 import { jsonFixture, testConformance } from "../conformance/suite.ts";
-import { chat, createTestGateway, type HeaderChanges, helloBody } from "../support/gateway.ts";
+import { chat, createTestGateway, type HeaderChanges, helloBody, readJson } from "../support/gateway.ts";
 
 const request = { model: "Phi-4", messages: [{ role: "user", content: "Hello" }] };
 const chatAnswer = jsonFixture("azure-openai", "chat.json");
@@ -64,11 +64,12 @@ testConformance(github, [
   },
 ]);
 
+let next: unknown = chatAnswer;
 const wire: { url: string; init: TransportInit | undefined } = { url: "", init: undefined };
 const transport: Transport = {
   async send(url, init) {
     Object.assign(wire, { url, init });
-    return Response.json(chatAnswer);
+    return Response.json(next);
   },
 };
 const gateway = await createTestGateway({ transport });
@@ -100,7 +101,6 @@ for (const [url, wanted, key] of [
 
 for (const [headers, pattern] of [
   [{}, /give x-gateway-azure-foundry-url/],
-  [{ "x-gateway-azure-foundry-url": "https://r.services.ai.azure.com/anthropic" }, /Cannot call Claude/],
   [{ "x-gateway-azure-foundry-url": "https://r.services.ai.azure.com/models?a=b" }, /without a query/],
   [{ "x-gateway-azure-foundry-url": "http://169.254.169.254/x" }, /metadata/],
   [{ "x-gateway-azure-foundry-url": "http://10.0.0.1/x" }, /private/],
@@ -110,6 +110,28 @@ for (const [headers, pattern] of [
     const response = await ask(headers);
     assert.equal(response.status, 400);
     assert.match(await response.text(), pattern);
+  });
+}
+
+for (const url of ["https://r.services.ai.azure.com/anthropic", "https://r.services.ai.azure.com/anthropic/v1"]) {
+  test(`azure-ai speaks Claude's shape at ${url}`, async () => {
+    next = {
+      ...{ id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-4-5", stop_reason: "end_turn" },
+      ...{ content: [{ type: "text", text: "At six." }], usage: { input_tokens: 5, output_tokens: 3 } },
+    };
+    const response = await ask({ "x-gateway-azure-foundry-url": url });
+    next = chatAnswer;
+    const answer = await readJson<{ choices: { message: { content: string } }[] }>(response);
+    assert.equal(answer.choices[0]?.message.content, "At six.");
+    assert.equal(wire.url, "https://r.services.ai.azure.com/anthropic/v1/messages");
+    assert.equal(wire.init?.headers["x-api-key"], "azure-key");
+    assert.equal(wire.init?.headers.authorization, undefined);
+    assert.equal(wire.init?.headers["anthropic-version"], "2023-06-01");
+    assert.ok(JSON.parse(String(wire.init?.body)).max_tokens > 0);
+    const token = { "x-gateway-azure-foundry-url": url, "x-gateway-azure-ad-token": "t" };
+    await ask(token);
+    assert.equal(wire.init?.headers.authorization, "Bearer t");
+    assert.equal(wire.init?.headers["x-api-key"], undefined);
   });
 }
 

@@ -11,6 +11,7 @@ for (const [provider, path, url, sent, headers] of [
   ["milvus", "/v2/vectordb/entities/search", "https://db.example.com/v2/vectordb/entities/search", bearer, host],
   ["qdrant", "/proxy/collections/a", "https://db.example.com/collections/a", { "api-key": key }, host],
   ["segmind", "/sdxl", "https://api.segmind.com/v1/sdxl", { "x-api-key": key }, {}],
+  ["typesafe", "/systemone", "https://api.typesafe.ai/v1/systemone", bearer, {}],
   ["recraft-ai", "/styles", "https://external.api.recraft.ai/v1/styles", bearer, {}],
   ["elevenlabs", "/text-to-speech/v", "https://api.elevenlabs.io/v1/text-to-speech/v", { "xi-api-key": key }, {}],
   ["deepgram", "/listen?model=a", "https://api.deepgram.com/v1/listen?model=a", { authorization: `Token ${key}` }, {}],

@@ -1,10 +1,12 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
-import { defineProvider, type SignableRequest } from "../types.ts";
+import { defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
 import { inferenceOperations } from "./inference.ts";
 
+const claude = claudeOperations("azure-ai");
 const param = "x-gateway-azure-foundry-url";
 
 const settings = v.object({
@@ -25,21 +27,22 @@ const settings = v.object({
 });
 type Settings = v.InferOutput<typeof settings>;
 
+/** Whether an address is that of Claude's own API (https://docs.claude.com/en/docs/build-with-claude/claude-in-microsoft-foundry). */
+function isClaude(url: string | undefined): boolean {
+  return url !== undefined && /\/anthropic(?:\/|$)/.test(url);
+}
+
 function baseUrlOf({ foundry_url: url }: Settings): string {
   if (url === undefined) {
     throw new InvalidRequestError(`Cannot call azure-ai: give ${param}`, { param, code: "invalid_header" });
   }
-  if (/\/anthropic(?:\/|$)/.test(url)) {
-    throw new InvalidRequestError(
-      "Cannot call Claude at this address: azure-ai does not convert to its shape; name an address of the chat completions API",
-      { param, code: "unsupported_endpoint" },
-    );
-  }
+  if (isClaude(url)) return url.endsWith("/v1") ? url : `${url}/v1`;
   return url;
 }
 
 /** Resources of the OpenAI kind take keys in a header of their own. */
 function keyHeaders({ url }: SignableRequest, key: string): Record<string, string> {
+  if (isClaude(url)) return { "x-api-key": key };
   const host = URL.parse(url)?.hostname ?? "";
   return /\.(?:openai|cognitiveservices)\.azure\.[a-z]+$/.test(host) ? { "api-key": key } : bearer(key);
 }
@@ -51,8 +54,13 @@ export const azureAi = defineProvider({
   baseUrl: baseUrlOf,
   isBaseInfluenced: true,
   authenticate: () => ({}),
-  authorize: (request, values, tools) =>
-    authorizeAzure(request, values, { tools, toKeyHeaders: (key) => keyHeaders(request, key) }),
-  operations: inferenceOperations,
+  clientHeaders: claudeClientHeaders,
+  async authorize(request, values, tools) {
+    const toKeyHeaders = (key: string) => keyHeaders(request, key);
+    const credentials = await authorizeAzure(request, values, { tools, toKeyHeaders });
+    return isClaude(values.foundry_url) ? { ...claudeVersions(request.headers, {}), ...credentials } : credentials;
+  },
+  operations: (values): OperationAdapters =>
+    isClaude(values.foundry_url) ? { chat: claude.chat } : inferenceOperations(values),
   operationNames: ["chat", "complete", "embed"],
 });

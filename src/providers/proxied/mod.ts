@@ -23,6 +23,8 @@ const rows: readonly ProxiedProvider[] = [
   { slug: "milvus" },
   // https://api.qdrant.tech/api-reference
   { slug: "qdrant", authenticate: keyHeader("api-key") },
+  // https://docs.typesafe.ai
+  { slug: "typesafe", baseUrl: "https://api.typesafe.ai/v1" },
   // https://docs.segmind.com
   { slug: "segmind", baseUrl: "https://api.segmind.com/v1", authenticate: keyHeader("x-api-key") },
   // https://www.recraft.ai/docs
@@ -86,5 +88,15 @@ const stability = defineProvider({
   operations: {},
 });
 
+/** Whatever the caller names: paths, headers and bodies go through untouched, the caller's own authorization with them. */
+const passthrough = defineProvider({
+  slug: "passthrough",
+  settings: { prefix: "passthrough", schema: v.object({}) },
+  isRaw: true,
+  baseUrl: hostRequired("passthrough"),
+  authenticate: () => ({}),
+  operations: {},
+});
+
 /** Providers without unified operations: their own paths pass through with the credential added. */
-export const proxiedProviders: readonly Provider[] = [...rows.map(defineProxied), pinecone, stability];
+export const proxiedProviders: readonly Provider[] = [...rows.map(defineProxied), pinecone, stability, passthrough];
