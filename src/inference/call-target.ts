@@ -140,7 +140,7 @@ async function answerWhole<Name extends OperationName>(
     const status = statusOfErrorBody(error);
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }
-  const answer = run.adapter.fromUpstream ? convert(run, body) : undefined;
+  const answer = convert(run, body);
   log.usage = toLoggedUsage((answer ?? body).usage);
   const converted = answer && JSON.stringify(answer);
   log.responseBody = converted ?? bytes;
@@ -150,15 +150,18 @@ async function answerWhole<Name extends OperationName>(
 }
 
 /**
- * The answer in the gateway's shape; a body the adapter cannot read is the upstream's fault.
+ * The answer in the gateway's shape, undefined where it came in it; a body the adapter cannot read is the upstream's fault.
  *
  * @throws {UpstreamError} Also the adapter's own, for failures that come with status 200.
  */
-function convert<Name extends OperationName>(run: Run<Name>, body: Record<string, unknown>): Record<string, unknown> {
+function convert<Name extends OperationName>(
+  run: Run<Name>,
+  body: Record<string, unknown>,
+): Record<string, unknown> | undefined {
   const { slug } = run.destination.provider;
   try {
-    const answer: object = run.adapter.fromUpstream?.(body, run.request, run.options) ?? body;
-    return { ...answer, provider: slug };
+    const answer: object | undefined = run.adapter.fromUpstream?.(body, run.request, run.options);
+    return answer && { ...answer, provider: slug };
   } catch (cause) {
     if (cause instanceof UpstreamError) throw cause;
     throw badAnswer(slug, "it does not have the expected members", cause);

@@ -60,14 +60,14 @@ export interface OperationAdapter<Name extends OperationName> {
   path(request: Operations[Name]["request"]): string;
   /** The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. */
   toUpstream?(request: Operations[Name]["request"], options: ConversionOptions): unknown;
-  /** The gateway's answer from the upstream's. Absent: the bytes go back as they came. */
+  /** The gateway's answer from the upstream's. Absent, or without a result: the bytes go back as they came. */
   fromUpstream?(
     body: unknown,
     request: Operations[Name]["request"],
     options: ConversionOptions,
-  ): Operations[Name]["response"];
-  /** Maps the upstream's streams. Absent: they are in the gateway's shape already. */
-  streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper;
+  ): Operations[Name]["response"] | undefined;
+  /** Maps the upstream's streams. Absent, or without a result: they are in the gateway's shape already. */
+  streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
   /** Default `sse`. */
   framing?: StreamFraming;
   /** Further headers of the upstream's request; `given` are those it has already, by their names in lower case. */

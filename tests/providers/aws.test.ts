@@ -192,6 +192,14 @@ test("sagemaker passes bodies on, signed, with the headers of its settings", asy
   requireLastSigned("sagemaker");
 });
 
+test("claude-platform-aws signs where it is given no API key", async () => {
+  await chat(gateway, body("claude-sonnet-4-6"), aws({ "x-gateway-provider": "claude-platform-aws" }));
+  assert.equal(last().path, "/messages");
+  assert.equal(last().headers["anthropic-version"], "2023-06-01");
+  assert.equal(last().headers["x-api-key"], undefined);
+  requireLastSigned("aws-external-anthropic");
+});
+
 test("sagemaker passes a streamed body on with an unsigned payload", async () => {
   const long = "x".repeat(300 * 1024);
   const response = await gateway.fetch("/v1/proxy/endpoints/my-endpoint/invocations", {
@@ -218,6 +226,7 @@ for (const [provider, path, environment, wanted] of [
   ],
   [bedrock, "/model/x", { AWS_ENDPOINT_DOMAIN: "x.cn" }, "https://bedrock-runtime.eu-west-1.x.cn/model/x"],
   [sagemaker, "/endpoints", { AWS_ENDPOINT_DOMAIN: "x.cn" }, "https://runtime.sagemaker.eu-west-1.x.cn/endpoints"],
+  [bedrockMantle, "/anthropic/v1/messages", {}, "https://bedrock-mantle.eu-west-1.api.aws/anthropic/v1/messages"],
   [bedrockMantle, "/responses", {}, "https://bedrock-mantle.eu-west-1.api.aws/v1/responses"],
 ] as const satisfies readonly (readonly [Provider, string, Record<string, string>, string])[]) {
   test(`${provider.slug} sends ${path} to ${new URL(wanted).host}`, () => {
@@ -249,5 +258,12 @@ testConformance(bedrockMantle, [
     answer: { choices: [] },
     wanted: { choices: [] },
   },
-  { name: "models of Anthropic", request: body("anthropic.claude-sonnet-4-6"), refused: /provider bedrock/ },
+  {
+    name: "models of Anthropic speak their own shape",
+    request: body("anthropic.claude-sonnet-4-6", { seed: 1 }),
+    sent: { path: "/anthropic/v1/messages", body: body("anthropic.claude-sonnet-4-6", { max_tokens: 8192 }) },
+    dropped: ["seed"],
+    answer: jsonFixture("anthropic", "chat.json"),
+    wanted: "*",
+  },
 ]);

@@ -198,8 +198,32 @@ testConformance(vertexAi, [
   {
     name: "Claude",
     settings,
-    request: { model: "anthropic.claude-sonnet-4@20250514", messages },
-    refused: /no models of anthropic/,
+    request: {
+      ...{ model: "anthropic.claude-sonnet-4@20250514", messages, service_tier: "auto" },
+      anthropic_beta: ["web-search-2025-03-05", "unknown-2020-01-01"],
+    },
+    sent: {
+      path: `/v1/${place}/publishers/anthropic/models/claude-sonnet-4%4020250514:rawPredict`,
+      body: {
+        ...{ messages, max_tokens: 8192, anthropic_version: "vertex-2023-10-16" },
+        anthropic_beta: ["web-search-2025-03-05"],
+      },
+    },
+    dropped: ["anthropic_beta", "service_tier"],
+    answer: jsonFixture("anthropic", "chat.json"),
+    wanted: "*",
+  },
+  {
+    name: "Claude by its plain name, streamed",
+    settings,
+    request: { model: "claude-sonnet-4-6", messages, stream: true },
+    sent: {
+      path: `/v1/${place}/publishers/anthropic/models/claude-sonnet-4-6:streamRawPredict`,
+      body: { messages, max_tokens: 8192, stream: true, anthropic_version: "vertex-2023-10-16" },
+    },
+    stream: `event: vertex_event\ndata: {"a":1}\n\n${fixture("anthropic", "stream.sse")}`,
+    chunks: ["*", "*", "*", "*"],
+    usage: "*",
   },
   { name: "an endpoint elsewhere", settings, request: { model: "endpoints..", messages }, refused: /endpoints\.<id>/ },
   {

@@ -14,6 +14,8 @@ export interface ClaudeHost {
   version?: string;
   /** Whether betas are told in the body's `anthropic_beta`, instead of a header. */
   hasBetasInBody?: boolean;
+  /** Betas a host knows; others are noted as left out. Default: all. */
+  betas?: ReadonlySet<string>;
   /** Members a host does not take in the body; but for `model` and `stream`, which its path tells, they are noted as left out. */
   omits?: readonly string[];
 }
@@ -146,9 +148,18 @@ function toMaxTokens(request: ChatRequest, family: ClaudeFamily, { thinking }: T
   return readMaxTokens(request) ?? family.defaultMaxTokens + (Number.isSafeInteger(budget) ? budget : 0);
 }
 
-function hostMembers(request: ChatRequest, host: ClaudeHost): Members {
+/** Betas told in the body. */
+function bodyBetas(request: ChatRequest, { hasBetasInBody, betas: known }: ClaudeHost, drop: (member: string) => void) {
+  if (!hasBetasInBody) return [];
+  const asked = betasOf(request);
+  const taken = known ? asked.filter((beta) => known.has(beta)) : asked;
+  if (taken.length < asked.length) drop("anthropic_beta");
+  return taken;
+}
+
+function hostMembers(request: ChatRequest, host: ClaudeHost, { drop }: ConversionOptions): Members {
   const version = host.version === undefined ? undefined : (request.anthropic_version ?? host.version);
-  const betas = host.hasBetasInBody ? betasOf(request) : [];
+  const betas = bodyBetas(request, host, drop);
   return {
     model: request.model,
     ...(request.stream === true && { stream: true }),
@@ -172,7 +183,7 @@ export function toClaudeRequest(request: ChatRequest, options: ConversionOptions
   const thinking = toThinking(request, family, { ...options, mustCall, hasUnthoughtCall: hasUnthoughtCall(messages) });
   const members: Members = {
     ...passedMembers(request, options),
-    ...hostMembers(request, host),
+    ...hostMembers(request, host, options),
     ...(system.length > 0 && { system }),
     messages,
     max_tokens: toMaxTokens(request, family, thinking),

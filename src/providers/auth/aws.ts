@@ -48,6 +48,11 @@ function authTypeOf({ auth_type, access_key_id }: AwsSettings, credential: strin
   return access_key_id === undefined && credential !== undefined ? "apiKey" : "accessKey";
 }
 
+/** Whether requests carry an API key; others are signed. */
+export function usesApiKey(settings: AwsSettings, credential: string | undefined): credential is string {
+  return credential !== undefined && authTypeOf(settings, credential) === "apiKey";
+}
+
 /** The credential as a bearer token, where it is an API key; other requests are signed. */
 export function awsApiKey(credential: string | undefined, settings: AwsSettings): Record<string, string> {
   return authTypeOf(settings, credential) === "apiKey" ? bearer(credential) : {};

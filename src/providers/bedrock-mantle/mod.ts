@@ -1,10 +1,11 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { ModelList } from "../../schemas/models.ts";
+import { claudeHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { AwsSettings, awsApiKey, createAwsAuthorize } from "../auth/aws.ts";
-import { defineProvider } from "../types.ts";
+import { withStreamUsage } from "../shapes/plain.ts";
+import { defineProvider, type OperationAdapter } from "../types.ts";
 
 /** A schema without `propertyNames`, which Gemma models refuse. */
 function withoutPropertyNames(value: unknown): unknown {
@@ -24,27 +25,33 @@ function withGemmaTools(request: ChatRequest): ChatRequest {
   return { ...request, tools };
 }
 
-/** Requests go through; streams are always asked for their usage. Models of Anthropic speak another shape here. */
-function toUpstream(request: ChatRequest): ChatRequest {
-  if (request.model.startsWith("anthropic.")) {
-    throw new InvalidRequestError("Cannot chat with models of Anthropic here: use the provider bedrock", {
-      ...{ param: "model", code: "unsupported_model" },
-    });
-  }
-  const known = withGemmaTools(request);
-  if (known.stream !== true) return known;
-  return { ...known, stream_options: { ...known.stream_options, include_usage: true } };
-}
+const claude = claudeOperations("bedrock-mantle").chat;
+const isClaude = ({ model }: Partial<ChatRequest>): boolean => model?.startsWith("anthropic.") === true;
+
+/** Models of Anthropic speak their own shape here, all others OpenAI's. */
+const chat: OperationAdapter<"chat"> = {
+  path: (request) => (isClaude(request) ? "/anthropic/v1/messages" : "/chat/completions"),
+  headers: (request, given) =>
+    isClaude(request) ? claudeVersions({ ...given, ...claudeHeaders(request, given) }, {}) : {},
+  toUpstream: (request, options) =>
+    isClaude(request) ? claude.toUpstream(request, options) : withStreamUsage(withGemmaTools(request)),
+  fromUpstream: (body, request, options) =>
+    isClaude(request) ? claude.fromUpstream(body, request, options) : undefined,
+  streamMapper: (request, options) => (isClaude(request) ? claude.streamMapper(request, options) : undefined),
+};
 
 /** OpenAI's shapes on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html). */
 export const bedrockMantle = defineProvider({
   slug: "bedrock-mantle",
   settings: { prefix: "aws", schema: AwsSettings },
-  baseUrl: ({ region }) => `https://bedrock-mantle.${region}.api.aws/v1`,
+  baseUrl({ region }, { path }) {
+    const host = `https://bedrock-mantle.${region}.api.aws`;
+    return path.startsWith("/anthropic/") ? host : `${host}/v1`;
+  },
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock-mantle", service: "bedrock-mantle" }),
   operations: {
-    chat: { path: () => "/chat/completions", toUpstream },
+    chat,
     models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
   },
 });

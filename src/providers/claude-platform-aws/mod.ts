@@ -1,20 +1,21 @@
 import * as v from "valibot";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
+import { awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
 import { defineProvider } from "../types.ts";
 
 const { chat, models } = claudeOperations("claude-platform-aws");
 
-const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be lower-case letters, digits and hyphens"));
+const sign = createAwsAuthorize({ provider: "claude-platform-aws", service: "aws-external-anthropic" });
 const WorkspaceId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,128}$/, "must be the id of a workspace"));
 
-/** Anthropic's API on AWS, with API keys (https://docs.claude.com/en/api/claude-platform-on-aws). */
+/** Anthropic's API on AWS, with API keys or signed requests (https://docs.claude.com/en/api/claude-platform-on-aws). */
 export const claudePlatformAws = defineProvider({
   slug: "claude-platform-aws",
   settings: {
     prefix: "aws",
     unprefixed: ["anthropic_aws_workspace_id", "anthropic_version", "anthropic_beta"],
     schema: v.object({
-      region: v.optional(HostLabel, "us-east-1"),
+      ...awsEntries,
       anthropic_aws_workspace_id: v.optional(WorkspaceId),
       anthropic_version: v.optional(v.string()),
       anthropic_beta: v.optional(v.string()),
@@ -22,11 +23,17 @@ export const claudePlatformAws = defineProvider({
   },
   baseUrl: ({ region }) => `https://aws-external-anthropic.${region}.api.aws/v1`,
   clientHeaders: claudeClientHeaders,
-  authenticate: (credential, { anthropic_aws_workspace_id: workspaceId }) => ({
-    ...(credential !== undefined && { "x-api-key": credential }),
+  authenticate: (credential, { anthropic_aws_workspace_id: workspaceId, ...settings }) => ({
+    ...(usesApiKey(settings, credential) && { "x-api-key": credential }),
     ...(workspaceId !== undefined && { "anthropic-workspace-id": workspaceId }),
   }),
-  authorize: async ({ headers }, { anthropic_version: version, anthropic_beta: beta }) =>
-    claudeVersions(headers, { version, beta }),
+  async authorize(request, settings, tools) {
+    const { anthropic_version: version, anthropic_beta: beta } = settings;
+    const versions = claudeVersions(request.headers, { version, beta });
+    return {
+      ...versions,
+      ...(await sign({ ...request, headers: { ...request.headers, ...versions } }, settings, tools)),
+    };
+  },
   operations: { chat, models },
 });

@@ -1,5 +1,8 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { type ClaudeHost, toClaudeRequest } from "../anthropic/request.ts";
+import { fromClaudeReply } from "../anthropic/response.ts";
+import { createClaudeStream } from "../anthropic/stream.ts";
 import { fromGeminiAnswer } from "../google/answer.ts";
 import { type GeminiHost, toGeminiRequest } from "../google/request.ts";
 import { createGeminiMapper } from "../google/stream.ts";
@@ -34,6 +37,17 @@ const host: GeminiHost = {
   ownMembers: { metadata: toLabels, labels: toLabels, service_tier: () => ({}) },
 };
 
+/** Claude on Vertex AI (https://docs.claude.com/en/api/claude-on-vertex-ai). */
+const claudeHost: ClaudeHost = {
+  version: "vertex-2023-10-16",
+  hasBetasInBody: true,
+  betas: new Set([
+    ...["computer-use-2025-01-24", "context-1m-2025-08-07", "context-management-2025-06-27"],
+    ...["interleaved-thinking-2025-05-14", "tool-search-tool-2025-10-19", "web-search-2025-03-05"],
+  ]),
+  omits: ["model", "service_tier", "speed", "container", "mcp_servers"],
+};
+
 /** Headers that tell how soon an answer is needed (https://cloud.google.com/vertex-ai/generative-ai/docs/provisioned-throughput/use-provisioned-throughput). */
 function tierHeaders({ service_tier: tier }: ChatRequest): Record<string, string> {
   if (tier === "dedicated" || tier === "shared") return { "x-vertex-ai-llm-request-type": tier };
@@ -53,17 +67,31 @@ export function createChat(settings: VertexSettings): OperationAdapter<"chat"> {
           return toOpenModelRequest(request, model);
         case "mistral":
           return toMistralRequest(request, model, options);
+        case "claude":
+          return toClaudeRequest({ ...request, model: model.name }, options, claudeHost);
         case "gemini":
           return toGeminiRequest({ ...request, model: model.name }, options, host);
       }
     },
-    fromUpstream(body, request, { strict }) {
-      if (readModel(request.model).dialect !== "gemini") return fromOpenModelAnswer(body);
-      return fromGeminiAnswer(body, request, { strict, slug });
+    fromUpstream(body, request, options) {
+      switch (readModel(request.model).dialect) {
+        case "claude":
+          return fromClaudeReply(body, request, options);
+        case "gemini":
+          return fromGeminiAnswer(body, request, { strict: options.strict, slug });
+        default:
+          return fromOpenModelAnswer(body);
+      }
     },
     streamMapper(request, options) {
-      if (readModel(request.model).dialect !== "gemini") return createOpenModelMapper(slug);
-      return createGeminiMapper(request, options, host);
+      switch (readModel(request.model).dialect) {
+        case "claude":
+          return createClaudeStream(request, { ...options, provider: slug });
+        case "gemini":
+          return createGeminiMapper(request, options, host);
+        default:
+          return createOpenModelMapper(slug);
+      }
     },
   };
 }

@@ -3,7 +3,7 @@ import { modelName } from "../google/model.ts";
 import { locationPath, projectOf, type VertexSettings } from "./settings.ts";
 
 /** Shape the models of a publisher speak. */
-export type Dialect = "gemini" | "openai" | "mistral";
+export type Dialect = "gemini" | "openai" | "mistral" | "claude";
 
 /** How the models of a publisher are called. */
 interface Publisher {
@@ -17,6 +17,7 @@ interface Publisher {
 /** Publishers by what stands before the first point of a model (https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/use-partner-models). */
 const publishers: Readonly<Record<string, Publisher>> = {
   google: { dialect: "gemini" },
+  anthropic: { dialect: "claude" },
   mistralai: { dialect: "mistral" },
   meta: { dialect: "openai", version: "v1beta1" },
   qwen: { dialect: "openai" },
@@ -36,7 +37,7 @@ export interface PublishedModel extends Publisher {
 }
 
 /**
- * The publisher of a model: what stands before its first point or slash, else Google.
+ * The publisher of a model: what stands before its first point or slash, else Google, or Anthropic for names of Claude.
  *
  * @throws {InvalidRequestError} If its models cannot be called.
  */
@@ -45,13 +46,9 @@ export function readModel(model: string): PublishedModel {
     .replace(/^publishers\/([^/]+)\/models\//, "$1.")
     .replace(/^([a-z0-9-]+)\//, "$1.");
   const point = plain.indexOf(".");
-  const publisher = plain.slice(0, Math.max(point, 0));
+  const isClaude = point < 0 && plain.startsWith("claude-");
+  const publisher = isClaude ? "anthropic" : plain.slice(0, Math.max(point, 0));
   const name = plain.slice(point + 1);
-  if (publisher === "anthropic" || (point < 0 && plain.startsWith("claude-"))) {
-    throw new InvalidRequestError(`Cannot call ${plain.slice(0, 100)}: vertex-ai has no models of anthropic here`, {
-      ...{ param: "model", code: "unsupported_model" },
-    });
-  }
   const known = Object.hasOwn(publishers, publisher) ? publishers[publisher] : undefined;
   if (!known) return { dialect: "gemini", publisher: "google", name: plain };
   if (known.isDeployed && !/^[A-Za-z0-9_-]{1,100}$/.test(name)) {
