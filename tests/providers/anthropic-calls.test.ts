@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 import { fixture } from "../conformance/suite.ts";
 import {
   chat,
@@ -11,20 +10,10 @@ import {
   requestHeaders,
   waitForLog,
 } from "../support/gateway.ts";
+import { createWire } from "../support/wire.ts";
 
-/** What was sent last, and what is answered next. */
-const wire: { url: string; init: TransportInit | undefined; answer: () => Response } = {
-  url: "",
-  init: undefined,
-  answer: () => new Response("{}"),
-};
-const transport: Transport = {
-  async send(url, init) {
-    Object.assign(wire, { url, init });
-    return wire.answer();
-  },
-};
-const gateway = await createTestGateway({ transport });
+const wire = createWire();
+const gateway = await createTestGateway({ transport: wire.transport });
 after(() => gateway.close());
 
 function answerWith(name: string, status = 200): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { createAddressGuard } from "../../src/lib/address.ts";
-import { createOutbound, type Transport, type TransportInit } from "../../src/lib/outbound.ts";
+import { createOutbound } from "../../src/lib/outbound.ts";
 import { type AzureAuthSettings, authorizeAzure } from "../../src/providers/auth/azure.ts";
 import { createTokenCache } from "../../src/providers/auth/token-cache.ts";
 import { azureOpenai } from "../../src/providers/azure-openai/mod.ts";
@@ -16,6 +16,7 @@ import {
   helloBody,
 } from "../support/gateway.ts";
 import { startServer } from "../support/upstream.ts";
+import { createWire } from "../support/wire.ts";
 
 const dated = { "azure-resource-name": "res-1", "azure-deployment-id": "dep-1", "azure-api-version": "2024-10-21" };
 const request = { model: "gpt-4o", messages: [{ role: "user", content: "When does the harbour open?" }] };
@@ -158,18 +159,8 @@ for (const [name, value] of [
   });
 }
 
-const wire: { url: string; init: TransportInit | undefined; answer: () => Response } = {
-  url: "",
-  init: undefined,
-  answer: () => new Response("{}"),
-};
-const transport: Transport = {
-  async send(url, init) {
-    Object.assign(wire, { url, init });
-    return wire.answer();
-  },
-};
-const gateway = await createTestGateway({ transport });
+const wire = createWire();
+const gateway = await createTestGateway({ transport: wire.transport });
 const asHeaders = (settings: Readonly<Record<string, string>>): HeaderChanges =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [`x-gateway-${name}`, value]));
 const ask = (headers: HeaderChanges, body: object = helloBody) =>

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 import { fixture } from "../conformance/suite.ts";
 import {
   chat,
@@ -11,19 +10,10 @@ import {
   requestHeaders,
   waitForLog,
 } from "../support/gateway.ts";
+import { createWire } from "../support/wire.ts";
 
-const wire: { url: string; init: TransportInit | undefined; answer: () => Response } = {
-  url: "",
-  init: undefined,
-  answer: () => new Response("{}"),
-};
-const transport: Transport = {
-  async send(url, init) {
-    Object.assign(wire, { url, init });
-    return wire.answer();
-  },
-};
-const gateway = await createTestGateway({ transport });
+const wire = createWire();
+const gateway = await createTestGateway({ transport: wire.transport });
 after(() => gateway.close());
 
 const ask = (provider: string, body: object = helloBody, headers: HeaderChanges = {}) =>

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import * as v from "valibot";
-import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 import { openai } from "../../src/providers/openai/mod.ts";
 import { openaiCompatible } from "../../src/providers/openai-compatible/mod.ts";
 import { requireOperation } from "../../src/providers/types.ts";
@@ -16,21 +15,11 @@ import {
   requestHeaders,
   waitForLog,
 } from "../support/gateway.ts";
+import { createWire } from "../support/wire.ts";
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/openai/${name}`, import.meta.url), "utf8");
 
-/** What was sent last, and what is answered next. */
-const wire: { url: string; init: TransportInit | undefined; answer: () => Response } = {
-  url: "",
-  init: undefined,
-  answer: () => new Response("{}"),
-};
-const transport: Transport = {
-  async send(url, init) {
-    Object.assign(wire, { url, init });
-    return wire.answer();
-  },
-};
+const wire = createWire();
 
 const own = openaiCompatible({
   slug: "own",
@@ -38,7 +27,7 @@ const own = openaiCompatible({
   settings: { prefix: "own", schema: v.object({ region: v.optional(v.string()) }) },
   operations: ["chat"],
 });
-const gateway = await createTestGateway({ transport, providers: [own] });
+const gateway = await createTestGateway({ transport: wire.transport, providers: [own] });
 after(() => gateway.close());
 
 function answerWith(status: number, name: string, headers: Record<string, string> = {}): void {
