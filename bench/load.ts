@@ -71,23 +71,49 @@ export interface ScenarioResult {
 /** Time the gateway gets after a run to write its last rows, so that it costs the other side nothing. */
 const settleMs = 400;
 
-/** The request both proxies get: same address, same headers. */
+/** Slug of the stored provider. */
+const storedSlug = "bench";
+
+/** The upstream's base address in a scenario. */
+const addressOf = ({ base }: Scenario, { upstream }: Stage) => `http://127.0.0.1:${upstream.port}${base}`;
+
+/** The request both proxies get: same address, same headers, but for what a stored provider holds. */
 export function targetOf(scenario: Scenario, side: Side, stage: Stage): WrkTarget {
-  const { base, path, body, connections, headers } = scenario;
+  const { base, path, body, connections, headers, isStored } = scenario;
   const origin = `http://127.0.0.1:${stage[side].port}`;
+  const provider: Record<string, string> =
+    isStored && side === "gateway"
+      ? { "x-gateway-provider": `@${storedSlug}` }
+      : {
+          authorization: `Bearer ${keys.provider}`,
+          "x-gateway-provider": "openai",
+          "x-gateway-custom-host": addressOf(scenario, stage),
+        };
   return {
     url: side === "bare" ? `${origin}${base}${path}` : `${origin}/v1${path}`,
     connections,
-    headers: {
-      "content-type": "application/json",
-      authorization: `Bearer ${keys.provider}`,
-      "x-gateway-api-key": keys.workspace,
-      "x-gateway-provider": "openai",
-      "x-gateway-custom-host": `http://127.0.0.1:${stage.upstream.port}${base}`,
-      ...headers,
-    },
+    headers: { "content-type": "application/json", "x-gateway-api-key": keys.workspace, ...provider, ...headers },
     body,
   };
+}
+
+async function create(path: string, body: object, stage: Stage): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${stage.gateway.port}/v1${path}`, {
+    method: "POST",
+    headers: { "x-gateway-api-key": keys.workspace, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(10_000),
+  });
+  if (!response.ok) throw new Error(`Cannot measure: ${path} answered ${response.status} ${await response.text()}`);
+}
+
+/** Makes the gateway's stored provider of the upstream. */
+async function storeProvider(scenario: Scenario, stage: Stage): Promise<void> {
+  const integration = { name: storedSlug, slug: `${storedSlug}-integration`, create_default_provider: false };
+  const target = { ai_provider_id: "openai", key: keys.provider };
+  const configurations = { custom_host: addressOf(scenario, stage) };
+  await create("/integrations", { ...integration, ...target, configurations }, stage);
+  await create("/providers", { name: storedSlug, slug: storedSlug, integration_id: integration.slug }, stage);
 }
 
 /** Sends a request once and checks that the answer is whole. */
@@ -155,6 +181,7 @@ function summarise(runs: readonly Measurement[]): Summary {
 
 /** Measures a scenario: both sides warmed up, then in turn, each side first in every other round. */
 export async function runScenario(scenario: Scenario, stage: Stage, options: LoadOptions): Promise<ScenarioResult> {
+  if (scenario.isStored) await storeProvider(scenario, stage);
   const shooters = {
     bare: await prepare(scenario, "bare", stage),
     gateway: await prepare(scenario, "gateway", stage),

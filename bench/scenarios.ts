@@ -11,6 +11,8 @@ export interface Scenario {
   body: string;
   /** Headers besides those every request has. */
   headers?: Readonly<Record<string, string>>;
+  /** The gateway takes address and credential from a stored provider, which the request names. */
+  isStored?: boolean;
   /** Text that every complete answer holds. */
   expect: string;
 }
@@ -162,6 +164,7 @@ export const scenarios: readonly Scenario[] = [
     ...{ ...chat, name: "config-32", title: `config of ${configTargets} targets`, connections: 32 },
     ...{ body: small, headers: { "x-gateway-config": config } },
   },
+  { ...chat, name: "stored-32", title: "stored provider", connections: 32, body: small, isStored: true },
   { ...chat, name: "small-128", title: "small chat", connections: 128, body: small },
   { ...chat, name: "prompt-10k", title: "10 KB prompt", connections: 32, body: chatRequest(longPrompt(10_000)) },
   { ...chat, name: "prompt-100k", title: "100 KB prompt", connections: 32, body: chatRequest(longPrompt(100_000)) },
