@@ -111,6 +111,8 @@ export interface LogDraft {
   /** Members of the request the provider could not take. */
   dropped: string[] | null;
   usage: LoggedUsage | null;
+  /** A header value logs do not show, and what they show instead. */
+  hidden: { text: string; shown: string } | null;
   requestBody: HeldBody | null;
   responseBody: HeldBody | null;
   /** The row is written when the stream ends, not when its answer begins. */
@@ -170,6 +172,7 @@ export function createLogDraft(): LogDraft {
     skipped: noLabels,
     dropped: null,
     usage: null,
+    hidden: null,
     requestBody: null,
     responseBody: null,
     deferred: false,

@@ -110,22 +110,35 @@ function legacyRetry(context: CallerContext, services: Services, view: Workspace
   return { node: requireConfig(services.routing.read(text)), id: "", slug: null, view };
 }
 
-/** Short names of configs that requests brought, by what was read from their text. */
-const inlineIds = new WeakMap<ConfigNode, string>();
+/** What is known of configs that requests brought, by what was read from their text. */
+interface InlineConfig {
+  /** A short name. */
+  id: string;
+  /** What logs show instead of the text, once it is known. */
+  shown: string | undefined;
+}
 
-function inlineId(node: ConfigNode, text: string): string {
-  const known = inlineIds.get(node);
-  if (known !== undefined) return known;
-  const id = `${text.length}.${crc32(text)}`;
-  inlineIds.set(node, id);
-  return id;
+const inlineConfigs = new WeakMap<ConfigNode, InlineConfig>();
+
+function readInline(node: ConfigNode, text: string, { redactor }: Services): InlineConfig {
+  const known = inlineConfigs.get(node);
+  if (known) return known;
+  const config: InlineConfig = { id: `${text.length}.${crc32(text)}`, shown: undefined };
+  inlineConfigs.set(node, config);
+  const note = (headers: Readonly<Record<string, string>>) => {
+    config.shown = headers[param];
+  };
+  const shown = redactor.headers({ [param]: text }, []);
+  if (shown instanceof Promise) shown.then(note, () => {});
+  else note(shown);
+  return config;
 }
 
 /** The config of a text: JSON, or the slug of a saved one. */
 function fromText(text: string, view: WorkspaceView, services: Services): RequestConfig {
   if (!text.startsWith("pc-")) {
     const node = requireConfig(services.routing.read(text));
-    return { node, id: inlineId(node, text), slug: null, view };
+    return { node, id: readInline(node, text, services).id, slug: null, view };
   }
   const saved = view.configs.get(text);
   return saved ? fromSaved(saved, view, services) : refuse("Invalid config id passed", "invalid_config_id");
@@ -150,7 +163,11 @@ function find(context: CallerContext, services: Services, view: WorkspaceView): 
   if (!context.principal.defaults.allowConfigOverride) {
     refuse("Cannot override default config set for this API key.", "config_override_not_allowed");
   }
-  return fromText(text, view, services);
+  const config = fromText(text, view, services);
+  // long, and on their way to the log with every request
+  const shown = inlineConfigs.get(config.node)?.shown;
+  if (shown !== undefined) context.log.hidden = { text, shown };
+  return config;
 }
 
 /**

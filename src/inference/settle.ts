@@ -49,6 +49,15 @@ function toDetails(context: CallerContext, services: Services, { status, error }
 
 const noNames: readonly string[] = [];
 
+/** The request's headers, with what is hidden already as it is shown. */
+function shownHeaders({ headers, log: { hidden } }: CallerContext): Readonly<Record<string, string>> {
+  const values = headers.values();
+  if (!hidden) return values;
+  const shown = { ...values };
+  for (const name in shown) if (shown[name] === hidden.text) shown[name] = hidden.shown;
+  return shown;
+}
+
 /** Hands a finished request to the log, once. */
 export function settle(context: CallerContext, services: Services, outcome: Outcome): void {
   const { log } = context;
@@ -59,7 +68,7 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
     details: toDetails(context, services, outcome),
     content: {
       sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
-      requestHeaders: context.headers.values(),
+      requestHeaders: shownHeaders(context),
       responseHeaders: outcome.responseHeaders,
       requestBody: log.requestBody,
       responseBody: log.responseBody,

@@ -15,9 +15,43 @@ export interface Timers {
   close(): void;
 }
 
+/**
+ * Something that waits, in a ring with the others; alone it waits for nothing. Entering and leaving cost the same however
+ * many came before.
+ */
+class Entry {
+  readonly at: number;
+  readonly action: () => void;
+  #previous: Entry = this;
+  next: Entry = this;
+
+  constructor(at: number, action: () => void) {
+    this.at = at;
+    this.action = action;
+  }
+
+  /** Enters a ring before one of its members. */
+  enter(member: Entry): void {
+    this.#previous = member.#previous;
+    this.next = member;
+    member.#previous.next = this;
+    member.#previous = this;
+  }
+
+  /** Leaves its ring; tells whether it was in one. */
+  leave(): boolean {
+    if (this.next === this) return false;
+    this.#previous.next = this.next;
+    this.next.#previous = this.#previous;
+    this.#previous = this;
+    this.next = this;
+    return true;
+  }
+}
+
 /** Creates the timers of a gateway. */
 export function createTimers(): Timers {
-  const waiting = new Set<{ at: number; action: () => void }>();
+  const waiting = new Entry(Number.POSITIVE_INFINITY, () => {});
   let shared: ReturnType<typeof setInterval> | undefined;
   let idle = 0;
   const stop = () => {
@@ -26,24 +60,23 @@ export function createTimers(): Timers {
   };
   const tick = () => {
     const now = performance.now();
-    for (const entry of waiting) {
-      if (entry.at > now) continue;
-      waiting.delete(entry);
-      entry.action();
-    }
-    idle = waiting.size === 0 ? idle + 1 : 0;
+    const due: Entry[] = [];
+    for (let entry = waiting.next; entry !== waiting; entry = entry.next) if (entry.at <= now) due.push(entry);
+    // the one before may have cancelled it
+    for (const entry of due) if (entry.leave()) entry.action();
+    idle = waiting.next === waiting ? idle + 1 : 0;
     if (idle >= idleTicks) stop();
   };
   return {
     start(delayMs, action) {
       if (delayMs < exactBelowMs) return startTimer(delayMs, action);
-      const entry = { at: performance.now() + delayMs, action };
-      waiting.add(entry);
+      const entry = new Entry(performance.now() + delayMs, action);
+      entry.enter(waiting);
       shared ??= setInterval(tick, tickMs);
-      return () => void waiting.delete(entry);
+      return () => void entry.leave();
     },
     close() {
-      waiting.clear();
+      while (waiting.next.leave());
       stop();
     },
   };

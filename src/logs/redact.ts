@@ -107,8 +107,9 @@ export function createRedactor(options: RedactorOptions): Redactor {
     }
   }
   const configNames = new Set(["x-gateway-", ...options.aliasPrefixes].map((prefix) => `${prefix}config`));
-  // a config may hold credentials of any form; the slug of a saved one holds none
-  const isInlineConfig = (name: string, value: string) => configNames.has(name) && !value.startsWith("pc-");
+  // a config may hold credentials of any form; the slug of a saved one holds none, and some are hidden already
+  const isInlineConfig = (name: string, value: string) =>
+    configNames.has(name) && !value.startsWith("pc-") && !/^hmac:[0-9a-f]{12}$/.test(value);
   const text = (value: string): string =>
     hint.test(value) ? forms.reduce((result, form) => result.replace(form, masked), value) : value;
   const digests = new BoundedMap<string, string>(2_000);
