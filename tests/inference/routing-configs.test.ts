@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { call, done } from "../support/control.ts";
 import { type FaultyUpstream, faultOf, startFaultyUpstream, success } from "../support/faults.ts";
-import { createTestGateway, type HeaderChanges, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import {
+  createTestGateway,
+  type HeaderChanges,
+  type TestGateway,
+  waitForLog,
+  workspaceKey,
+} from "../support/gateway.ts";
 import { ask, configHeader, logOf, saveConfig, targetOf } from "../support/routed.ts";
 
 let chance = 0;
@@ -299,4 +305,18 @@ test("what the gateway refuses at one target is tried at the next, and its row n
     ],
   );
   assert.equal(b.calls.length, 0);
+});
+
+test("logs show the same digest of a config that requests bring, each time, and never its text", async () => {
+  const secret = "obviously-fake-target-credential";
+  const config = fallback({ targets: [target("a", { api_key: secret })] });
+  const shown = new Set<string | undefined>();
+  for (let round = 0; round < 3; round++) {
+    const { trace } = await ask(gateway, { config });
+    const row = await waitForLog(gateway, trace);
+    shown.add(row.request.headers["x-gateway-config"]);
+    assert.equal(JSON.stringify(row).includes(secret), false);
+  }
+  assert.equal(shown.size, 1);
+  assert.match([...shown][0] ?? "", /^hmac:[0-9a-f]{12}$/);
 });
