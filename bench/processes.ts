@@ -232,6 +232,15 @@ export async function startUpstream(): Promise<Running & { kind: "nginx" | "bun"
   return { ...(await start("nginx", { command: "nginx", args, cwd: folder, env }, port, folder)), kind: "nginx" };
 }
 
+/** Starts the upstream that writes its events one by one. */
+export async function startEventUpstream(): Promise<Running> {
+  const folder = createFolder("events");
+  const port = await findPort();
+  const args = [join(projectRoot, "bench/event-upstream.ts"), String(port)];
+  const command = { command: toolPath("bun"), args, cwd: folder, env: plainEnvironment() };
+  return start("event upstream", command, port, folder);
+}
+
 /** Starts the bare proxy. */
 export async function startBareProxy(upstreamPort: number): Promise<Running> {
   const folder = createFolder("bare");

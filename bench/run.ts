@@ -1,6 +1,6 @@
 // npm run bench [-- options]: the gateway against a bare proxy, in the same run. See docs/performance.md.
 //   --only LIST      scenarios (small-1, small-32, config-32, small-128, prompt-10k, prompt-100k, stream-32,
-//                    passthrough-32, or the part before the hyphen) and the parts "soak" and "startup"; default: all
+//                    anthropic-stream-32, passthrough-32, or the part before the hyphen) and the parts "soak" and "startup"; default: all
 //   --rounds N       pairs of runs of each scenario (3)
 //   --seconds N      length of a run (4)
 //   --soak, --no-soak, --startup, --no-startup   add or leave out a part
@@ -25,6 +25,7 @@ import {
   removeFolder,
   runtimes,
   startBareProxy,
+  startEventUpstream,
   startGateway,
   startUpstream,
   toolPath,
@@ -147,16 +148,23 @@ function warnOf(output: string): void {
   if (lines.length > 0) console.error(`The gateway wrote:\n${lines.slice(0, 20).join("\n")}`);
 }
 
+/** An upstream that writes its events one by one, and a bare proxy in front of it. */
+async function startEventSide(): Promise<Pick<Stage, "upstream" | "bare">> {
+  const upstream = await startEventUpstream();
+  return { upstream, bare: await startBareProxy(upstream.port) };
+}
+
 async function measureLoads(options: Options, report: Omit<Report, "goals">): Promise<void> {
   const upstream = await startUpstream();
   const bare = await startBareProxy(upstream.port);
   const shared = { upstream, bare };
   report.setting = describeSetting(options, upstream.kind);
   if (options.scenarios.length > 0) {
+    const events = options.scenarios.some(({ eventWise }) => eventWise) ? await startEventSide() : undefined;
     const { result, rows } = await withGateway("scenarios", shared, options.runtime, async (stage) => {
       const results: ScenarioResult[] = [];
       for (const scenario of options.scenarios) {
-        const found = await runScenario(scenario, stage, options);
+        const found = await runScenario(scenario, { ...stage, ...(scenario.eventWise && events) }, options);
         console.error(describeScenario(found));
         results.push(found);
       }
@@ -164,6 +172,8 @@ async function measureLoads(options: Options, report: Omit<Report, "goals">): Pr
     });
     report.scenarios = result;
     report.rows.push(rows);
+    await events?.bare.stop();
+    await events?.upstream.stop();
   }
   if (options.soak) {
     const { result, rows } = await withGateway<SoakResult>("soak", shared, options.runtime, (stage) =>

@@ -15,6 +15,8 @@ export interface Scenario {
   isStored?: boolean;
   /** Text that every complete answer holds. */
   expect: string;
+  /** Whether the upstream is the one that writes its events one by one, whatever the path. */
+  eventWise?: boolean;
 }
 
 /** A static answer of the upstream. */
@@ -26,12 +28,17 @@ export interface StaticAnswer {
 
 const model = "gpt-4o-mini-2024-07-18";
 const completionId = "chatcmpl-AbCdEfGhIjKlMnOpQrStUvWxYz012";
+const messageId = "msg_01AbCdEfGhIjKlMnOpQrStUv";
 const moderationId = "modr-0123456789";
 const created = 1_760_000_000;
 const fingerprint = "fp_0f0f0f0f0f";
 
 /** Number of content events in the streamed answer. */
 export const streamEvents = 100;
+
+const claudeModel = "claude-sonnet-4-5-20250929";
+/** Content events among them. */
+const claudeWords = streamEvents - 5;
 
 function chatRequest(content: string, more: Record<string, unknown> = {}): string {
   return JSON.stringify({
@@ -53,7 +60,7 @@ const task = "Summarise this log:";
 /** One of these is in every request. */
 export const requestMarks: readonly string[] = [question, task];
 /** One of these is in every answer. */
-export const answerMarks: readonly string[] = [completionId, moderationId];
+export const answerMarks: readonly string[] = [completionId, messageId, moderationId];
 
 /** A prompt of about `bytes` bytes with the quotes, line ends and letters real ones have. */
 function longPrompt(bytes: number): string {
@@ -115,6 +122,27 @@ function streamAnswer(): string {
   return `${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]\n\n`;
 }
 
+/** Events of Claude's streamed answer: as many as `streamEvents`, with `message_stop`. */
+export function claudeEvents(): string[] {
+  const usage = { input_tokens: 42, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 };
+  const message = { id: messageId, type: "message", role: "assistant", model: claudeModel, content: [] };
+  const words = Array.from({ length: claudeWords }, (_, index) => ({
+    ...{ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: ` word${index}` } },
+  }));
+  const events = [
+    { type: "message_start", message: { ...message, stop_reason: null, stop_sequence: null, usage } },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    ...words,
+    { type: "content_block_stop", index: 0 },
+    {
+      ...{ type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null } },
+      usage: { output_tokens: claudeWords },
+    },
+    { type: "message_stop" },
+  ];
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+}
+
 const moderationAnswer = JSON.stringify({
   id: moderationId,
   model: "omni-moderation-latest",
@@ -172,6 +200,12 @@ export const scenarios: readonly Scenario[] = [
     ...{ name: "stream-32", title: `${streamEvents}-event stream`, connections: 32 },
     ...{ path: "/chat/completions", base: streamBase, expect: "[DONE]" },
     body: chatRequest(question, { stream: true, stream_options: { include_usage: true } }),
+  },
+  {
+    ...{ name: "anthropic-stream-32", title: `${streamEvents}-event stream of Claude`, connections: 32 },
+    ...{ path: "/chat/completions", base: "/v1", expect: ` word${claudeWords - 1}"`, eventWise: true },
+    headers: { "x-gateway-provider": "anthropic" },
+    body: chatRequest(question, { model: claudeModel, stream: true, stream_options: { include_usage: true } }),
   },
   {
     ...{ name: "passthrough-32", title: "passthrough", connections: 32 },

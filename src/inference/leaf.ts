@@ -2,6 +2,7 @@ import type { CallerContext, Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
 import type { Destination } from "../providers/call.ts";
 import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
+import { readCallerSetting, withoutKey } from "./caller-setting.ts";
 import type { RequestConfig } from "./config-source.ts";
 import { requireCustomHost } from "./custom-host.ts";
 import { readStoredDestination, readStoredName, refuseNames, type StoredName } from "./stored-provider.ts";
@@ -72,15 +73,17 @@ function plainDestination(
     });
   }
   const { providerSettings } = node;
-  const customHost = context.header("custom-host") ?? settings.customHost;
+  const customHost = readCallerSetting(context, "custom-host") ?? settings.customHost;
   if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
   context.log.provider = slug;
   const read = (name: string) => {
     const member = name.replaceAll("-", "_");
     const own = Object.hasOwn(providerSettings, member) ? textOf(providerSettings[member]) : null;
-    return own ?? (known.hasOpenSettings ? context.header(name) : null);
+    if (own !== null) return withoutKey(own, `${node.path}.${member}`, context);
+    return known.hasOpenSettings ? readCallerSetting(context, name) : null;
   };
-  return { provider: known.bind(read), customHost, credential: node.apiKey };
+  const credential = withoutKey(node.apiKey, `${node.path}.api_key`, context);
+  return { provider: known.bind(read), customHost, credential };
 }
 
 /** What a leaf means for a request. */

@@ -6,6 +6,7 @@ import { CredentialUnavailableError } from "../control/vault.ts";
 import { AuthenticationError, BudgetError, InvalidRequestError, PermissionError, UnavailableError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
 import type { Destination } from "../providers/call.ts";
+import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
 
 /** A stored provider a request names, and the model it asks for there. */
@@ -122,7 +123,7 @@ function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCred
 /** Settings of a stored provider; a caller's own count only where they cannot lead the credential elsewhere. */
 function readerOf(context: CallerContext, { settings }: ManagedCredential, isOpen: boolean) {
   return (name: string): string | null =>
-    settings.get(name.replaceAll("-", "_")) ?? (isOpen ? context.header(name) : null);
+    settings.get(name.replaceAll("-", "_")) ?? (isOpen ? readCallerSetting(context, name) : null);
 }
 
 function toDestination(

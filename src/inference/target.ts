@@ -2,6 +2,7 @@ import type { CallerContext, Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { isHeaderValue, readNameList } from "../lib/headers.ts";
 import type { Destination } from "../providers/call.ts";
+import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
 import { readStoredDestination, readStoredName, type StoredName } from "./stored-provider.ts";
 
@@ -53,8 +54,8 @@ export function readRequestDestination(
     const names = [...services.providers.keys()].join(", ");
     refuse(`Invalid provider passed: known providers are ${names}`, "x-gateway-provider", "invalid_provider");
   }
-  const provider = known.bind((name) => context.header(name));
-  const customHost = context.header("custom-host") ?? fallbackHost;
+  const provider = known.bind((name) => readCallerSetting(context, name));
+  const customHost = readCallerSetting(context, "custom-host") ?? fallbackHost;
   if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
   context.log.provider = slug;
   return { provider, customHost, credential: context.providerCredential };

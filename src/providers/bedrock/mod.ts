@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
+import { encodeSegment } from "../shapes/hosts.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { fromConverse } from "./answer.ts";
 import { fromEmbedding, toEmbedding } from "./embed.ts";
@@ -17,7 +18,7 @@ const hosts: readonly (readonly [RegExp, string])[] = [
 
 /** One segment of a path: ids hold colons, and ARNs slashes. */
 function modelPath(model: string, action: string): string {
-  return `/model/${encodeURIComponent(model)}/${action}`;
+  return `/model/${encodeSegment("model", model)}/${action}`;
 }
 
 const BedrockSettings = v.object({ ...awsEntries, bedrock_model: v.optional(v.string()) });

@@ -1,3 +1,5 @@
+import { encodeText } from "../shapes/hosts.ts";
+
 /** What the name of a model tells of what it takes. */
 export interface ModelTraits {
   /** Generation such as 2.5 or 3; undefined for names without one, such as aliases of the newest. */
@@ -18,8 +20,8 @@ export function modelName(model: string): string {
 export function modelPath(model: string): string {
   const tuned = /^tunedModels\/(.+)$/.exec(model)?.[1];
   return tuned === undefined
-    ? `/models/${encodeURIComponent(modelName(model))}`
-    : `/tunedModels/${encodeURIComponent(tuned)}`;
+    ? `/models/${encodeText("model", modelName(model))}`
+    : `/tunedModels/${encodeText("model", tuned)}`;
 }
 
 /** Reads the name of a model (https://ai.google.dev/gemini-api/docs/models). */

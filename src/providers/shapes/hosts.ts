@@ -16,14 +16,30 @@ export function hostRequired(provider: string): () => never {
  * @param param The member it comes from.
  * @throws {InvalidRequestError} If it would lead elsewhere.
  */
+export function encodeSegment(param: string, text: string): string {
+  if (text === "" || text === "." || text === "..") return refuseSegment(param);
+  return encodeText(param, text);
+}
+
+/**
+ * A text as a part of a segment.
+ *
+ * @throws {InvalidRequestError} If it has no bytes: half of a surrogate pair.
+ */
+export function encodeText(param: string, text: string): string {
+  return text.isWellFormed() ? encodeURIComponent(text) : refuseSegment(param);
+}
+
+function refuseSegment(param: string): never {
+  throw new InvalidRequestError(`Invalid ${param}: it cannot stand in the path of a request`, {
+    param,
+    code: "invalid_parameter",
+  });
+}
+
+/** As `encodeSegment`, with `@` as it is. */
 export function pathSegment(param: string, text: string): string {
-  if (text === "" || text === "." || text === "..") {
-    throw new InvalidRequestError(`Invalid ${param}: it cannot stand in the path of a request`, {
-      param,
-      code: "invalid_parameter",
-    });
-  }
-  return encodeURIComponent(text).replaceAll("%40", "@");
+  return encodeSegment(param, text).replaceAll("%40", "@");
 }
 
 /**

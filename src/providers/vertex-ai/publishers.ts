@@ -1,5 +1,6 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { modelName } from "../google/model.ts";
+import { encodeText } from "../shapes/hosts.ts";
 import { locationPath, projectOf, type VertexSettings } from "./settings.ts";
 
 /** Shape the models of a publisher speak. */
@@ -62,7 +63,7 @@ export function readModel(model: string): PublishedModel {
 /** Path of a call of one of Google's own models; without a project as keys allow it. */
 export function googleModelPath({ name }: PublishedModel, action: string, settings: VertexSettings): string {
   const base = projectOf(settings) === undefined ? "/v1" : locationPath(settings);
-  return `${base}/publishers/google/models/${encodeURIComponent(name)}:${action}`;
+  return `${base}/publishers/google/models/${encodeText("model", name)}:${action}`;
 }
 
 /** Path of a chat with a model. */
@@ -75,5 +76,5 @@ export function chatPath(model: string, isStream: boolean, settings: VertexSetti
   const location = locationPath(settings, version);
   if (dialect === "openai") return `${location}/endpoints/${isDeployed ? name : "openapi"}/chat/completions`;
   const action = isStream ? "streamRawPredict" : "rawPredict";
-  return `${location}/publishers/${publisher}/models/${encodeURIComponent(name)}:${action}`;
+  return `${location}/publishers/${publisher}/models/${encodeText("model", name)}:${action}`;
 }

@@ -1,0 +1,335 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { GatewayError } from "../../src/errors.ts";
+import { createAddressGuard } from "../../src/lib/address.ts";
+import { createOutbound, OutboundError } from "../../src/lib/outbound.ts";
+import { addressOf, sendCall } from "../../src/providers/call.ts";
+import { builtInProviders, createProviderRegistry } from "../../src/providers/registry.ts";
+import type { AuthTools, BoundProvider, OperationAdapter, OperationName } from "../../src/providers/types.ts";
+import { type AddressCase, openAddresses, openCases, serviceAccount, shapedCases } from "../support/address-cases.ts";
+import {
+  checkKnownAddress,
+  checkNoKeys,
+  checkOpenAddress,
+  createRecordingTransport,
+  requirePlainUrl,
+  type SentRequest,
+} from "../support/address-checks.ts";
+import { createTestClock, createTestGateway, helloBody, requestHeaders, workspaceKey } from "../support/gateway.ts";
+import { hostileValues, toHeaderText } from "../support/hostile-values.ts";
+
+const seed = 20_260_115;
+const count = 2_000;
+const values = hostileValues(count, seed);
+const registry = createProviderRegistry();
+
+const requests: Readonly<Record<OperationName, object>> = {
+  chat: { messages: [{ role: "user", content: "Hello" }], user: "acme" },
+  complete: { prompt: "Hello", user: "acme" },
+  embed: { input: "Hello" },
+  models: {},
+};
+
+/** Providers whose settings stand in no address: the host is the one they always have. */
+function fixedCase(provider: string): AddressCase | undefined {
+  const bound = registry.get(provider)?.bind(() => null);
+  const base = bound && refusable(() => bound.baseUrl);
+  if (!bound || base === undefined || bound.local) return undefined;
+  const { hostname, pathname } = new URL(base);
+  const hosts = new RegExp(`^${hostname.replaceAll(".", "\\.")}$`);
+  return { provider, settings: {}, hosts, prefix: pathname, credential: "provider-key" };
+}
+
+/** The settings with which a provider is called. */
+const listed = [...shapedCases, ...openCases];
+const casesOf = (provider: string): AddressCase[] => {
+  const cases = listed.filter((one) => one.provider === provider);
+  const fixed = cases.length > 0 ? undefined : fixedCase(provider);
+  return fixed ? [fixed] : cases;
+};
+
+/** Paths of a provider's calls, with the operation where it is one; refused models have none. */
+function pathsOf(bound: BoundProvider, model: string): string[] {
+  const paths: string[] = [];
+  for (const name of Object.keys(requests) as OperationName[]) {
+    // the request of an operation and its adapter belong together
+    const adapter = bound.operations[name] as OperationAdapter<"chat"> | undefined;
+    for (const stream of [false, true]) {
+      const path = refusable(() => adapter?.path({ ...requests[name], model, stream, messages: [] }));
+      if (path !== undefined) paths.push(path);
+    }
+  }
+  return Object.keys(bound.operations).length === 0 ? ["/endpoints/acme/invocations"] : paths;
+}
+
+/** What `work` makes; undefined where it is refused as the caller's mistake. */
+function refusable<Made>(work: () => Made): Made | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof GatewayError && error.status < 500) return undefined;
+    throw error;
+  }
+}
+
+const isOpen = (one: AddressCase) => openCases.includes(one);
+
+function toolsFor(note: (sent: SentRequest) => void): AuthTools {
+  const guard = createAddressGuard({ trustedHosts: [] });
+  return {
+    outbound: createOutbound({ transport: createRecordingTransport(note), guard }),
+    clock: createTestClock(),
+    tokens: { get: async (_, load) => (await load()).token },
+    ...{ tenant: ["organisation", "workspace"], environment: {} },
+  };
+}
+
+/** Checks what a call sent: to the service itself, and for its tokens. */
+function checkSent(sent: SentRequest, one: AddressCase, isNamed: boolean): void {
+  checkNoKeys(sent);
+  const isToken = /^(?:login|oauth2|www|accounts|sts)\./.test(new URL(sent.url).hostname) || /\/oidc\//.test(sent.url);
+  if (isNamed && !isToken) checkOpenAddress(sent);
+  else if (!isNamed) checkKnownAddress(sent.url, isToken ? { hosts: one.hosts, prefix: "/" } : one);
+}
+
+/** Addresses that were checked, behind their providers: most hostile values change none. */
+const checked = new Set<string>();
+
+/** Settings by which a token is asked for at another address. */
+const tokenSettings = ["aws-role-arn", "azure-auth-mode", "databricks-client-id", "vertex-service-account-json"];
+
+/** Makes the calls of a provider with settings; checks the address of each and, once for its tokens, sends it. */
+async function callWith(one: AddressCase, settings: Readonly<Record<string, string>>): Promise<number> {
+  const { provider, model = "acme-1", credential } = one;
+  const bound = refusable(() => registry.get(provider)?.bind((name) => settings[name] ?? null));
+  if (!bound) return 0;
+  let sent = 0;
+  const note = (request: SentRequest) => {
+    sent++;
+    checkSent(request, one, isOpen(one));
+  };
+  const paths = refusable(() => pathsOf(bound, model)) ?? [];
+  const urls = paths.flatMap((path) => {
+    const url = refusable(() => addressOf({ provider: bound, customHost: undefined, path }));
+    return url === undefined || URL.parse(url) === null ? [] : [{ path, url }];
+  });
+  for (const { url } of urls) {
+    if (isOpen(one) || checked.has(`${provider} ${url}`)) continue;
+    checkKnownAddress(url, one);
+    checked.add(`${provider} ${url}`);
+  }
+  const [first] = urls;
+  // other calls send nothing but this address: no token is asked for
+  if (!first || !(isOpen(one) || tokenSettings.some((name) => settings[name] !== undefined))) return urls.length;
+  const call = { provider: bound, customHost: undefined, credential, method: "POST", ...first, body: "{}" };
+  const signal = new AbortController().signal;
+  await sendCall({ ...call, headers: {}, raw: false, signal }, toolsFor(note)).catch((error: unknown) => {
+    const isRefused = error instanceof GatewayError ? error.status !== 500 : error instanceof OutboundError;
+    const isUnsent = error instanceof TypeError && /url/i.test(error.message);
+    if (!isRefused && !isUnsent) throw error;
+  });
+  return sent;
+}
+
+/** Hostile values where a header holds JSON: in each member that stands in an address. */
+const written: Readonly<Record<string, (value: string, index: number) => string>> = {
+  "azure-deployment-config": (value, index) => {
+    const members = [value, "chat", "2024-10-21"];
+    const [name, version] = index % 2 === 0 ? members : [members[1], members[0]];
+    const one = { alias: "acme-1", azure_deployment_name: name, azure_api_version: version, is_default: true };
+    return index % 5 === 4 ? value : JSON.stringify([one]);
+  },
+  "vertex-service-account-json": (value, index) => {
+    const member = ["project_id", "token_uri", "client_email", "private_key_id"][index % 5];
+    return member === undefined ? value : serviceAccount({ [member]: value });
+  },
+};
+
+const settingHeaders = new Map<string, AddressCase[]>();
+for (const { slug, settingHeaders: names } of builtInProviders) {
+  for (const name of names) {
+    const cases = casesOf(slug);
+    if (cases.length > 0) settingHeaders.set(name, [...(settingHeaders.get(name) ?? []), ...cases]);
+  }
+}
+
+for (const [name, cases] of settingHeaders) {
+  test(`x-gateway-${name} leads to no other host or path (${count} values of seed ${seed})`, async () => {
+    const plain = await Promise.all(cases.map((one) => callWith(one, one.settings)));
+    assert.ok(
+      plain.every((made) => made > 0),
+      `every way to call ${cases.map(({ provider }) => provider)} works`,
+    );
+    let index = 0;
+    for (const value of values) {
+      const one = cases[index % cases.length];
+      const text = written[name]?.(value, index) ?? value;
+      index++;
+      // a deployment's id goes before a list of deployments
+      const { [name === "azure-deployment-config" ? "azure-deployment-id" : name]: _, ...settings } =
+        one?.settings ?? {};
+      if (one) await callWith(one, { ...settings, [name]: text });
+    }
+    assert.ok(index >= count);
+  });
+}
+
+/** Ends of models that paths begin with in a way of their own. */
+const modelForms = ["", "models/", "tunedModels/", "publishers/anthropic/models/", "meta.", "endpoints.", "anthropic."];
+
+test(`a model leads to no other host or path at any provider (${count} values of seed ${seed})`, () => {
+  const models = [...values, "\ud800", "a/\udfff", "..", "."];
+  for (const { slug, isLocal } of builtInProviders) {
+    if (isLocal) continue;
+    const cases = casesOf(slug);
+    const bases = cases.length > 0 ? cases : [{ provider: slug, settings: {}, hosts: /^acme\.example$/, prefix: "/" }];
+    for (const one of bases) {
+      const bound = registry.get(slug)?.bind((name) => one.settings[name] ?? null);
+      assert.ok(bound);
+      const customHost = cases.length > 0 ? undefined : "https://acme.example";
+      const known = new Map<string, string>();
+      for (const [index, value] of models.entries()) {
+        const model = index % 2 === 0 ? value : `${modelForms[index % modelForms.length]}${value}`;
+        for (const path of pathsOf(bound, model)) {
+          if (known.has(path)) continue;
+          const url = addressOf({ provider: bound, customHost, path });
+          known.set(path, url);
+          if (isOpen(one) || customHost) requirePlainUrl(url);
+          else checkKnownAddress(url, one);
+        }
+      }
+    }
+  }
+});
+
+for (const [provider, model] of [
+  ...[".", "..", "", "\ud800"].map((text) => ["bedrock", text] as const),
+  ...["google", "vertex-ai", "workers-ai", "predibase"].map((slug) => [slug, "a\udfff"] as const),
+] as const) {
+  test(`${provider} refuses the model ${JSON.stringify(model)}, which cannot stand in a path`, () => {
+    const settings = casesOf(provider).at(-1)?.settings;
+    const bound = registry.get(provider)?.bind((name) => settings?.[name] ?? null);
+    const ask = () => bound?.operations.chat?.path({ model, messages: [], user: "acme" });
+    assert.throws(ask, /^InvalidRequestError: Invalid model: it cannot stand in the path/);
+  });
+}
+
+/** What the gateway under test sends, and for which case it is asked. */
+let expected: AddressCase | undefined;
+let isNamed = false;
+const failures: string[] = [];
+const gateway = await createTestGateway({
+  trustedHosts: [],
+  transport: createRecordingTransport((sent) => {
+    try {
+      assert.ok(expected, `nothing may be sent, and ${sent.url} was`);
+      checkSent(sent, expected, isNamed);
+    } catch (error) {
+      failures.push(String(error));
+    }
+  }),
+});
+after(() => gateway.close());
+
+/** Asks the gateway; every failure of what it sent is the test's. */
+async function ask(headers: Readonly<Record<string, string>>, model = "acme-1", path = "/chat/completions") {
+  const body = JSON.stringify({ model, ...requests.chat });
+  const own = Object.entries(headers).map(([name, value]) => [name, toHeaderText(value)] as const);
+  const init = { method: "POST", headers: requestHeaders(Object.fromEntries(own)), body };
+  const response = await gateway.fetch(`/v1${path}`, init);
+  const text = await response.text();
+  const { status } = response;
+  const isExpected = (status >= 200 && status < 300) || (status >= 400 && status < 500) || status === 502;
+  assert.ok(isExpected, `${status} to ${JSON.stringify(headers).slice(0, 500)} and ${model}: ${text}`);
+  assert.deepEqual(failures.splice(0), [], JSON.stringify({ headers, model }).slice(0, 500));
+}
+
+const prefixed = (settings: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(settings).map(([name, value]) => [`x-gateway-${name}`, value]));
+
+function headersOf({ provider, settings, credential }: AddressCase, more: Readonly<Record<string, string>> = {}) {
+  return {
+    "x-gateway-provider": provider,
+    ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
+    ...prefixed({ ...settings, ...more }),
+  };
+}
+
+test(`requests with hostile settings are answered and go nowhere else (samples of seed ${seed})`, async () => {
+  let turn = 0;
+  for (const [name, cases] of settingHeaders) {
+    for (let sample = 0; sample < 25; sample++) {
+      const one = cases[sample % cases.length];
+      if (!one) continue;
+      [expected, isNamed] = [one, isOpen(one)];
+      turn += 7;
+      const value = values[turn % count] ?? "";
+      const path = one.provider === "sagemaker" ? "/endpoints/acme/invocations" : "/chat/completions";
+      await ask(headersOf(one, { [name]: written[name]?.(value, sample) ?? value }), "acme-1", path);
+    }
+  }
+});
+
+test(`requests with hostile models are answered and go nowhere else (samples of seed ${seed})`, async () => {
+  for (const { slug, isLocal } of builtInProviders) {
+    for (const one of isLocal ? [] : casesOf(slug)) {
+      [expected, isNamed] = [one, isOpen(one)];
+      const path = registry.get(slug)?.operationNames.includes("chat") ? "/chat/completions" : "/embeddings";
+      for (let sample = 0; sample < 8; sample++) {
+        await ask(headersOf(one), values[(sample * 271 + slug.length * 37) % count], path);
+      }
+      for (const model of ["..", ".", "\ud800", "../../x"]) await ask(headersOf(one), model, path);
+    }
+  }
+});
+
+for (const name of ["provider", "virtual-key"]) {
+  test(`x-gateway-${name} names nothing that is called (${count} values of seed ${seed})`, async () => {
+    [expected, isNamed] = [undefined, false];
+    const plain = { authorization: "Bearer provider-key", "x-gateway-provider": "openai" };
+    for (const [index, value] of values.entries()) {
+      const text = index % 3 === 0 ? `@${value}` : value;
+      await ask({ ...plain, [`x-gateway-${name}`]: text || "@" });
+    }
+  });
+}
+
+for (const name of ["custom-host", "oauth"]) {
+  test(`x-gateway-${name} leads to public hosts only (${count} values of seed ${seed})`, async () => {
+    assert.ok(openAddresses[name]);
+    [expected, isNamed] = [{ provider: "openai", settings: {}, hosts: /^/, prefix: "/" }, true];
+    for (const value of values) {
+      const client = { token_url: value, client_id: "app", client_secret: "example" };
+      const text = name === "oauth" ? JSON.stringify(client) : value;
+      // what is sent to the provider itself has a host the caller named too
+      const host: Record<string, string> = name === "oauth" ? { "x-gateway-custom-host": "https://acme.example" } : {};
+      await ask({ "x-gateway-provider": "openai", ...host, [`x-gateway-${name}`]: text });
+    }
+  });
+}
+
+test("settings that name a whole address are exactly those that may lead to any public host", () => {
+  const open = new Set(openCases.map(({ provider }) => provider));
+  const influenced = builtInProviders.filter((one) => !one.isLocal && casesOf(one.slug).some(isOpen));
+  assert.deepEqual(new Set(influenced.map(({ slug }) => slug)), open);
+  for (const one of openCases) assert.equal(registry.get(one.provider)?.bind(() => null).isBaseInfluenced, true);
+  const headers = new Set(Object.keys(openAddresses));
+  assert.deepEqual(headers, new Set(["azure-foundry-url", "huggingface-base-url", "custom-host", "oauth"]));
+});
+
+test("a setting that holds the caller's gateway key is refused, in a header and in a config", async () => {
+  const call = async (headers: Readonly<Record<string, string>>) => {
+    expected = undefined;
+    const init = { method: "POST", headers: requestHeaders(headers), body: JSON.stringify(helloBody) };
+    const response = await gateway.fetch("/v1/chat/completions", init);
+    await response.text();
+    assert.deepEqual([response.status, failures.splice(0)], [400, []], JSON.stringify(headers));
+  };
+  for (const [name, cases] of settingHeaders) {
+    for (const one of cases) await call(headersOf(one, { [name]: workspaceKey }));
+  }
+  await call({ "x-gateway-provider": "openai", "x-gateway-custom-host": `https://acme.example/${workspaceKey}` });
+  for (const member of ["openai_organization", "api_key"]) {
+    await call({ "x-gateway-config": JSON.stringify({ provider: "openai", [member]: workspaceKey }) });
+  }
+});
