@@ -97,7 +97,7 @@ export function targetOf(scenario: Scenario, side: Side, stage: Stage): WrkTarge
   };
 }
 
-async function create(path: string, body: object, stage: Stage): Promise<void> {
+async function create(path: string, body: object, stage: Stage): Promise<Record<string, unknown>> {
   const response = await fetch(`http://127.0.0.1:${stage.gateway.port}/v1${path}`, {
     method: "POST",
     headers: { "x-gateway-api-key": keys.workspace, "content-type": "application/json" },
@@ -105,6 +105,16 @@ async function create(path: string, body: object, stage: Stage): Promise<void> {
     signal: AbortSignal.timeout(10_000),
   });
   if (!response.ok) throw new Error(`Cannot measure: ${path} answered ${response.status} ${await response.text()}`);
+  const created: Record<string, unknown> = JSON.parse(await response.text());
+  return created;
+}
+
+/** Puts into the gateway what a scenario's requests name. */
+async function store(scenario: Scenario, stage: Stage): Promise<Scenario> {
+  if (scenario.isStored) await storeProvider(scenario, stage);
+  if (scenario.savedConfig === undefined) return scenario;
+  const { slug } = await create("/configs", { name: "bench", config: scenario.savedConfig }, stage);
+  return { ...scenario, headers: { ...scenario.headers, "x-gateway-config": String(slug) } };
 }
 
 /** Makes the gateway's stored provider of the upstream. */
@@ -181,10 +191,10 @@ function summarise(runs: readonly Measurement[]): Summary {
 
 /** Measures a scenario: both sides warmed up, then in turn, each side first in every other round. */
 export async function runScenario(scenario: Scenario, stage: Stage, options: LoadOptions): Promise<ScenarioResult> {
-  if (scenario.isStored) await storeProvider(scenario, stage);
+  const ready = await store(scenario, stage);
   const shooters = {
-    bare: await prepare(scenario, "bare", stage),
-    gateway: await prepare(scenario, "gateway", stage),
+    bare: await prepare(ready, "bare", stage),
+    gateway: await prepare(ready, "gateway", stage),
   };
   let failures = 0;
   for (const side of sides) failures += countFailures(await shoot(shooters[side], side, stage, options.warmupSeconds));

@@ -1,6 +1,6 @@
 // npm run bench [-- options]: the gateway against a bare proxy, in the same run. See docs/performance.md.
-//   --only LIST      scenarios (small-1, small-32, config-32, small-128, prompt-10k, prompt-100k, stream-32,
-//                    anthropic-stream-32, passthrough-32, or the part before the hyphen) and the parts "soak" and "startup"; default: all
+//   --only LIST      scenarios (small-1, small-32, config-32, saved-32, stored-32, small-128, prompt-10k,
+//                    prompt-100k, stream-32, anthropic-stream-32, passthrough-32, or the part before the hyphen) and the parts "soak" and "startup"; default: all
 //   --rounds N       pairs of runs of each scenario (3)
 //   --seconds N      length of a run (4)
 //   --soak, --no-soak, --startup, --no-startup   add or leave out a part
