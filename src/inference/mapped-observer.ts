@@ -33,18 +33,25 @@ function toFailure(cause: unknown, provider: string): GatewayError {
  * usage, where it was asked for, and `[DONE]`, once the upstream closed after a whole answer.
  */
 export function createMappedObserver({ mapper, provider, includeUsage }: MappedObserverOptions): StreamObserver {
-  let shared: object = {};
+  const ending = `,"provider":${JSON.stringify(provider)}}\n\n`;
+  let last: object = {};
   let done = false;
   let failure: GatewayError | undefined;
 
-  const encodeChunk = (chunk: object): string => encodeEvent({ ...chunk, provider });
+  // a copy of every chunk for one more member would cost more than its text
+  const encodeChunk = (chunk: object): string =>
+    "provider" in chunk || !("choices" in chunk)
+      ? encodeEvent({ ...chunk, provider })
+      : `data: ${JSON.stringify(chunk).slice(0, -1)}${ending}`;
   const mapEvent = (event: UpstreamEvent): string => {
     if (event.data === "" || done) return "";
     done = event.data === "[DONE]";
     try {
       const chunks = (done ? mapper.done?.() : mapper.map(event)) ?? [];
-      shared = sharedMembers(chunks.at(-1) ?? shared);
-      return chunks.map(encodeChunk).join("");
+      last = chunks.at(-1) ?? last;
+      let text = "";
+      for (const chunk of chunks) text += encodeChunk(chunk);
+      return text;
     } catch (cause) {
       failure = toFailure(cause, provider);
       return "";
@@ -68,7 +75,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
     },
     ending() {
       const usage = includeUsage ? mapper.usage() : undefined;
-      const trailer = usage === undefined ? "" : encodeChunk({ ...shared, choices: [], usage });
+      const trailer = usage === undefined ? "" : encodeChunk({ ...sharedMembers(last), choices: [], usage });
       return encoder.encode(trailer + doneEvent);
     },
     failure: (body) => encoder.encode(encodeEvent(body)),

@@ -110,10 +110,9 @@ export function readEvent(block: string): SseEvent | undefined {
 /** Events of a text that holds whole events; line ends of every kind are read, a leading byte order mark is skipped. */
 export function readEvents(text: string): SseEvent[] {
   const events: SseEvent[] = [];
-  for (const block of text
-    .replace(/^\ufeff/, "")
-    .replace(/\r\n?/g, "\n")
-    .split("\n\n")) {
+  const marked = text.startsWith("\ufeff") ? text.slice(1) : text;
+  const plain = marked.includes("\r") ? marked.replace(/\r\n?/g, "\n") : marked;
+  for (const block of plain.split("\n\n")) {
     const event = readEvent(block);
     if (event) events.push(event);
   }

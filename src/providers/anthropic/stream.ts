@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
-import { parseJson } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { statusOfErrorBody } from "../failures.ts";
 import type { ConversionOptions, StreamMapper, UpstreamEvent } from "../types.ts";
@@ -75,6 +75,10 @@ function continueBlock({ index, delta }: WireEvent, state: StreamState, options:
   const place = index ?? 0;
   const block = state.blocks.get(place);
   if (!delta) return {};
+  // what most events of most streams are
+  if (options.strict && block?.call === undefined && delta.type === "text_delta") {
+    return delta.text ? { content: delta.text } : {};
+  }
   const { type, ...rest } = delta;
   if (block?.call !== undefined) return continueCall(block, delta.partial_json ?? "");
   const ofBlock = blockDelta(place, rest, options);
@@ -134,6 +138,21 @@ function finishMessage(event: WireEvent, state: StreamState, options: ClaudeStre
   return [toChunk(state, {}, { finish_reason: toFinishReason(reason, options), ...extras })];
 }
 
+/** Whether a value is the event nearly every stream is made of, so that its shape need not be looked at member by member. */
+function isTextEvent(value: unknown): value is WireEvent {
+  if (!isObject(value) || value.type !== "content_block_delta" || typeof value.index !== "number") return false;
+  const { delta } = value;
+  if (!isObject(delta) || delta.type !== "text_delta" || typeof delta.text !== "string") return false;
+  for (const name in value) if (name !== "type" && name !== "index" && name !== "delta") return false;
+  for (const name in delta) if (name !== "type" && name !== "text") return false;
+  return true;
+}
+
+function readWireEvent(data: string): WireEvent {
+  const value = parseJson(data);
+  return isTextEvent(value) ? value : v.parse(WireEvent, value);
+}
+
 /** Maps streams of Claude (https://docs.claude.com/en/docs/build-with-claude/streaming). */
 export function createClaudeStream(request: Pick<ChatRequest, "model">, options: ClaudeStreamOptions): StreamMapper {
   const { answerId: id = "", created = 0 } = options;
@@ -143,7 +162,7 @@ export function createClaudeStream(request: Pick<ChatRequest, "model">, options:
   };
   return {
     map({ data }: UpstreamEvent) {
-      const event = v.parse(WireEvent, parseJson(data));
+      const event = readWireEvent(data);
       if (event.type === "message_stop") state.isComplete = true;
       if (event.type === "message_delta") return finishMessage(event, state, options);
       const delta = toDelta(event, state, options);
