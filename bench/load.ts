@@ -47,7 +47,10 @@ export interface Summary {
 }
 
 /** One pair of runs, one right after the other. */
-export type Round = Record<Side, Measurement>;
+export type Round = Record<Side, Measurement> & {
+  /** The plain request's pair, where the scenario is compared with one. */
+  plain?: Record<Side, Measurement>;
+};
 
 /** What was found for a scenario. */
 export interface ScenarioResult {
@@ -66,6 +69,8 @@ export interface ScenarioResult {
   othersShare: number;
   /** Bad statuses and socket errors, warm-up included. */
   failures: number;
+  /** Median of the rounds' quotients of both ratios: with what the scenario adds, and without. */
+  costRatio?: number;
 }
 
 /** Time the gateway gets after a run to write its last rows, so that it costs the other side nothing. */
@@ -189,33 +194,53 @@ function summarise(runs: readonly Measurement[]): Summary {
   };
 }
 
+/** Runs both sides once, one right after the other. */
+async function shootPair(shooters: Record<Side, Shooter>, order: readonly Side[], stage: Stage, seconds: number) {
+  const found: Partial<Record<Side, Measurement>> = {};
+  for (const side of order) found[side] = await shoot(shooters[side], side, stage, seconds);
+  const { bare, gateway } = found;
+  if (!bare || !gateway) throw new Error("Cannot measure: a side was left out");
+  return { bare, gateway };
+}
+
+async function prepareSides(scenario: Scenario, stage: Stage): Promise<Record<Side, Shooter>> {
+  return { bare: await prepare(scenario, "bare", stage), gateway: await prepare(scenario, "gateway", stage) };
+}
+
+const ratioOf = ({ bare, gateway }: Record<Side, Measurement>) => gateway.requestsPerSecond / bare.requestsPerSecond;
+
+/** What the rounds say of the cost of what a scenario adds. */
+function costOf(rounds: readonly Round[]): Pick<ScenarioResult, "costRatio"> {
+  const costs = rounds.flatMap((round) => (round.plain ? [ratioOf(round) / ratioOf(round.plain)] : []));
+  return costs.length === 0 ? {} : { costRatio: median(costs) };
+}
+
 /** Measures a scenario: both sides warmed up, then in turn, each side first in every other round. */
 export async function runScenario(scenario: Scenario, stage: Stage, options: LoadOptions): Promise<ScenarioResult> {
-  const ready = await store(scenario, stage);
-  const shooters = {
-    bare: await prepare(ready, "bare", stage),
-    gateway: await prepare(ready, "gateway", stage),
-  };
-  let failures = 0;
-  for (const side of sides) failures += countFailures(await shoot(shooters[side], side, stage, options.warmupSeconds));
+  const shooters = await prepareSides(await store(scenario, stage), stage);
+  const plain = scenario.plain && (await prepareSides(scenario.plain, stage));
+  const warmUps: Record<Side, Measurement>[] = [];
+  for (const one of plain ? [shooters, plain] : [shooters]) {
+    warmUps.push(await shootPair(one, sides, stage, options.warmupSeconds));
+  }
   const rounds: Round[] = [];
   for (let number = 0; number < options.rounds; number++) {
-    const found: Partial<Round> = {};
-    for (const side of number % 2 === 0 ? sides : sides.toReversed()) {
-      found[side] = await shoot(shooters[side], side, stage, options.seconds);
-    }
-    const { bare, gateway } = found;
-    if (!bare || !gateway) continue;
-    failures += countFailures(bare) + countFailures(gateway);
-    rounds.push({ bare, gateway });
+    const order = number % 2 === 0 ? sides : sides.toReversed();
+    const before = plain && number % 2 === 0 ? await shootPair(plain, order, stage, options.seconds) : undefined;
+    const round: Round = await shootPair(shooters, order, stage, options.seconds);
+    const without = plain && (before ?? (await shootPair(plain, order, stage, options.seconds)));
+    rounds.push(without ? { ...round, plain: without } : round);
   }
   const { name, title, connections, body } = scenario;
+  const pairs = [...warmUps, ...rounds, ...rounds.flatMap((round) => (round.plain ? [round.plain] : []))];
   return {
-    ...{ name, title, connections, requestBytes: new TextEncoder().encode(body).length, rounds, failures },
+    ...{ name, title, connections, requestBytes: new TextEncoder().encode(body).length, rounds },
+    failures: pairs.reduce((sum, { bare, gateway }) => sum + countFailures(bare) + countFailures(gateway), 0),
     bare: summarise(rounds.map((round) => round.bare)),
     gateway: summarise(rounds.map((round) => round.gateway)),
-    ratio: median(rounds.map(({ bare, gateway }) => gateway.requestsPerSecond / bare.requestsPerSecond)),
+    ratio: median(rounds.map(ratioOf)),
     othersShare: mean(rounds.flatMap(({ bare, gateway }) => [bare.othersShare, gateway.othersShare])),
     p99Ratio: median(rounds.map(({ bare, gateway }) => gateway.p99Ms / bare.p99Ms)),
+    ...costOf(rounds),
   };
 }

@@ -19,6 +19,8 @@ export interface Scenario {
   expect: string;
   /** Whether the upstream is the one that writes its events one by one, whatever the path. */
   eventWise?: boolean;
+  /** What the same request costs without what this scenario adds is measured in turn with it. */
+  plain?: Pick<Scenario, "name" | "path" | "base" | "body" | "connections" | "expect" | "title">;
 }
 
 /** A static answer of the upstream. */
@@ -186,19 +188,21 @@ const config = {
   targets: Array.from({ length: configTargets }, (_, index) => ({ provider: "openai", api_key: `sk-bench-${index}` })),
 };
 
+const smallChat = { ...chat, name: "small-32", title: "small chat", connections: 32, body: small };
+
 /** What the benchmark measures, in order. */
 export const scenarios: readonly Scenario[] = [
   { ...chat, name: "small-1", title: "small chat", connections: 1, body: small },
-  { ...chat, name: "small-32", title: "small chat", connections: 32, body: small },
+  smallChat,
   {
-    ...{ ...chat, name: "config-32", title: `config of ${configTargets} targets`, connections: 32 },
-    ...{ body: small, headers: { "x-gateway-config": JSON.stringify(config) } },
+    ...{ ...smallChat, name: "config-32", title: `config of ${configTargets} targets`, plain: smallChat },
+    headers: { "x-gateway-config": JSON.stringify(config) },
   },
   {
-    ...{ ...chat, name: "saved-32", title: `saved config of ${configTargets} targets`, connections: 32 },
-    ...{ body: small, savedConfig: config },
+    ...{ ...smallChat, name: "saved-32", title: `saved config of ${configTargets} targets`, plain: smallChat },
+    savedConfig: config,
   },
-  { ...chat, name: "stored-32", title: "stored provider", connections: 32, body: small, isStored: true },
+  { ...smallChat, name: "stored-32", title: "stored provider", plain: smallChat, isStored: true },
   { ...chat, name: "small-128", title: "small chat", connections: 128, body: small },
   { ...chat, name: "prompt-10k", title: "10 KB prompt", connections: 32, body: chatRequest(longPrompt(10_000)) },
   { ...chat, name: "prompt-100k", title: "100 KB prompt", connections: 32, body: chatRequest(longPrompt(100_000)) },
