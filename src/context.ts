@@ -1,6 +1,8 @@
 import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
+import type { BatchWork } from "./control/batches.ts";
+import type { FileStorage } from "./control/files/storage.ts";
 import type { ControlPlane } from "./control/plane.ts";
 import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
@@ -40,6 +42,8 @@ export interface Limits {
 export interface ConnectionInfo {
   /** Address of the peer. */
   readonly remoteAddress?: string;
+  /** Whose request it is, for work of the gateway's own that carries no credential. Hosts never set it. */
+  readonly actingFor?: Principal;
   /** Keeps the host alive until a promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
 }
@@ -65,6 +69,8 @@ export interface Services {
   readonly scimAuthenticator: ScimAuthenticator;
   readonly logStore: LogStore;
   readonly control: ControlPlane;
+  readonly files: FileStorage;
+  readonly batches: BatchWork;
   readonly redactor: Redactor;
   readonly keyPrefix: string;
   /** Digest of keys and other credentials we give out. */

@@ -1,4 +1,4 @@
-import type * as v from "valibot";
+import * as v from "valibot";
 import type { KeyAccess } from "./auth/access.ts";
 import type { CallerContext, RequestContext, Services } from "./context.ts";
 import { BodyTooLargeError, InvalidRequestError, TimeoutError, UnsupportedMediaError } from "./errors.ts";
@@ -48,6 +48,10 @@ export interface KeyEndpoint extends EndpointBase {
   readonly access: KeyAccess;
   /** Name of the route in logs; absent: its requests leave no row. */
   readonly operation?: string;
+  /** Body the handler reads itself, for the OpenAPI document. */
+  readonly reads?: { readonly type: "application/json" | "multipart/form-data"; readonly schema: v.GenericSchema };
+  /** Ids in the path may hold slashes, encoded. */
+  readonly takesEncodedSlash?: boolean;
   /** The body is streamed or absent: the handler reads what it needs. */
   handle(context: CallerContext, services: Services): Reply | Promise<Reply>;
 }
@@ -203,4 +207,26 @@ function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown
   } catch (cause) {
     throw new InvalidRequestError("Cannot read the body: it is not valid JSON", { cause, code: "invalid_json" });
   }
+}
+
+function describeIssue(issue: v.BaseIssue<unknown>): { path: string | undefined; message: string } {
+  const path = v.getDotPath(issue) ?? undefined;
+  return { path, message: path === undefined ? issue.message : `${path}: ${issue.message}` };
+}
+
+const firstIssueOnly = { abortEarly: true };
+
+/**
+ * The value as what its schema makes of it.
+ *
+ * @throws {InvalidRequestError} 400 naming the first member the schema does not accept.
+ */
+export function requireBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
+  const checked = v.safeParse(schema, value, firstIssueOnly);
+  if (checked.success) return checked.output;
+  const { path, message } = describeIssue(checked.issues[0]);
+  throw new InvalidRequestError(`Invalid request body: ${message}`, {
+    code: "invalid_body",
+    ...(path !== undefined && { param: path }),
+  });
 }

@@ -5,10 +5,11 @@ import type { Database } from "./db/client.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
 import { openData } from "./gateway/data.ts";
-import type { GatewayOptions } from "./gateway/options.ts";
+import { type GatewayOptions, warnOf } from "./gateway/options.ts";
 import { createServices } from "./gateway/services.ts";
 import { startTimers } from "./gateway/timers.ts";
 import { createHandle, type Handle, withFixedHeaders } from "./handler.ts";
+import { type BatchRunner, type BatchRunnerSettings, createBatchRunner } from "./inference/batches/runner.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "./inference/endpoints.ts";
 import { systemClock } from "./lib/clock.ts";
 import { toResponse } from "./lib/reply.ts";
@@ -40,6 +41,7 @@ interface RunningGateway {
   writer: LogWriter;
   services: Services;
   handle: Handle;
+  batchRunner: BatchRunner;
   firstKeys: FirstKeys | undefined;
   stopTimers(): void;
 }
@@ -72,6 +74,11 @@ function createActivity() {
   };
 }
 
+/** How batches are run when nobody says otherwise. */
+const defaultBatches: BatchRunnerSettings = { pauseMs: 5_000, atOnce: 4, lookEveryMs: 5_000 };
+/** What calls of batches get to end when the gateway closes. */
+const batchCloseMs = 5_000;
+
 const unknownConnection: ConnectionInfo = {};
 
 /**
@@ -93,7 +100,15 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     const { services, closeQueue, writer } = await createServices(options, { ...data, clock, isReady });
     const stopTimers = startTimers({ services, writer }, options);
     const handle = createHandle(listEndpoints(), services);
-    running = { database, closeQueue, writer, services, handle, stopTimers, firstKeys: installation.firstKeys };
+    const batchRunner = createBatchRunner({
+      ...defaultBatches,
+      ...options.batches,
+      services,
+      handle,
+      warn: warnOf(options),
+    });
+    const { firstKeys } = installation;
+    running = { database, closeQueue, writer, services, handle, batchRunner, stopTimers, firstKeys };
     return running;
   };
   const ensureRunning = (): Promise<RunningGateway> => {
@@ -126,7 +141,10 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     async drain(timeoutMs) {
       draining = true;
       const streams = running?.services.streams;
-      await activity.settle(() => (streams?.size ?? 0) === 0, timeoutMs);
+      await Promise.all([
+        running?.batchRunner.stop(timeoutMs),
+        activity.settle(() => (streams?.size ?? 0) === 0, timeoutMs),
+      ]);
       for (const stream of [...(streams ?? [])]) stream.end();
       await activity.settle(() => (streams?.size ?? 0) === 0, 1_000);
     },
@@ -134,6 +152,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       draining = true;
       const open = await starting?.catch(() => undefined);
       if (!open) return;
+      await open.batchRunner.stop(batchCloseMs);
       open.stopTimers();
       await open.closeQueue();
       await open.writer.close();

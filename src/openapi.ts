@@ -17,6 +17,13 @@ function json(schema: object) {
   return { content: { "application/json": { schema } } };
 }
 
+/** The body of a route that reads it itself. */
+function readBody(endpoint: Endpoint, convert: JsonSchemaOf): object {
+  if (!("reads" in endpoint) || !endpoint.reads) return {};
+  const { type, schema } = endpoint.reads;
+  return { requestBody: { required: true, content: { [type]: { schema: convert(schema, "input") } } } };
+}
+
 function requestBody(schema: v.GenericSchema, endpoint: Endpoint, convert: JsonSchemaOf): object {
   const optional = isAdminEndpoint(endpoint) && endpoint.bodyOptional === true;
   return { required: !optional, ...json(convert(schema, "input")) };
@@ -45,6 +52,7 @@ function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
     ...securityOf(endpoint),
     ...(parameters.length > 0 && { parameters }),
     ...("body" in endpoint && endpoint.body && { requestBody: requestBody(endpoint.body, endpoint, convert) }),
+    ...readBody(endpoint, convert),
     responses: {
       [endpoint.access === "scim" ? endpoint.success : 200]: { description: "Success", ...answer },
       default: { description: "Failure", ...json({ $ref: "#/components/schemas/Error" }) },

@@ -1,5 +1,6 @@
 import { requireBootstrapKey } from "./auth/api-key.ts";
 import { mayHoldScope, normaliseScope } from "./auth/scopes.ts";
+import type { S3Settings } from "./control/files/pieces.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
 
 /** What a process is told by its environment. */
@@ -86,6 +87,44 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
     ...(idle !== undefined && { streamIdleTimeoutMs: idle }),
     ...(total !== undefined && { streamTotalTimeoutMs: total }),
   };
+}
+
+/** The store for files besides the database; all of it or nothing. */
+function s3(environment: Environment): S3Settings | undefined {
+  const read = (name: string) => text(environment, `FILES_S3_${name}`);
+  const endpoint = read("ENDPOINT");
+  const needed = ["BUCKET", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY"] as const;
+  if (endpoint === undefined) return undefined;
+  const [bucket, accessKeyId, secretAccessKey] = needed.map(read);
+  if (!/^https?:\/\/[^/?#]+\/?$/.test(endpoint)) {
+    throw new TypeError(
+      "Cannot use FILES_S3_ENDPOINT: write an address such as https://s3.example.com, without a path",
+    );
+  }
+  if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
+    const missing = needed.filter((name) => read(name) === undefined).map((name) => `FILES_S3_${name}`);
+    throw new TypeError(`Cannot use FILES_S3_ENDPOINT: ${missing.join(", ")} must be set too`);
+  }
+  const prefix = read("PREFIX");
+  const region = read("REGION") ?? "us-east-1";
+  return { endpoint, region, bucket, accessKeyId, secretAccessKey, ...(prefix !== undefined && { prefix }) };
+}
+
+function files(environment: Environment): NonNullable<GatewayOptions["files"]> {
+  const file = integer(environment, "MAX_FILE_SIZE_IN_MB", { min: 1, max: 102_400 });
+  const workspace = integer(environment, "MAX_WORKSPACE_FILES_IN_MB", { min: 1, max: 10_240_000 });
+  const store = s3(environment);
+  return {
+    ...(file !== undefined && { fileBytes: file * megabyte }),
+    ...(workspace !== undefined && { workspaceBytes: workspace * megabyte }),
+    ...(store && { s3: store }),
+  };
+}
+
+function batches(environment: Environment): NonNullable<GatewayOptions["batches"]> {
+  const pauseMs = integer(environment, "BATCH_PAUSE_MS", { min: 0, max: 3_600_000 });
+  const atOnce = integer(environment, "BATCHES_AT_ONCE", { min: 1, max: 1_000 });
+  return { ...(pauseMs !== undefined && { pauseMs }), ...(atOnce !== undefined && { atOnce }) };
 }
 
 /** A switch that is on unless it is switched off. */
@@ -179,6 +218,8 @@ export function readSettings(environment: Environment): Settings {
       savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
       targetLimits: targetLimits(environment),
       limits: limits(environment),
+      files: files(environment),
+      batches: batches(environment),
     },
   };
 }

@@ -49,6 +49,8 @@ export interface Authenticator {
    * @throws {UnavailableError} If the key is not known here and the database does not answer.
    */
   authenticate(key: string, address: () => string, workspace?: () => string | null): Principal | Promise<Principal>;
+  /** The caller behind a key that is stored and can be used now, by its id; undefined for any other. */
+  ofKey(keyId: string): Promise<Principal | undefined>;
   /**
    * Refuses a wrong credential of another kind, and counts it like a wrong key.
    *
@@ -225,6 +227,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return typeof digest === "string"
         ? decide(key, digest, address)
         : digest.then((late) => decide(key, late, address));
+    },
+    async ofKey(keyId) {
+      const row = await store.findById(keyId);
+      const isLive = row && ["active", "exhausted"].includes(row.status);
+      return isLive && (row.expiresAt === null || row.expiresAt > clock.now()) ? toPrincipal(row) : undefined;
     },
     refuse,
     forget({ organisationId, keyId, tokensOnly }) {

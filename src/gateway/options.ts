@@ -1,7 +1,10 @@
 import type { Limits } from "../context.ts";
+import type { S3Settings } from "../control/files/pieces.ts";
+import type { FileLimits } from "../control/files/storage.ts";
 import type { TokenSettings } from "../control/tokens.ts";
 import type { DatabaseLocation } from "../db/client.ts";
 import type { TextCodec } from "../db/stores/logs.ts";
+import type { BatchRunnerSettings } from "../inference/batches/runner.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { MacFactory } from "../lib/hash.ts";
 import type { Transport } from "../lib/outbound.ts";
@@ -35,6 +38,10 @@ export interface GatewayOptions {
   logCodec?: TextCodec;
   clock?: Clock;
   limits?: Partial<Limits>;
+  /** Files the gateway keeps, and where; by default in the database. */
+  files?: Partial<FileLimits> & { s3?: S3Settings };
+  /** How the gateway runs batches. */
+  batches?: Partial<BatchRunnerSettings>;
   keyPrefix?: string;
   headerAliases?: readonly string[];
   /** Lower-case header names whose values are never stored. */

@@ -3,12 +3,16 @@ import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
 import { createScimAuthenticator } from "../auth/scim-token.ts";
 import type { Limits, RunningStream, Services } from "../context.ts";
+import { createBatchWork } from "../control/batches.ts";
+import { createS3Pieces } from "../control/files/pieces.ts";
+import { createFileStorage } from "../control/files/storage.ts";
 import { createControlPlane } from "../control/plane.ts";
 import { createTokens } from "../control/tokens.ts";
 import { createVault } from "../control/vault.ts";
 import { isRefusedStatement } from "../db/client.ts";
 import { createApiKeyStore } from "../db/stores/api-keys.ts";
 import type { Change } from "../db/stores/audit.ts";
+import { createBatchStore } from "../db/stores/batches.ts";
 import { createLogStore, type LogStore, toBatches } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createAddressGuard } from "../lib/address.ts";
@@ -140,6 +144,22 @@ function createRouting(options: GatewayOptions, providers: ProviderRegistry, clo
 /** Providers that serve without a credential. */
 const keylessProviders = new Set(["ollama", "triton"]);
 
+const defaultFileLimits = { fileBytes: 32 * 1024 * 1024, workspaceBytes: 1024 * 1024 * 1024 };
+
+/** What the gateway keeps of files and batches. */
+function createOwnStore(
+  { files: { s3, ...limits } = {} }: GatewayOptions,
+  { database, clock }: ServiceParts,
+  { control, outbound }: Pick<Services, "control" | "outbound">,
+) {
+  const files = createFileStorage({
+    ...{ database, clock, stores: control.stores, vault: control.vault },
+    limits: { ...defaultFileLimits, ...limits },
+    pieces: s3 && createS3Pieces(s3, { outbound, clock }),
+  });
+  return { files, batches: createBatchWork(createBatchStore(database)) };
+}
+
 /** Wires the parts that live as long as the gateway. */
 export async function createServices(
   options: GatewayOptions,
@@ -158,6 +178,7 @@ export async function createServices(
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const services: Services = {
     ...identity,
+    ...createOwnStore(options, parts, { control: identity.control, outbound }),
     ...{ clock, createId, isReady, outbound, addressGuard: guard, timers: createTimers() },
     ...{ logStore, redactor, record: queue.add },
     limits: { ...defaultLimits, ...options.limits },

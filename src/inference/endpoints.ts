@@ -8,6 +8,7 @@ import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { ModelList } from "../schemas/models.ts";
 import { explainConfig } from "./explain.ts";
+import { fileEndpoints } from "./file-endpoints.ts";
 import { listModels } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
 import { runInference } from "./run.ts";
@@ -85,6 +86,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     handle: (context: CallerContext, services: Services) =>
       isPassedOn(context, services) ? runPassthrough(context, services) : listModels(context, services),
   }),
+  ...fileEndpoints,
 ];
 
 /** Rows that hand every other path under `/v1` to the provider. They come last. */

@@ -1,8 +1,10 @@
 import { eq } from "drizzle-orm";
 import { type Database, type Statement, toStatement } from "../client.ts";
 import { apiKeys } from "../tables/api-keys.ts";
+import { gatewayBatches } from "../tables/batches.ts";
 import { configs, configVersions } from "../tables/configs.ts";
 import { deployments } from "../tables/deployments.ts";
+import { gatewayFiles } from "../tables/files.ts";
 import { integrationModels, integrations, integrationWorkspaces, providers } from "../tables/integrations.ts";
 import { scimGroupMembers, scimGroups, scimMappings, scimTokens } from "../tables/scim.ts";
 import { secretReferences, secrets } from "../tables/secrets.ts";
@@ -63,6 +65,8 @@ export function createControlStores(database: Database) {
     scimGroups: createTenantStore(database, scimGroups),
     scimGroupMembers: createTenantStore(database, scimGroupMembers),
     scimMappings: createTenantStore(database, scimMappings),
+    gatewayFiles: createTenantStore(database, gatewayFiles),
+    gatewayBatches: createTenantStore(database, gatewayBatches),
     audit: createAuditStore(database),
   };
 }

@@ -1,0 +1,64 @@
+import type { InStatement } from "@libsql/client";
+import { and, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
+import type { Database } from "../client.ts";
+import { type GatewayFileRow, gatewayFiles } from "../tables/files.ts";
+import { createPageReader, type PageOptions, type WorkspaceTenant } from "./record-pages.ts";
+
+/** The place of a file's pieces. */
+export type FilePlace = Pick<GatewayFileRow, "id" | "organisationId" | "workspaceId">;
+
+/** Files the gateway keeps, besides what the store of tenants does with their rows. */
+export interface FileStore {
+  /** Files that are whole and not past their end. */
+  page(
+    tenant: WorkspaceTenant,
+    options: PageOptions & { purpose?: string | undefined; now: number },
+  ): Promise<GatewayFileRow[]>;
+  /** Bytes of all files of a workspace, those that are being written too. */
+  totalBytes(tenant: WorkspaceTenant): Promise<number>;
+  /** For the upkeep, which belongs to no tenant: files whose content is to go. */
+  listGone(now: number, limit: number): Promise<GatewayFileRow[]>;
+  /** A sealed piece that lies in the database. */
+  readPiece(place: FilePlace, seq: number): Promise<Uint8Array | undefined>;
+  insertPiece(place: FilePlace, seq: number, content: Uint8Array): InStatement;
+  removePieces(place: FilePlace): InStatement;
+}
+
+/** The store of files over libSQL. */
+export function createFileStore(database: Database): FileStore {
+  const { orm } = database;
+  const readPage = createPageReader(database, gatewayFiles);
+  const ofPlace = "organisation_id = ? AND workspace_id = ? AND file_id = ?";
+  const argsOf = ({ organisationId, workspaceId, id }: FilePlace) => [organisationId, workspaceId, id];
+  return {
+    page(tenant, { purpose, now, ...options }) {
+      const isLive = or(isNull(gatewayFiles.expiresAt), gt(gatewayFiles.expiresAt, now));
+      const isWhole = eq(gatewayFiles.status, "processed");
+      return readPage(tenant, options, isWhole, isLive, purpose ? eq(gatewayFiles.purpose, purpose) : undefined);
+    },
+    async totalBytes({ organisationId, workspaceId }) {
+      const [row] = await orm
+        .select({ total: sql<number | null>`sum(${gatewayFiles.bytes})` })
+        .from(gatewayFiles)
+        .where(and(eq(gatewayFiles.organisationId, organisationId), eq(gatewayFiles.workspaceId, workspaceId)));
+      return row?.total ?? 0;
+    },
+    listGone: (now, limit) =>
+      orm
+        .select()
+        .from(gatewayFiles)
+        .where(or(lte(gatewayFiles.expiresAt, now), eq(gatewayFiles.status, "deleted")))
+        .limit(limit),
+    async readPiece(place, seq) {
+      const sql = `SELECT content FROM gateway_file_pieces WHERE ${ofPlace} AND seq = ?`;
+      const { rows } = await database.read({ sql, args: [...argsOf(place), seq] });
+      const content = rows[0]?.content;
+      return content instanceof ArrayBuffer ? new Uint8Array(content) : undefined;
+    },
+    insertPiece: (place, seq, content) => ({
+      sql: "INSERT INTO gateway_file_pieces (organisation_id, workspace_id, file_id, seq, content) VALUES (?, ?, ?, ?, ?)",
+      args: [...argsOf(place), seq, content],
+    }),
+    removePieces: (place) => ({ sql: `DELETE FROM gateway_file_pieces WHERE ${ofPlace}`, args: argsOf(place) }),
+  };
+}

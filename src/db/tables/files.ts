@@ -1,0 +1,47 @@
+import { blob, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { createdAt } from "./columns.ts";
+
+/** Files the gateway keeps. Their content is sealed and lies elsewhere, in pieces. */
+export const gatewayFiles = sqliteTable(
+  "gateway_files",
+  {
+    /** `gw_file_<uuid>`. */
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id").notNull(),
+    filename: text("filename").notNull(),
+    purpose: text("purpose").notNull(),
+    /** `writing` while its content comes, `processed`, or `deleted` until its content is gone. */
+    status: text("status").notNull(),
+    /** Length of the content in clear. */
+    bytes: integer("bytes").notNull(),
+    /** Where the pieces lie: `database` or `s3`. */
+    storage: text("storage").notNull(),
+    pieces: integer("pieces").notNull(),
+    /** Length of every piece but the last; 0 where they differ. */
+    pieceBytes: integer("piece_bytes").notNull(),
+    createdAt,
+    /** Unix milliseconds; null for files that stay. */
+    expiresAt: integer("expires_at"),
+  },
+  (table) => [
+    index("gateway_files_tenant").on(table.organisationId, table.workspaceId, table.createdAt),
+    index("gateway_files_expiry").on(table.expiresAt),
+  ],
+);
+export type GatewayFileRow = typeof gatewayFiles.$inferSelect;
+export type NewGatewayFileRow = typeof gatewayFiles.$inferInsert;
+
+/** Pieces of files that lie in the database: at most 1 MiB each, sealed. */
+export const gatewayFilePieces = sqliteTable(
+  "gateway_file_pieces",
+  {
+    fileId: text("file_id").notNull(),
+    /** From 0. */
+    seq: integer("seq").notNull(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id").notNull(),
+    content: blob("content", { mode: "buffer" }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.fileId, table.seq] })],
+);

@@ -1,0 +1,154 @@
+import type { CallerContext, Services } from "../../context.ts";
+import type { GatewayBatchRow, NewGatewayBatchRow } from "../../db/tables/batches.ts";
+import type { JsonValue } from "../../db/tables/columns.ts";
+import { readJsonBody, requireBody } from "../../endpoint.ts";
+import { ConflictError, InvalidRequestError, NotFoundError, PermissionError, RateLimitError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+import { jsonReply, type Reply } from "../../lib/reply.ts";
+import { type BatchError, type BatchObject, BatchRequest } from "../../schemas/batches.ts";
+import { contentReply, requireFile } from "../files/files.ts";
+import { readLimit, tenantOf, toPage, toSeconds } from "../files/own-store.ts";
+import { readGatewayOptions } from "./options.ts";
+import { sealedOptions } from "./step.ts";
+
+/** A batch ends by itself after this long. */
+const livesForMs = 24 * 60 * 60_000;
+/** Most batches of a workspace that are not over. */
+const maxOpen = 100;
+
+const finalStates = new Set(["completed", "failed", "expired", "cancelled"]);
+
+function toUsage(stored: unknown): BatchObject["usage"] {
+  if (!isObject(stored)) return undefined;
+  const count = (name: string) => (typeof stored[name] === "number" ? stored[name] : 0);
+  const [input, output] = [count("input"), count("output")];
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: count("cached") },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: count("reasoning") },
+    total_tokens: input + output,
+  };
+}
+
+function toBatchObject(row: GatewayBatchRow): BatchObject {
+  const isOver = finalStates.has(row.status);
+  const usage = toUsage(row.usage);
+  // the column is only ever written with such a list, and with what the schema of the request took
+  const errors = Array.isArray(row.errors) ? (row.errors as BatchError[]) : undefined;
+  return {
+    ...{ id: row.id, object: "batch", endpoint: row.endpoint, model: row.model },
+    errors: errors ? { object: "list", data: errors } : null,
+    ...{ input_file_id: row.inputFileId, completion_window: row.completionWindow, status: row.status },
+    output_file_id: isOver ? row.outputFileId : null,
+    error_file_id: isOver ? row.errorFileId : null,
+    ...{ created_at: toSeconds(row.createdAt) ?? 0, in_progress_at: toSeconds(row.inProgressAt) },
+    ...{ expires_at: toSeconds(row.expiresAt), finalizing_at: toSeconds(row.finalizingAt) },
+    ...{ completed_at: toSeconds(row.completedAt), failed_at: toSeconds(row.failedAt) },
+    ...{ expired_at: toSeconds(row.expiredAt), cancelling_at: toSeconds(row.cancellingAt) },
+    cancelled_at: toSeconds(row.cancelledAt),
+    request_counts: { total: row.total, completed: row.completed, failed: row.failed },
+    metadata: row.metadata as Record<string, string> | null,
+    ...(usage && { usage }),
+  };
+}
+
+async function requireBatch(
+  context: CallerContext,
+  services: Services,
+  id = context.params.id,
+): Promise<GatewayBatchRow> {
+  const row = await services.control.stores.gatewayBatches.find(tenantOf(context), { id: id ?? "" });
+  if (row) return row;
+  throw new NotFoundError("Cannot find this batch: batches of a provider need its name in x-gateway-provider", {
+    ...{ code: "batch_not_found", param: "batch_id" },
+  });
+}
+
+/** The key a batch runs with: it is looked up again while it runs, which a token could not be. */
+async function requireKey({ principal }: CallerContext, { authenticator }: Services): Promise<string> {
+  if (await authenticator.ofKey(principal.keyId)) return principal.keyId;
+  throw new PermissionError("Forbidden! Batches of the gateway are made with an API key, not with a token", {
+    code: "AB03",
+  });
+}
+
+async function requireInput(id: string, context: CallerContext, services: Services): Promise<void> {
+  const { purpose } = await requireFile(id, context, { services, param: "input_file_id" });
+  if (purpose === "batch") return;
+  throw new InvalidRequestError(`Cannot use this file as input: its purpose is ${purpose}, not batch`, {
+    ...{ code: "invalid_file_purpose", param: "input_file_id" },
+  });
+}
+
+/** `POST /batches` */
+export async function createBatch(context: CallerContext, services: Services): Promise<Reply> {
+  const { clock, control, batches, limits, timers } = services;
+  const { value } = await readJsonBody(context, limits.jsonBodyBytes, timers);
+  const body = requireBody(BatchRequest, value);
+  const tenant = tenantOf(context);
+  const apiKeyId = await requireKey(context, services);
+  const options = readGatewayOptions(body.gateway_options ?? {}, services);
+  await requireInput(body.input_file_id, context, services);
+  if ((await batches.store.countOpen(tenant)) >= maxOpen) {
+    throw new RateLimitError(`Cannot make a batch: ${maxOpen} of this workspace are not over`, {
+      ...{ code: "too_many_batches", headers: { "retry-after": "60" } },
+    });
+  }
+  const id = `gw_batch_${crypto.randomUUID()}`;
+  const now = clock.now();
+  const row: NewGatewayBatchRow = {
+    ...{ id, ...tenant, apiKeyId, status: "validating", endpoint: body.endpoint, inputFileId: body.input_file_id },
+    ...{ completionWindow: body.completion_window, model: body.model ?? body.provider_options?.model ?? null },
+    ...{ metadata: (body.metadata ?? null) as JsonValue, createdAt: now, expiresAt: now + livesForMs },
+    outputSeconds: body.output_expires_after?.seconds ?? null,
+  };
+  const place = { ...tenant, ...sealedOptions, recordId: id };
+  await batches.store.write([
+    control.stores.gatewayBatches.insert(tenant, row),
+    control.stores.secrets.insert(tenant, await control.vault.seal(place, JSON.stringify(options), now)),
+  ]);
+  batches.wake();
+  return jsonReply(toBatchObject(await requireBatch(context, services, id)));
+}
+
+/** `GET /batches` */
+export async function listBatches(context: CallerContext, services: Services): Promise<Reply> {
+  const limit = readLimit(context, { most: 100, usual: 20 });
+  const cursor = context.url.searchParams.get("after");
+  const after = cursor === null ? undefined : await requireBatch(context, services, cursor);
+  const rows = await services.batches.store.page(tenantOf(context), { limit: limit + 1, after });
+  return jsonReply(toPage(rows, limit, toBatchObject));
+}
+
+/** `GET /batches/{id}` */
+export async function retrieveBatch(context: CallerContext, services: Services): Promise<Reply> {
+  return jsonReply(toBatchObject(await requireBatch(context, services)));
+}
+
+/** `POST /batches/{id}/cancel` */
+export async function cancelBatch(context: CallerContext, services: Services): Promise<Reply> {
+  const row = await requireBatch(context, services);
+  const isCancelled = await services.batches.store.cancel(row, services.clock.now());
+  services.batches.wake();
+  const now = await requireBatch(context, services);
+  if (!isCancelled && !["cancelling", "cancelled"].includes(now.status)) {
+    throw new ConflictError(`Cannot cancel this batch: it is ${now.status}`, { code: "batch_over" });
+  }
+  return jsonReply(toBatchObject(now));
+}
+
+/** `GET /batches/{id}/output`: the answered lines; without any, those that failed, or what is wrong with the input. */
+export async function retrieveBatchOutput(context: CallerContext, services: Services): Promise<Reply> {
+  const row = await requireBatch(context, services);
+  if (!finalStates.has(row.status)) {
+    throw new ConflictError(`Cannot give the output yet: the batch is ${row.status}`, {
+      ...{ code: "batch_not_ready", headers: { "retry-after": "5" } },
+    });
+  }
+  const fileId = row.outputFileId ?? row.errorFileId;
+  if (fileId !== null) return contentReply(await requireFile(fileId, context, { services }), services);
+  const { errors } = toBatchObject(row);
+  if (errors) return jsonReply(errors);
+  return { status: 200, headers: { "content-type": "application/octet-stream" }, body: null };
+}

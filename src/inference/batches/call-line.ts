@@ -1,0 +1,128 @@
+import type { ConnectionInfo } from "../../context.ts";
+import { readBytes } from "../../lib/body.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import type { BatchLine } from "../../schemas/batches.ts";
+
+/** Answers a request of the gateway's own. */
+export type HandleRequest = (request: Request, connection: ConnectionInfo) => Promise<Response>;
+
+/** Largest answer that is kept. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+const maxTries = 3;
+const retryableStatuses = new Set([408, 429, 500, 502, 503, 504, 529]);
+/** Longest wait a provider can ask for. */
+const maxWaitMs = 30_000;
+
+/** Tokens of answers by kind. */
+export interface TokenCounts {
+  input: number;
+  cached: number;
+  output: number;
+  reasoning: number;
+}
+
+export const noTokens: TokenCounts = { input: 0, cached: 0, output: 0, reasoning: 0 };
+
+/** What became of a line. */
+export interface LineResult {
+  /** The line of the output or error file, without its line feed. */
+  text: string;
+  isFailure: boolean;
+  tokens: TokenCounts;
+}
+
+/** How the lines of a batch are called. */
+export interface LineCalls {
+  batchId: string;
+  headers: Readonly<Record<string, string>>;
+  connection: ConnectionInfo;
+  model: string | null;
+  handle: HandleRequest;
+  signal: AbortSignal;
+  /** Waits; at most what batches pause between buckets. */
+  wait(milliseconds: number): Promise<void>;
+}
+
+function count(holder: unknown, ...names: string[]): number {
+  if (!isObject(holder)) return 0;
+  const found = names.map((name) => holder[name]).find((value) => typeof value === "number");
+  return typeof found === "number" && Number.isSafeInteger(found) && found >= 0 ? found : 0;
+}
+
+function tokensOf(body: unknown): TokenCounts {
+  const usage = isObject(body) ? body.usage : undefined;
+  if (!isObject(usage)) return noTokens;
+  const input = usage.prompt_tokens_details ?? usage.input_tokens_details;
+  const output = usage.completion_tokens_details ?? usage.output_tokens_details;
+  return {
+    input: count(usage, "prompt_tokens", "input_tokens"),
+    cached: count(input, "cached_tokens"),
+    output: count(usage, "completion_tokens", "output_tokens"),
+    reasoning: count(output, "reasoning_tokens"),
+  };
+}
+
+/** What is told of a line that was not called. */
+export function toSkippedResult(
+  batchId: string,
+  customId: string,
+  error: { code: string; message: string },
+): LineResult {
+  const text = JSON.stringify({ id: lineId(batchId), custom_id: customId, response: null, error });
+  return { text, isFailure: true, tokens: noTokens };
+}
+
+function lineId(batchId: string): string {
+  return `batch_req_${batchId.replace(/^gw_batch_/, "").slice(0, 8)}_${crypto.randomUUID()}`;
+}
+
+/** The error a failed answer tells. */
+function errorOf(body: unknown, status: number): { code: string; message: string } {
+  const error = isObject(body) && isObject(body.error) ? body.error : {};
+  const code = typeof error.code === "string" ? error.code : `http_${status}`;
+  return { code, message: typeof error.message === "string" ? error.message : `The answer has the status ${status}` };
+}
+
+function retryAfterMs(response: Response): number {
+  const seconds = Number(response.headers.get("retry-after") ?? 0);
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, maxWaitMs) : 0;
+}
+
+/** Makes the call of a line, again where its failure may pass, unless a config says what is tried. */
+async function sendLine(request: BatchLine, url: string, calls: LineCalls): Promise<Response> {
+  const { headers, connection, handle, signal, model } = calls;
+  const body = JSON.stringify(model === null ? request.body : { model, ...request.body });
+  const tries = headers["x-gateway-config"] === undefined ? maxTries : 1;
+  for (let attempt = 1; ; attempt++) {
+    const init = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body, signal };
+    const response = await handle(new Request(`http://batches.internal${url}`, init), connection);
+    if (attempt === tries || !retryableStatuses.has(response.status)) return response;
+    response.body?.cancel().catch(() => {});
+    await calls.wait(Math.max(1_000 * 2 ** (attempt - 1), retryAfterMs(response)));
+  }
+}
+
+/** Runs one line as a request of the key that made the batch. Never fails. */
+export async function callLine(request: BatchLine, url: string, calls: LineCalls): Promise<LineResult> {
+  const { batchId } = calls;
+  const { custom_id: customId } = request;
+  if (request.body.stream === true) {
+    const error = { code: "streaming_not_supported", message: "A batch has no streams: leave stream out" };
+    return toSkippedResult(batchId, customId, error);
+  }
+  try {
+    const response = await sendLine(request, url, calls);
+    const bounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
+    const text = new TextDecoder().decode(await readBytes(response, bounds));
+    const { status } = response;
+    const body = parseJson(text) ?? text;
+    const isFailure = status < 200 || status > 299;
+    const answer = { status_code: status, request_id: response.headers.get("x-gateway-request-id") ?? "", body };
+    const error = isFailure ? errorOf(body, status) : null;
+    const line = JSON.stringify({ id: lineId(batchId), custom_id: customId, response: answer, error });
+    return { text: line, isFailure, tokens: tokensOf(body) };
+  } catch {
+    const error = { code: "answer_unreadable", message: "The answer broke off or is too large to keep" };
+    return toSkippedResult(batchId, customId, error);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Services } from "../../context.ts";
+import { InvalidRequestError } from "../../errors.ts";
+import { isHeaderValue } from "../../lib/headers.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import type { GatewayOptionHeaders } from "../../schemas/batches.ts";
+
+/** Longest text of all headers of a batch together. */
+const maxLength = 64 * 1024;
+
+function refuse(message: string): never {
+  throw new InvalidRequestError(message, { param: "gateway_options", code: "invalid_gateway_options" });
+}
+
+/**
+ * Headers of the calls of a batch, by their names in lower case with our first prefix.
+ *
+ * @throws {InvalidRequestError} 400 for one that is none of ours, and for the key of the gateway.
+ */
+export function readGatewayOptions(given: GatewayOptionHeaders, { headerPrefixes }: Services): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [written, value] of Object.entries(given)) {
+    const lower = written.toLowerCase();
+    const prefix = headerPrefixes.find((one) => lower.startsWith(one));
+    const name = prefix === undefined ? lower : `x-gateway-${lower.slice(prefix.length)}`;
+    if (prefix === undefined && lower !== "authorization") {
+      refuse(`Cannot use ${written}: give headers that begin with x-gateway-, or authorization`);
+    }
+    if (name === "x-gateway-api-key") refuse("Cannot use x-gateway-api-key: a batch runs with the key that made it");
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    if (!/^[a-z0-9-]+$/.test(name) || !isHeaderValue(text)) refuse(`Cannot use ${written}: it is no header`);
+    headers[name] = text;
+  }
+  if (JSON.stringify(headers).length > maxLength)
+    refuse(`Cannot use gateway_options: they are longer than ${maxLength}`);
+  return headers;
+}
+
+/** Headers as they were sealed. */
+export function parseSealedOptions(text: string): Record<string, string> {
+  const value = parseJson(text);
+  return Object.fromEntries(Object.entries(isObject(value) ? value : {}).map(([name, one]) => [name, String(one)]));
+}

@@ -1,0 +1,51 @@
+import { type Line, readLines } from "../../lib/lines.ts";
+import type { BatchError } from "../../schemas/batches.ts";
+import { batchEndpoints, isBlank, maxLineBytes, parseLine } from "./lines.ts";
+
+/** Most requests of a batch, and problems that are listed. */
+const maxRequests = 50_000;
+const maxProblems = 100;
+
+/** What the input of a batch holds. */
+export interface CheckedInput {
+  requests: number;
+  /** The first problems, in the order of the lines. */
+  problems: BatchError[];
+}
+
+/** Reads the whole input of a batch and tells what is wrong with it. */
+export async function checkInput(content: AsyncIterable<Uint8Array>, endpoint: string): Promise<CheckedInput> {
+  if (!batchEndpoints.includes(endpoint)) {
+    const message = `The endpoint is not one batches can call: use ${batchEndpoints.join(", ")}`;
+    return { requests: 0, problems: [{ code: "invalid_endpoint", message, param: "endpoint", line: null }] };
+  }
+  const known = new Set<string>();
+  const problems: BatchError[] = [];
+  let number = 0;
+  const look = (line: Line) => {
+    const parsed = parseLine(line, endpoint);
+    if ("problem" in parsed) {
+      problems.push({ ...parsed.problem, line: number });
+    } else if (known.has(parsed.request.custom_id)) {
+      const message = `The custom_id ${JSON.stringify(parsed.request.custom_id)} stands on a line before`;
+      problems.push({ code: "duplicate_custom_id", message, param: "custom_id", line: number });
+    } else known.add(parsed.request.custom_id);
+  };
+  for await (const line of readLines(content, { maxBytes: maxLineBytes })) {
+    number++;
+    if (!isBlank(line)) look(line);
+    if (known.size > maxRequests) {
+      problems.push({
+        code: "too_many_requests",
+        message: `There are more than ${maxRequests}`,
+        param: null,
+        line: number,
+      });
+    }
+    if (problems.length >= maxProblems || known.size > maxRequests) break;
+  }
+  if (known.size === 0 && problems.length === 0) {
+    problems.push({ code: "empty_file", message: "The input holds no request", param: "input_file_id", line: null });
+  }
+  return { requests: known.size, problems };
+}

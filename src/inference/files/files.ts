@@ -1,0 +1,90 @@
+import type { CallerContext, Services } from "../../context.ts";
+import type { GatewayFileRow } from "../../db/tables/files.ts";
+import { InvalidRequestError, NotFoundError } from "../../errors.ts";
+import { jsonReply, type Reply } from "../../lib/reply.ts";
+import type { FileObject } from "../../schemas/files.ts";
+import { readLimit, tenantOf, toPage, toSeconds } from "./own-store.ts";
+import { receiveFile } from "./upload.ts";
+
+function toFileObject(row: GatewayFileRow): FileObject {
+  return {
+    ...{ id: row.id, object: "file", bytes: row.bytes, created_at: toSeconds(row.createdAt) ?? 0 },
+    ...{ filename: row.filename, purpose: row.purpose, status: row.status },
+    ...(row.expiresAt !== null && { expires_at: toSeconds(row.expiresAt) }),
+  };
+}
+
+/** The file with this id. @throws {NotFoundError} 404 for unknown ones and those of other workspaces alike. */
+export async function requireFile(
+  id: string,
+  context: CallerContext,
+  { services, param = "file_id" }: { services: Services; param?: string },
+): Promise<GatewayFileRow> {
+  const row = await services.files.find(tenantOf(context), id);
+  if (row) return row;
+  throw new NotFoundError("Cannot find this file: files of a provider need its name in x-gateway-provider", {
+    ...{ code: "file_not_found", param },
+  });
+}
+
+/** `POST /files` */
+export async function uploadFile(context: CallerContext, services: Services): Promise<Reply> {
+  return jsonReply(toFileObject(await receiveFile(context, services)));
+}
+
+/** `GET /files` */
+export async function listFiles(context: CallerContext, services: Services): Promise<Reply> {
+  const { searchParams } = context.url;
+  const tenant = tenantOf(context);
+  const limit = readLimit(context, { most: 10_000, usual: 100 });
+  const order = searchParams.get("order") ?? "desc";
+  if (order !== "asc" && order !== "desc") {
+    throw new InvalidRequestError("Cannot use order: write asc or desc", { param: "order", code: "invalid_query" });
+  }
+  const cursor = searchParams.get("after");
+  const after = cursor === null ? undefined : await requireFile(cursor, context, { services, param: "after" });
+  const purpose = searchParams.get("purpose") ?? undefined;
+  const page = { limit: limit + 1, order, after, purpose, now: services.clock.now() } as const;
+  return jsonReply(toPage(await services.files.page(tenant, page), limit, toFileObject));
+}
+
+/** `GET /files/{id}` */
+export async function retrieveFile(context: CallerContext, services: Services): Promise<Reply> {
+  return jsonReply(toFileObject(await requireFile(context.params.id ?? "", context, { services })));
+}
+
+/** `DELETE /files/{id}` */
+export async function deleteFile(context: CallerContext, services: Services): Promise<Reply> {
+  const row = await requireFile(context.params.id ?? "", context, { services });
+  await services.files.remove(row);
+  return jsonReply({ id: row.id, object: "file", deleted: true });
+}
+
+/** Content of a file, read as it is asked for. */
+export async function contentReply(row: GatewayFileRow, services: Services): Promise<Reply> {
+  const pieces = services.files.read(row);
+  // the first piece before the status is said: what cannot be opened is an error then, and no broken stream
+  const first = await pieces.next();
+  let pending = first.done ? undefined : first.value;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const piece = pending ?? (await pieces.next()).value;
+        pending = undefined;
+        if (piece) controller.enqueue(piece);
+        else controller.close();
+      },
+      async cancel() {
+        await pieces.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const headers = { "content-type": "application/octet-stream", "content-length": String(row.bytes) };
+  return { status: 200, headers, body: row.bytes === 0 ? null : body };
+}
+
+/** `GET /files/{id}/content` */
+export async function retrieveFileContent(context: CallerContext, services: Services): Promise<Reply> {
+  return contentReply(await requireFile(context.params.id ?? "", context, { services }), services);
+}

@@ -1,0 +1,70 @@
+import type { CallerContext, Services } from "../../context.ts";
+import type { WorkspaceTenant } from "../../db/stores/record-pages.ts";
+import { InvalidRequestError, PermissionError } from "../../errors.ts";
+import type { Reply } from "../../lib/reply.ts";
+import { readRequestConfig } from "../config-source.ts";
+import { listLeaves, storedNameOf } from "../leaf.ts";
+
+/** Name by which requests ask for the gateway's own files and batches. */
+export const ownSlug = "gateway";
+
+/** What answers a route. */
+export type KeyHandler = (context: CallerContext, services: Services) => Reply | Promise<Reply>;
+
+/**
+ * Whether a request is for what the gateway keeps itself: it names no provider, or the gateway. Defaults of key and
+ * workspace are for calls of models and have no say in it.
+ *
+ * @throws {InvalidRequestError} 400 if its config cannot be used.
+ */
+export async function isForOwnStore(context: CallerContext, services: Services): Promise<boolean> {
+  const slug = context.header("provider");
+  if (slug === ownSlug) return true;
+  if (slug !== null || context.header("virtual-key") !== null) return false;
+  if (context.header("config") === null) return true;
+  const config = await readRequestConfig(context, services);
+  if (!config) return true;
+  return listLeaves(config.node).every(
+    (leaf) => leaf.provider === ownSlug || (leaf.provider === undefined && storedNameOf(leaf) === undefined),
+  );
+}
+
+/** The workspace of a caller, whose records alone it sees. */
+export function tenantOf({ principal }: CallerContext): WorkspaceTenant {
+  const { organisationId, workspaceId } = principal;
+  if (workspaceId === null) {
+    throw new PermissionError("Forbidden! This route takes workspace keys", { code: "AB03" });
+  }
+  return { organisationId, workspaceId };
+}
+
+/**
+ * A whole number of the query.
+ *
+ * @throws {InvalidRequestError} 400 if it is none or out of bounds.
+ */
+export function readLimit({ url }: CallerContext, { most, usual }: { most: number; usual: number }): number {
+  const text = url.searchParams.get("limit");
+  if (text === null) return usual;
+  const limit = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= most) return limit;
+  throw new InvalidRequestError(`Cannot use limit: write a whole number from 1 to ${most}`, {
+    ...{ param: "limit", code: "invalid_query" },
+  });
+}
+
+/** A page of records as lists are answered; one row more than the page tells that there is another. */
+export function toPage<Row, Shown extends { id: string }>(
+  rows: readonly Row[],
+  limit: number,
+  show: (row: Row) => Shown,
+): { object: "list"; data: Shown[]; first_id: string | null; last_id: string | null; has_more: boolean } {
+  const data = rows.slice(0, limit).map(show);
+  const ids = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  return { object: "list", data, ...ids, has_more: rows.length > limit };
+}
+
+/** Unix seconds, as the API shows times; null stays. */
+export function toSeconds(milliseconds: number | null): number | null {
+  return milliseconds === null ? null : Math.floor(milliseconds / 1000);
+}

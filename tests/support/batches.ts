@@ -1,0 +1,105 @@
+import type { Gateway } from "../../src/gateway.ts";
+import type { BatchObject } from "../../src/schemas/batches.ts";
+import type { FileObject } from "../../src/schemas/files.ts";
+import { readJson, workspaceKey } from "./gateway.ts";
+
+/** A gateway whatever it is wrapped in. */
+interface HasGateway {
+  gateway: Gateway;
+}
+
+/** Sends a request by the workspace key, or another, that names no provider. */
+export function sendOwn(
+  { gateway }: HasGateway,
+  path: string,
+  { key = workspaceKey, headers = {}, ...init }: RequestInit & { key?: string; headers?: Record<string, string> } = {},
+): Promise<Response> {
+  return gateway.fetch(
+    new Request(`http://gateway.test${path}`, { ...init, headers: { "x-gateway-api-key": key, ...headers } }),
+  );
+}
+
+/** One line of a batch's input: a chat completion of the echo provider. */
+export function chatLine(id: string, text = `text of ${id}`, body: Record<string, unknown> = {}): string {
+  const messages = [{ role: "user", content: text }];
+  const request = { custom_id: id, method: "POST", url: "/v1/chat/completions" };
+  return JSON.stringify({ ...request, body: { model: "echo-1", messages, ...body } });
+}
+
+/** Lines with ids `line-0` and on. */
+export function chatLines(count: number): string {
+  return Array.from({ length: count }, (_, index) => `${chatLine(`line-${index}`)}\n`).join("");
+}
+
+/** Uploads a text as a file. */
+export function upload(
+  gateway: HasGateway,
+  content: string | Uint8Array<ArrayBuffer>,
+  fields: { key?: string; purpose?: string; name?: string } & Record<string, string> = {},
+): Promise<Response> {
+  const { key = workspaceKey, purpose = "batch", name = "input.jsonl", ...others } = fields;
+  const body = new FormData();
+  body.set("purpose", purpose);
+  for (const [field, value] of Object.entries(others)) body.set(field, value);
+  body.set("file", new Blob([content]), name);
+  return sendOwn(gateway, "/v1/files", { method: "POST", body, key });
+}
+
+/** Makes a batch of an uploaded file. */
+export function createBatch(
+  gateway: HasGateway,
+  body: Record<string, unknown>,
+  key: string = workspaceKey,
+): Promise<Response> {
+  const batch = { endpoint: "/v1/chat/completions", completion_window: "immediate", ...body };
+  const headers = { "content-type": "application/json" };
+  return sendOwn(gateway, "/v1/batches", { method: "POST", body: JSON.stringify(batch), headers, key });
+}
+
+/** Uploads lines and makes a batch of them. */
+export async function runLines(
+  gateway: HasGateway,
+  lines: string,
+  options: Record<string, unknown> = {},
+): Promise<BatchObject> {
+  const file = await readJson<FileObject>(await upload(gateway, lines));
+  const gatewayOptions = { "x-gateway-provider": "echo" };
+  return readJson<BatchObject>(
+    await createBatch(gateway, { input_file_id: file.id, gateway_options: gatewayOptions, ...options }),
+  );
+}
+
+/** The batch as soon as it fits, at most 10 s later. */
+export async function waitForBatch(
+  gateway: HasGateway,
+  id: string,
+  fits: (batch: BatchObject) => boolean = ({ status }) =>
+    ["completed", "failed", "cancelled", "expired"].includes(status),
+): Promise<BatchObject> {
+  const until = performance.now() + 10_000;
+  for (;;) {
+    const batch = await readJson<BatchObject>(await sendOwn(gateway, `/v1/batches/${id}`));
+    if (fits(batch)) return batch;
+    if (performance.now() > until) throw new Error(`Waited 10 s for a batch that is ${JSON.stringify(batch)}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** One line of an output or error file. */
+export interface ResultLine {
+  id: string;
+  custom_id: string;
+  response: { status_code: number; request_id: string; body: Record<string, unknown> } | null;
+  error: { code: string; message: string } | null;
+}
+
+/** Lines of a file of the gateway. */
+export async function readResults(gateway: HasGateway, fileId: string | null | undefined): Promise<ResultLine[]> {
+  const response = await sendOwn(gateway, `/v1/files/${fileId}/content`);
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`No content: ${text}`);
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
