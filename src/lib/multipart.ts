@@ -27,7 +27,7 @@ const none = new Uint8Array(0);
 /** The boundary a content type names; undefined where it is no form or names none (RFC 2046, section 5.1.1). */
 export function readBoundary(contentType: string | undefined): string | undefined {
   if (!/^multipart\/form-data\s*;/i.test(contentType ?? "")) return undefined;
-  const match = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;,"]{1,70}))/i.exec(contentType ?? "");
+  const match = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;,"]{1,70})(?=[\s;]|$))/i.exec(contentType ?? "");
   return match?.[1] ?? match?.[2];
 }
 

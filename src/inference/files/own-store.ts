@@ -1,6 +1,7 @@
 import type { CallerContext, Services } from "../../context.ts";
 import type { WorkspaceTenant } from "../../db/stores/record-pages.ts";
 import { InvalidRequestError, PermissionError } from "../../errors.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { readRequestConfig } from "../config-source.ts";
 import { listLeaves, storedNameOf } from "../leaf.ts";
@@ -10,6 +11,12 @@ export const ownSlug = "gateway";
 
 /** What answers a route. */
 export type KeyHandler = (context: CallerContext, services: Services) => Reply | Promise<Reply>;
+
+/** Whether a config is nothing but the name of the gateway, which is no provider of calls. */
+function namesOwnSlug(text: string): boolean {
+  const config = parseJson(text);
+  return isObject(config) && config.provider === ownSlug;
+}
 
 /**
  * Whether a request is for what the gateway keeps itself: it names no provider, or the gateway. Defaults of key and
@@ -21,12 +28,11 @@ export async function isForOwnStore(context: CallerContext, services: Services):
   const slug = context.header("provider");
   if (slug === ownSlug) return true;
   if (slug !== null || context.header("virtual-key") !== null) return false;
-  if (context.header("config") === null) return true;
+  const text = context.header("config");
+  if (text === null || namesOwnSlug(text)) return true;
   const config = await readRequestConfig(context, services);
   if (!config) return true;
-  return listLeaves(config.node).every(
-    (leaf) => leaf.provider === ownSlug || (leaf.provider === undefined && storedNameOf(leaf) === undefined),
-  );
+  return listLeaves(config.node).every((leaf) => leaf.provider === undefined && storedNameOf(leaf) === undefined);
 }
 
 /** The workspace of a caller, whose records alone it sees. */
