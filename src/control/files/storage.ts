@@ -45,7 +45,7 @@ export interface FileStorage {
    * @throws {BudgetError} 412 when the workspace has no room.
    */
   upload(tenant: WorkspaceTenant, upload: Upload): Promise<GatewayFileRow>;
-  /** Content in clear from a byte on; an offset needs pieces of one length. */
+  /** Content in clear from a byte on. */
   read(row: GatewayFileRow, offset?: number): AsyncGenerator<Uint8Array, void>;
   remove(row: GatewayFileRow): Promise<void>;
   /** Statements that make a file that is written bit by bit; nobody sees it before it is `processed`. */
