@@ -71,7 +71,7 @@ function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Reco
  *
  * @throws {UpstreamError} If it breaks off or is too large.
  */
-async function readAnswer(
+export async function readAnswer(
   upstream: Response,
   { attempt }: { attempt: Attempt },
   provider: string,
@@ -85,7 +85,8 @@ async function readAnswer(
   }
 }
 
-function toText(bytes: Uint8Array, provider: string): string {
+/** Text of an answer that is safe to parse. @throws {UpstreamError} 502 for one that is not. */
+export function toText(bytes: Uint8Array, provider: string): string {
   const excess = findJsonExcess(bytes);
   if (excess !== undefined) throw badAnswer(provider, `it has ${excess}`);
   try {
@@ -95,7 +96,8 @@ function toText(bytes: Uint8Array, provider: string): string {
   }
 }
 
-function badAnswer(provider: string, problem: string, cause?: unknown): UpstreamError {
+/** The error for an answer that cannot be used. */
+export function badAnswer(provider: string, problem: string, cause?: unknown): UpstreamError {
   return new UpstreamError(502, `Cannot use the answer of ${provider}: ${problem}`, {
     provider,
     code: "upstream_bad_answer",
@@ -110,7 +112,8 @@ function hideCredential(text: string, { destination }: { destination: Destinatio
   return text.replaceAll(credential, maskSecret(credential));
 }
 
-function parseAnswer(text: string, provider: string): Record<string, unknown> {
+/** The object an answer holds. @throws {UpstreamError} 502 when it holds none. */
+export function parseAnswer(text: string, provider: string): Record<string, unknown> {
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -3,6 +3,7 @@ import type { CallerContext, Services } from "../context.ts";
 import { defineEndpoint, type Endpoint, type KeyEndpoint, type QueryParameter } from "../endpoint.ts";
 import { InvalidRequestError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
+import type { RecordRoute } from "../providers/records.ts";
 import { AnyBatchRequest, BatchList, BatchObject } from "../schemas/batches.ts";
 import { FileDeletion, FileForm, FileList, FileObject } from "../schemas/files.ts";
 import {
@@ -15,7 +16,7 @@ import {
 import { cancelBatch, createBatch, listBatches, retrieveBatch, retrieveBatchOutput } from "./batches/batches.ts";
 import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from "./files/files.ts";
 import { isForOwnStore, type KeyHandler } from "./files/own-store.ts";
-import { runPassthrough } from "./passthrough.ts";
+import { runRecord } from "./records/run-record.ts";
 
 const access: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 
@@ -26,9 +27,9 @@ function limit(most: number, usual: number): QueryParameter {
 }
 
 /** What the gateway answers itself, and what a provider's own records are asked with. */
-function ownOr(own: KeyHandler): KeyHandler {
+function ownOr(own: KeyHandler, route: RecordRoute): KeyHandler {
   return async (context, services) =>
-    (await isForOwnStore(context, services)) ? own(context, services) : runPassthrough(context, services);
+    (await isForOwnStore(context, services)) ? own(context, services) : runRecord(route, context, services);
 }
 
 /** Jobs live at providers: the gateway tunes no models. */
@@ -38,12 +39,13 @@ function refuseTuning(_context: CallerContext, _services: Services): Promise<Rep
   });
 }
 
-type Row = Pick<KeyEndpoint, "method" | "path" | "operation" | "summary" | "response" | "reads" | "query"> & {
+type Row = Pick<KeyEndpoint, "method" | "path" | "summary" | "response" | "reads" | "query"> & {
+  operation: RecordRoute;
   own: KeyHandler;
 };
 
 function toEndpoint({ own, ...row }: Row, tag: string): Endpoint {
-  return defineEndpoint({ ...row, tag, access, takesEncodedSlash: true, handle: ownOr(own) });
+  return defineEndpoint({ ...row, tag, access, takesEncodedSlash: true, handle: ownOr(own, row.operation) });
 }
 
 const files: readonly Row[] = [

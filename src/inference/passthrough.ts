@@ -247,7 +247,8 @@ function preparePassed(
   if (typeof body === "string") delete headers["content-encoding"];
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
-  const path = upstreamPath(context, destination.provider) + context.url.search;
+  const asSent = upstreamPath(context, destination.provider) + context.url.search;
+  const path = isAboutRecords(context) ? destination.provider.recordPath(asSent) : asSent;
   return {
     ...destination,
     ...{ method: context.method, path, headers, raw: true },
@@ -302,9 +303,14 @@ async function passDirectly(
 /** Groups of paths whose records live at one provider. */
 const singleTarget = /^\/v1\/(?:files|batches|fine_tuning)(?:\/|$)/;
 
+/** Whether a path is one of files, batches and tuning jobs. */
+function isAboutRecords({ url }: CallerContext): boolean {
+  return singleTarget.test(url.pathname);
+}
+
 /** @throws {InvalidRequestError} 400 for several targets where the records of a path live at one provider. */
-export function requireSingleTarget({ node }: RequestConfig, { url }: CallerContext): void {
-  if (!singleTarget.test(url.pathname) || listLeaves(node).length <= 1) return;
+export function requireSingleTarget({ node }: RequestConfig, context: CallerContext): void {
+  if (!isAboutRecords(context) || listLeaves(node).length <= 1) return;
   throw new InvalidRequestError(
     "Invalid config provided. Maximum one target is allowed for batch/file/fine_tuning requests",
     { code: "invalid_config", param: "x-gateway-config" },

@@ -6,6 +6,7 @@ import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.
 import type { ModelList } from "../schemas/models.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
+import type { RecordAdapters } from "./records.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
 
 /** Unified operations: what a client sends and gets, whichever provider serves it. */
@@ -119,6 +120,12 @@ export interface ProviderDefinition<Settings> {
   operationNames?: readonly OperationName[];
   /** Answers instead of the network, for providers without one. */
   local?(request: LocalRequest, settings: Settings): Promise<Response>;
+  /** Files, batches and tuning jobs, where its routes for them are not OpenAI's. */
+  records?(settings: Settings): RecordAdapters;
+  /** The service that keeps its files, where they are objects of another one. */
+  store?: Pick<ProviderDefinition<Settings>, "baseUrl" | "authenticate" | "authorize">;
+  /** Path of a request about records that is passed on, with its query. Default: as it came. */
+  recordPath?(path: string, settings: Settings): string;
 }
 
 /** A request that is about to be sent, with its credential. */
@@ -173,6 +180,9 @@ export interface BoundProvider {
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
   readonly local: ((request: LocalRequest) => Promise<Response>) | undefined;
+  readonly records: RecordAdapters | undefined;
+  readonly store: BoundProvider | undefined;
+  recordPath(path: string): string;
 }
 
 /** A provider as the registry holds it. */
@@ -206,11 +216,12 @@ function withOauth(provider: BoundProvider, text: string): BoundProvider {
   });
 }
 
-/** Declares a provider. */
-export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
+/** A provider with settings that were read. */
+function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, settings: Settings): BoundProvider {
   const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
+  const { store, records, recordPath } = definition;
   const baseUrlOf = typeof baseUrl === "string" ? () => baseUrl : baseUrl;
-  const bindSettings = (settings: Settings): BoundProvider => ({
+  return {
     slug,
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
@@ -224,7 +235,20 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     isBaseInfluenced: definition.isBaseInfluenced === true,
     authenticate: (credential) => authenticate(credential, settings),
     local: local && ((request) => local(request, settings)),
-  });
+    get records() {
+      return records?.(settings);
+    },
+    get store() {
+      return store && bindDefinition({ slug, settings: definition.settings, operations: {}, ...store }, settings);
+    },
+    recordPath: (path) => (recordPath ? recordPath(path, settings) : path),
+  };
+}
+
+/** Declares a provider. */
+export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
+  const { slug, operations, local } = definition;
+  const bindSettings = (settings: Settings) => bindDefinition(definition, settings);
   const readValues = createSettingsReader(definition.settings);
   let plain: BoundProvider | undefined;
   return {

@@ -12,7 +12,11 @@ interface HasGateway {
 export function sendOwn(
   { gateway }: HasGateway,
   path: string,
-  { key = workspaceKey, headers = {}, ...init }: RequestInit & { key?: string; headers?: Record<string, string> } = {},
+  {
+    key = workspaceKey,
+    headers = {},
+    ...init
+  }: Omit<RequestInit, "headers"> & { key?: string; headers?: Record<string, string> } = {},
 ): Promise<Response> {
   return gateway.fetch(
     new Request(`http://gateway.test${path}`, { ...init, headers: { "x-gateway-api-key": key, ...headers } }),

@@ -1,12 +1,16 @@
 import * as v from "valibot";
-import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
+import { InvalidRequestError } from "../../errors.ts";
+import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
 import { encodeSegment } from "../shapes/hosts.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { fromConverse } from "./answer.ts";
+import { batchOutput, createBatchCalls } from "./batches.ts";
 import { fromEmbedding, toEmbedding } from "./embed.ts";
+import { createObjectRules, fileEntries } from "./files.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
 import { createConverseMapper } from "./stream.ts";
+import { tuningCalls } from "./tuning.ts";
 import { FoundationModels } from "./wire.ts";
 
 /** Parts of AWS' model service by the paths they serve; the rest belongs to the runtime. */
@@ -21,9 +25,10 @@ function modelPath(model: string, action: string): string {
   return `/model/${encodeSegment("model", model)}/${action}`;
 }
 
-const BedrockSettings = v.object({ ...awsEntries, bedrock_model: v.optional(v.string()) });
+const BedrockSettings = v.object({ ...awsEntries, bedrock_model: v.optional(v.string()), ...fileEntries });
+type BedrockSettings = v.InferOutput<typeof BedrockSettings>;
 
-function operations({ bedrock_model: stated }: v.InferOutput<typeof BedrockSettings>): OperationAdapters {
+function operations({ bedrock_model: stated }: BedrockSettings): OperationAdapters {
   return {
     chat: {
       path: ({ model, stream }) => modelPath(model, stream === true ? "converse-stream" : "converse"),
@@ -50,11 +55,14 @@ function operations({ bedrock_model: stated }: v.InferOutput<typeof BedrockSetti
   };
 }
 
+const signForStore = createAwsAuthorize({ provider: "bedrock", service: "s3" });
+
 /** Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/APIReference/welcome.html). */
-export const bedrock = defineProvider({
+export const bedrock = defineProvider<BedrockSettings>({
   slug: "bedrock",
   settings: {
     prefix: "aws",
+    unprefixed: ["provider_model", "provider_file_name"],
     schema: BedrockSettings,
   },
   baseUrl: ({ region }, { path, environment }) => {
@@ -65,4 +73,22 @@ export const bedrock = defineProvider({
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,
   operationNames: ["chat", "embed", "models"],
+  records: (settings) => ({
+    calls: { ...createBatchCalls(settings.bedrock_model ?? settings.provider_model), ...tuningCalls },
+    objects: createObjectRules(settings),
+    output: batchOutput,
+  }),
+  store: {
+    baseUrl: ({ region }, { environment }) => `https://s3.${region}.${awsDomain(environment)}`,
+    authenticate: () => ({}),
+    async authorize(request, settings, tools) {
+      // which objects the operator's own role may read is not for callers to choose from
+      if (settings.auth_type === "serviceRole" || usesApiKey(settings, request.credential)) {
+        throw new InvalidRequestError("Cannot reach S3: give keys of AWS, or a role to assume", {
+          ...{ param: "x-gateway-aws-access-key-id", code: "invalid_credentials" },
+        });
+      }
+      return signForStore(request, settings, tools);
+    },
+  },
 });

@@ -1,0 +1,222 @@
+import type { CallerContext, Services } from "../../context.ts";
+import { readJsonBody } from "../../endpoint.ts";
+import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import { readLines } from "../../lib/lines.ts";
+import type { Reply } from "../../lib/reply.ts";
+import type { Destination } from "../../providers/call.ts";
+import type { OutputRules, RecordAdapters, RecordCall, RecordRequest, RecordRoute } from "../../providers/records.ts";
+import { type RequestConfig, readRequestConfig } from "../config-source.ts";
+import { readLeafDestination } from "../leaf.ts";
+import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
+import { planRequest, runPlan } from "../run.ts";
+import { readRequestDestination, readTimeout } from "../target.ts";
+import { downloadObject, readPieces, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
+import { convertRecord, parseRecord, type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";
+
+/** Longest row of an output. */
+const maxRowBytes = 64 * 1024 * 1024;
+
+function refuseRoute(route: RecordRoute, { destination }: RecordTarget): never {
+  throw new InvalidRequestError(
+    `Cannot call ${route} on ${destination.provider.slug}: this provider does not have it`,
+    {
+      code: "unsupported_endpoint",
+    },
+  );
+}
+
+/** Makes a mapped call, and the one after it. */
+async function callMapped(call: RecordCall, request: RecordRequest, target: RecordTarget): Promise<Reply> {
+  const { method = "GET", headers } = call;
+  const body = call.toUpstream && JSON.stringify(call.toUpstream(request));
+  const sent = { method, path: call.path(request), headers, ...(body !== undefined && { body }) };
+  const { upstream, text } = await readRecord(target, sent);
+  const parsed = parseRecord(text, target);
+  if (call.followedBy) return callMapped(call.followedBy, request, target);
+  return recordReply(
+    convertRecord(() => call.fromUpstream(parsed, request), target),
+    upstream,
+    target,
+  );
+}
+
+function toBytes(value: object): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+}
+
+/** Rows of an output as lines of our form. */
+async function* toLines(
+  upstream: Response,
+  toLine: NonNullable<OutputRules["toLine"]>,
+  batch: Record<string, unknown>,
+): AsyncGenerator<Uint8Array, void> {
+  const unreadable = { code: "unreadable_row", message: "The provider's row cannot be read" };
+  for await (const { bytes, isTooLong } of readLines(readPieces(upstream), { maxBytes: maxRowBytes })) {
+    if (bytes.length === 0 && !isTooLong) continue;
+    const row = parseJson(new TextDecoder().decode(bytes));
+    try {
+      if (!isObject(row)) throw new TypeError("Cannot read the row: it is no object");
+      yield toBytes(toLine(row, batch, { drop: () => {} }));
+    } catch {
+      yield toBytes({ id: "", custom_id: "", response: null, error: unreadable });
+    }
+  }
+}
+
+/** The answers of a batch, from where the provider says they lie. */
+async function download(
+  rules: OutputRules,
+  batch: Record<string, unknown>,
+  target: RecordTarget,
+  records: RecordAdapters | undefined,
+): Promise<Reply> {
+  const found = convertRecord(() => rules.find(batch), target);
+  if (!found) {
+    throw new ConflictError("Cannot give the output yet: the batch has none", { code: "batch_not_ready" });
+  }
+  const { store } = target.destination.provider;
+  const isInStore = rules.place === "store";
+  if (isInStore && records?.objects && target.destination.managed && records.objects.bucket !== found.bucket) {
+    throw new NotFoundError("Cannot find the output: it is not in the bucket of the integration", {
+      code: "file_not_found",
+    });
+  }
+  const { upstream, attempt } = await sendRecord(target, {
+    ...{ method: "GET", path: found.path, store: isInStore ? store : undefined },
+  });
+  const { toLine } = rules;
+  return streamReply(toLine ? toLines(upstream, toLine, batch) : readPieces(upstream), attempt, target);
+}
+
+/** Where providers with OpenAI's routes keep the answers of a batch. */
+const openaiOutput: OutputRules = {
+  place: "provider",
+  find({ output_file_id: output, error_file_id: error }) {
+    const id = typeof output === "string" && output !== "" ? output : error;
+    return typeof id === "string" && id !== "" ? { path: `/files/${encodeURIComponent(id)}/content` } : undefined;
+  },
+};
+
+/** The output of a batch takes two calls: what the batch says, then what it names. */
+async function getOutput(request: RecordRequest, target: RecordTarget, records?: RecordAdapters): Promise<Reply> {
+  const { provider } = target.destination;
+  const retrieve = records?.calls.retrieveBatch;
+  const path = retrieve
+    ? retrieve.path(request)
+    : provider.recordPath(`${provider.pathPrefix}/batches/${encodeURIComponent(request.id)}`);
+  const { text, upstream } = await readRecord(target, { method: "GET", path, headers: retrieve?.headers });
+  const batch = parseRecord(text, target);
+  if (records) return download(records.output ?? refuseRoute("getBatchOutput", target), batch, target, records);
+  const rules: OutputRules = {
+    ...openaiOutput,
+    find(value) {
+      const found = openaiOutput.find(value);
+      return found && { path: provider.recordPath(provider.pathPrefix + found.path) };
+    },
+  };
+  const { errors } = batch;
+  if (!rules.find(batch) && isObject(errors) && Array.isArray(errors.data))
+    return recordReply(errors, upstream, target);
+  return download(rules, batch, target, undefined);
+}
+
+/** Answers a route of a provider whose records are not OpenAI's. */
+async function callRecords(
+  route: RecordRoute,
+  request: RecordRequest,
+  records: RecordAdapters,
+  target: RecordTarget,
+): Promise<Reply> {
+  const { store } = target.destination.provider;
+  const objects = records.objects && store && { rules: records.objects, store };
+  if (objects && route === "uploadFile") return uploadObject(target, objects);
+  if (objects && route === "retrieveFile") return showObject(request.id, target, objects);
+  if (objects && route === "retrieveFileContent") return downloadObject(request.id, target, objects);
+  if (route === "getBatchOutput") return getOutput(request, target, records);
+  const call = records.calls[route] ?? refuseRoute(route, target);
+  if (objects && route === "createBatch" && target.destination.managed) {
+    requireObject(String(request.body.input_file_id ?? ""), objects, target);
+  }
+  return callMapped(call, request, target);
+}
+
+/** Routes whose body is JSON. */
+const withBody: ReadonlySet<RecordRoute> = new Set(["createBatch", "createFinetune"]);
+
+/** Answers at a destination; undefined where the request is passed on as it came. */
+async function callAt(
+  route: RecordRoute,
+  destination: Destination,
+  readBody: () => Promise<Readonly<Record<string, unknown>>>,
+  parts: Pick<RecordTarget, "context" | "services" | "times">,
+): Promise<Reply | undefined> {
+  const { records } = destination.provider;
+  if (!records && route !== "getBatchOutput") return undefined;
+  requirePassable(destination);
+  const { context, services } = parts;
+  const request: RecordRequest = {
+    ...{ id: context.params.id ?? "", query: context.url.searchParams, name: context.id.toLowerCase() },
+    now: Math.floor(services.clock.now() / 1000),
+    body: withBody.has(route) ? await readBody() : {},
+  };
+  const target = { destination, ...parts };
+  return records ? callRecords(route, request, records, target) : getOutput(request, target);
+}
+
+/** Answers by a config, which has one target. */
+function callByConfig(
+  route: RecordRoute,
+  config: RequestConfig,
+  readBody: () => Promise<Readonly<Record<string, unknown>>>,
+  { context, services }: { context: CallerContext; services: Services },
+): Promise<Reply | undefined> {
+  requireSingleTarget(config, context);
+  const plan = planRequest(config, {}, { context, services });
+  return runPlan<Reply | undefined>(
+    config,
+    plan,
+    {
+      async call({ node, settings }, { deadline }) {
+        const destination = await readLeafDestination({ node, settings, model: undefined }, context, services);
+        const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);
+        const wholeMs = deadline === undefined ? undefined : deadline - services.clock.monotonic();
+        return callAt(route, destination, readBody, { context, services, times: { timeoutMs, wholeMs } });
+      },
+      statusOf: (reply) => reply?.status ?? 200,
+      headersOf: () => undefined,
+      discard: () => {},
+      canRepeat: route !== "uploadFile",
+    },
+    { context, services },
+  );
+}
+
+/** Reads the JSON body of a request, once. */
+function createBodyReader(context: CallerContext, services: Services) {
+  let body: Promise<Readonly<Record<string, unknown>>> | undefined;
+  const read = async () => {
+    const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services.timers);
+    if (isObject(value)) return value;
+    throw new InvalidRequestError("Invalid request body: it must be an object", { code: "invalid_body" });
+  };
+  return () => {
+    body ??= read();
+    return body;
+  };
+}
+
+/** Answers a request about records of the provider it names: by the provider's own routes, else as it came. */
+export async function runRecord(route: RecordRoute, context: CallerContext, services: Services): Promise<Reply> {
+  const readBody = createBodyReader(context, services);
+  const config = await readRequestConfig(context, services);
+  let reply: Reply | undefined;
+  if (config) {
+    reply = await callByConfig(route, config, readBody, { context, services });
+  } else {
+    const destination = await readRequestDestination(context, services, {});
+    const times = { timeoutMs: readTimeout(context, services) };
+    reply = await callAt(route, destination, readBody, { context, services, times });
+  }
+  return reply ?? runPassthrough(context, services);
+}

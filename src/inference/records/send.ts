@@ -1,0 +1,99 @@
+import type { CallerContext, Services } from "../../context.ts";
+import type { Reply } from "../../lib/reply.ts";
+import { type Destination, productName } from "../../providers/call.ts";
+import type { BoundProvider } from "../../providers/types.ts";
+import { toProviderError, unifiedHeaders } from "../answer.ts";
+import { type Attempt, type AttemptTimes, send, startAttempt } from "../attempt.ts";
+import { badAnswer, parseAnswer, readAnswer, toText } from "../call-target.ts";
+
+/** A provider and how long its calls may take. */
+export interface RecordTarget {
+  destination: Destination;
+  times: AttemptTimes;
+  context: CallerContext;
+  services: Services;
+}
+
+/** One call about records. */
+export interface RecordSend {
+  method: string;
+  path: string;
+  headers?: Readonly<Record<string, string>> | undefined;
+  body?: string | Uint8Array | ReadableStream<Uint8Array>;
+  /** The service that keeps files, instead of the provider. */
+  store?: BoundProvider | undefined;
+}
+
+/** An answer that is read by whoever asked; the attempt is released when that is done. */
+export interface RecordAnswer {
+  upstream: Response;
+  attempt: Attempt;
+}
+
+/** Makes one call and requires that it worked. */
+export async function sendRecord(target: RecordTarget, call: RecordSend): Promise<RecordAnswer> {
+  const { destination, times, context, services } = target;
+  const { method, path, body, store } = call;
+  const { provider, customHost, credential, managed } = destination;
+  const headers = {
+    ...managed?.headers,
+    ...{ accept: "application/json", "accept-encoding": "identity", "user-agent": productName },
+    ...(typeof body === "string" && { "content-type": "application/json" }),
+    ...call.headers,
+  };
+  const attempt = startAttempt(context.request, times, services.timers);
+  try {
+    const prepared = {
+      provider: store ?? provider,
+      // a host the caller names is the provider's, never that of another service
+      customHost: store ? undefined : customHost,
+      ...{ credential, method, path, headers, raw: false, ...(body !== undefined && { body }) },
+    };
+    const upstream = await send(prepared, attempt, context, services);
+    if (upstream.status >= 200 && upstream.status < 300) return { upstream, attempt };
+    const text = toText(await readAnswer(upstream, { attempt }, provider.slug), provider.slug);
+    throw toProviderError(upstream, text, context, services);
+  } catch (error) {
+    attempt.release();
+    throw error;
+  }
+}
+
+/** As `sendRecord`, with the answer's text read. */
+export async function readRecord(
+  target: RecordTarget,
+  call: RecordSend,
+): Promise<{ upstream: Response; text: string }> {
+  const { slug } = target.destination.provider;
+  const { upstream, attempt } = await sendRecord(target, call);
+  try {
+    return { upstream, text: toText(await readAnswer(upstream, { attempt }, slug), slug) };
+  } finally {
+    attempt.release();
+  }
+}
+
+/** The object of a JSON answer; an empty one where there is no body. */
+export function parseRecord(text: string, { destination }: RecordTarget): Record<string, unknown> {
+  return text.trim() === "" ? {} : parseAnswer(text, destination.provider.slug);
+}
+
+/** What a conversion makes of an answer; what it cannot read is the upstream's fault. */
+export function convertRecord<Value>(convert: () => Value, { destination }: RecordTarget): Value {
+  try {
+    return convert();
+  } catch (cause) {
+    throw badAnswer(destination.provider.slug, "it does not have the expected members", cause);
+  }
+}
+
+/** A JSON answer with the headers every answer of a provider has. */
+export function recordReply(value: object, upstream: Response, target: RecordTarget): Reply {
+  const { destination, context, services } = target;
+  const { slug } = destination.provider;
+  const headers = unifiedHeaders(upstream, slug, context, services);
+  headers["content-type"] = "application/json";
+  const body = JSON.stringify(value);
+  context.log.responseBody = body;
+  return { status: 200, headers, body };
+}

@@ -1,0 +1,66 @@
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import type { BatchLine } from "../../schemas/batches.ts";
+import { ChatRequest } from "../../schemas/chat.ts";
+import { decodeId, type ObjectRules, type RowOptions } from "../records.ts";
+import { isSafeKey, objectPath } from "./batches.ts";
+import { readModel } from "./model.ts";
+import { toConverse } from "./request.ts";
+
+/** Members of the settings that say where files go (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html). */
+export const fileEntries = {
+  s3_bucket: v.optional(
+    v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be the name of a bucket")),
+  ),
+  s3_object_key: v.optional(v.pipe(v.string(), v.check(isSafeKey, "must be the key of an object"))),
+  server_side_encryption: v.optional(v.picklist(["AES256", "aws:kms", "aws:kms:dsse"])),
+  server_side_encryption_kms_key_id: v.optional(
+    v.pipe(v.string(), v.regex(/^[\w:/-]{1,2048}$/, "must be the id of a key")),
+  ),
+  provider_file_name: v.optional(v.pipe(v.string(), v.check(isSafeKey, "must be the key of an object"))),
+  provider_model: v.optional(v.string()),
+};
+export type FileSettings = v.InferOutput<v.ObjectSchema<typeof fileEntries, undefined>>;
+
+function refuse(message: string, param: string): never {
+  throw new InvalidRequestError(message, { param, code: "invalid_header" });
+}
+
+/** The row of a line: what Converse takes, under the id of the line. */
+function toBatchRow({ custom_id: recordId, body }: BatchLine, model: string | undefined, { drop }: RowOptions): object {
+  const asked = model ?? body.model;
+  if (typeof asked !== "string")
+    return refuse("Cannot convert the file: name the model", "x-gateway-aws-bedrock-model");
+  const checked = v.safeParse(ChatRequest, { ...body, model: asked });
+  if (!checked.success) {
+    throw new InvalidRequestError(`Invalid body: ${checked.issues[0].message}`, {
+      code: "invalid_body",
+      param: "file",
+    });
+  }
+  return { recordId, modelInput: toConverse(checked.output, readModel(asked), { strict: true, drop }) };
+}
+
+/** Files as objects of S3. */
+export function createObjectRules(settings: FileSettings & { bedrock_model?: string | undefined }): ObjectRules {
+  const { s3_bucket: bucket, server_side_encryption: encryption, server_side_encryption_kms_key_id: keyId } = settings;
+  const model = settings.bedrock_model ?? settings.provider_model;
+  return {
+    upload: "parts",
+    bucket,
+    place(name) {
+      if (bucket === undefined) return refuse("Cannot store the file: name a bucket", "x-gateway-aws-s3-bucket");
+      const uri = `s3://${bucket}/${settings.s3_object_key ?? settings.provider_file_name ?? `${name}.jsonl`}`;
+      const place = objectPath(uri);
+      if (!place) return refuse("Cannot store the file: its name cannot be used", "x-gateway-aws-s3-object-key");
+      const headers = {
+        ...(encryption !== undefined && { "x-amz-server-side-encryption": encryption }),
+        ...(keyId !== undefined && { "x-amz-server-side-encryption-aws-kms-key-id": keyId }),
+      };
+      return { path: place.path, id: encodeURIComponent(uri), headers };
+    },
+    find: (id) => objectPath(decodeId(id)),
+    // rows of a tuning file have the form the service wants already
+    toRow: (line, purpose, options) => (purpose === "batch" ? toBatchRow(line, model, options) : line),
+  };
+}

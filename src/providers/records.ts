@@ -1,0 +1,110 @@
+import type { BatchLine } from "../schemas/batches.ts";
+
+/** Routes of files, batches and tuning jobs. */
+export type RecordRoute =
+  | "uploadFile"
+  | "listFiles"
+  | "retrieveFile"
+  | "deleteFile"
+  | "retrieveFileContent"
+  | "createBatch"
+  | "listBatches"
+  | "retrieveBatch"
+  | "cancelBatch"
+  | "getBatchOutput"
+  | "createFinetune"
+  | "listFinetunes"
+  | "retrieveFinetune"
+  | "cancelFinetune"
+  | "listFinetuneEvents"
+  | "listFinetuneCheckpoints";
+
+/** A request about records, as clients send it. */
+export interface RecordRequest {
+  /** The id in the path, decoded; empty where the route has none. */
+  id: string;
+  query: URLSearchParams;
+  /** Members of the JSON body; none where there is no body. */
+  body: Readonly<Record<string, unknown>>;
+  /** Seconds of Unix time. */
+  now: number;
+  /** A text nobody else has, of letters and digits: for names that must be new. */
+  name: string;
+}
+
+/** How a provider answers one route that it has in words of its own. Conversions are pure. */
+export interface RecordCall {
+  /** Default GET. */
+  method?: "GET" | "POST" | "DELETE";
+  /** Path below the provider's base address. */
+  path(request: RecordRequest): string;
+  /** The upstream's JSON body; absent: it gets none. */
+  toUpstream?(request: RecordRequest): unknown;
+  headers?: Readonly<Record<string, string>>;
+  /** The gateway's answer from the upstream's, which is an empty object where it has no body. */
+  fromUpstream(body: Record<string, unknown>, request: RecordRequest): object;
+  /** The call whose answer is the client's, made after this one. */
+  followedBy?: RecordCall;
+}
+
+/** What a conversion of a line may do besides converting. */
+export interface RowOptions {
+  /** Notes a member that was left out. */
+  drop(member: string): void;
+}
+
+/** Files that are objects of a store. */
+export interface ObjectRules {
+  /** How an upload is sent: in parts by S3's rules, or as one stream. */
+  upload: "parts" | "stream";
+  /** The one bucket whose objects are reached; undefined where none is set. */
+  bucket: string | undefined;
+  /** Path below the address of the store, id and headers of a new object. May throw where settings are missing. */
+  place(name: string): { path: string; id: string; headers: Readonly<Record<string, string>> };
+  /** Bucket and path of an id; undefined for what is no such id. */
+  find(id: string): { bucket: string; path: string } | undefined;
+  /** The row the provider takes for a line. May throw what is wrong with it. */
+  toRow(line: BatchLine, purpose: string, options: RowOptions): unknown;
+}
+
+/** Where the answers of a batch lie and what they look like. */
+export interface OutputRules {
+  /** `store`: below the address of the store of objects; `provider`: below that of the provider. */
+  place: "store" | "provider";
+  /** Path and bucket, from the upstream's own answer to `retrieveBatch`; undefined while there is nothing. */
+  find(batch: Record<string, unknown>): { path: string; bucket?: string } | undefined;
+  /** A line of our form from one of theirs. Absent: theirs are handed on. */
+  toLine?(row: Record<string, unknown>, batch: Record<string, unknown>, options: RowOptions): object;
+}
+
+/** How a provider keeps records, where its routes are not OpenAI's. A route that is missing is one it lacks. */
+export interface RecordAdapters {
+  calls: { readonly [Route in RecordRoute]?: RecordCall };
+  objects?: ObjectRules;
+  output?: OutputRules;
+}
+
+/** An id as it is meant: clients may encode what is encoded already. */
+export function decodeId(id: string): string {
+  try {
+    return id.includes("%") ? decodeURIComponent(id) : id;
+  } catch {
+    return id;
+  }
+}
+
+/** Unix seconds of an ISO time; null for what is none. */
+export function toSeconds(time: unknown): number | null {
+  const milliseconds = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  return Number.isNaN(milliseconds) ? null : Math.floor(milliseconds / 1000);
+}
+
+/** The part of a whole list that `after` and `limit` ask for. */
+export function cutPage<Shown extends { id: string }>(all: readonly Shown[], query: URLSearchParams): object {
+  const after = query.get("after");
+  const limit = Math.min(100, Math.max(1, Number(query.get("limit") ?? 20) || 20));
+  const start = after === null ? 0 : all.findIndex(({ id }) => id === after || decodeId(id) === decodeId(after)) + 1;
+  const data = all.slice(start, start + limit);
+  const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  return { object: "list", data, ...ends, has_more: all.length > start + limit };
+}
