@@ -84,7 +84,7 @@ interface FlowEnd {
 }
 
 /** The upstream's answer flowing to the client, bounded in silence and time; `onEnd` is called once. */
-function relayBytes(
+export function relayBytes(
   body: ReadableStream<Uint8Array>,
   options: { attempt: Attempt; services: Services; keepText: boolean; onEnd(end: FlowEnd): void },
 ): ReadableStream<Uint8Array> {

@@ -41,8 +41,12 @@ export interface RecordCall {
   /** The upstream's JSON body; absent: it gets none. */
   toUpstream?(request: RecordRequest): unknown;
   headers?: Readonly<Record<string, string>>;
-  /** The gateway's answer from the upstream's, which is an empty object where it has no body. */
-  fromUpstream(body: Record<string, unknown>, request: RecordRequest): object;
+  /** The client's body goes on as it comes, with its content type. */
+  passesBody?: true;
+  /** The upstream's bytes come back as they are. */
+  passesAnswer?: true;
+  /** The gateway's answer from the upstream's, which is an empty object where it has no body. Default: as it came. */
+  fromUpstream?(body: Record<string, unknown>, request: RecordRequest): object;
   /** The call whose answer is the client's, made after this one. */
   followedBy?: RecordCall;
 }

@@ -1,6 +1,12 @@
 import type { CallerContext } from "../../context.ts";
 import { toBodyError } from "../../endpoint.ts";
-import { GatewayError, InvalidRequestError, NotFoundError, UnsupportedMediaError } from "../../errors.ts";
+import {
+  GatewayError,
+  InvalidRequestError,
+  NotFoundError,
+  toGatewayError,
+  UnsupportedMediaError,
+} from "../../errors.ts";
 import { countBytes } from "../../lib/body.ts";
 import { readLines } from "../../lib/lines.ts";
 import { MultipartError, type MultipartPart, readBoundary, readMultipart } from "../../lib/multipart.ts";
@@ -8,12 +14,16 @@ import type { Reply } from "../../lib/reply.ts";
 import type { ObjectRules } from "../../providers/records.ts";
 import type { BoundProvider } from "../../providers/types.ts";
 import { routingHeaders } from "../answer.ts";
+import { type Attempt, toAttemptError } from "../attempt.ts";
 import { isBlank, maxLineBytes, parseLine } from "../batches/lines.ts";
+import { relayBytes } from "../passthrough.ts";
+import { settle } from "../settle.ts";
 import { type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";
 
 /** Length of the parts of an upload: S3 takes none below 5 MiB but the last. */
 const partBytes = 8 * 1024 * 1024;
-const uploadTimes = { totalMs: 30 * 60_000, silenceMs: 60_000 };
+/** Time an upload may take, and be silent. */
+export const uploadTimes = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 
 /** Objects of a store, and how it is reached. */
 export interface ObjectStore {
@@ -242,25 +252,25 @@ export async function showObject(id: string, target: RecordTarget, objects: Obje
 /** A body as it comes; the call ends with it. */
 export function streamReply(
   body: AsyncGenerator<Uint8Array, void>,
-  attempt: { release(): void; stopTimer(): void },
-  { context, destination }: RecordTarget,
+  attempt: Attempt,
+  { context, services, destination }: RecordTarget,
 ): Reply {
+  const { log } = context;
+  const { slug } = destination.provider;
   attempt.stopTimer();
+  log.deferred = true;
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { done, value } = await body.next();
-          if (!done && value) return controller.enqueue(value);
-          attempt.release();
-          controller.close();
+          if (!done && value) controller.enqueue(value);
+          else controller.close();
         } catch (error) {
-          attempt.release();
           controller.error(error);
         }
       },
       async cancel() {
-        attempt.release();
         await body.return();
       },
     },
@@ -268,9 +278,18 @@ export function streamReply(
   );
   const headers = {
     "content-type": "application/octet-stream",
-    ...routingHeaders(destination.provider.slug, context.log),
+    ...routingHeaders(slug, log),
   };
-  return { status: 200, headers, body: stream };
+  const relayed = relayBytes(stream, {
+    ...{ attempt, services, keepText: false },
+    onEnd({ failure, left }) {
+      log.upstreamEndedAt = services.clock.monotonic();
+      const error = failure === undefined ? undefined : toAttemptError(failure, attempt, slug);
+      const status = left ? 499 : error ? toGatewayError(error).status : 200;
+      settle(context, services, { status, error, responseHeaders: headers });
+    },
+  });
+  return { status: 200, headers, body: relayed };
 }
 
 /** Pieces of an answer. */

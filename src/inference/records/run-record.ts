@@ -1,6 +1,7 @@
 import type { CallerContext, Services } from "../../context.ts";
 import { readJsonBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
+import { countBytes } from "../../lib/body.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
@@ -11,8 +12,24 @@ import { readLeafDestination } from "../leaf.ts";
 import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
 import { planRequest, runPlan } from "../run.ts";
 import { readRequestDestination, readTimeout } from "../target.ts";
-import { downloadObject, readPieces, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
-import { convertRecord, parseRecord, type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";
+import {
+  downloadObject,
+  readPieces,
+  requireObject,
+  showObject,
+  streamReply,
+  uploadObject,
+  uploadTimes,
+} from "./objects.ts";
+import {
+  convertRecord,
+  parseRecord,
+  type RecordSend,
+  type RecordTarget,
+  readRecord,
+  recordReply,
+  sendRecord,
+} from "./send.ts";
 
 /** Longest row of an output. */
 const maxRowBytes = 64 * 1024 * 1024;
@@ -26,16 +43,37 @@ function refuseRoute(route: RecordRoute, { destination }: RecordTarget): never {
   );
 }
 
+/** The client's body on its way through, bounded. */
+function passedBody({ context, services }: RecordTarget): Pick<RecordSend, "headersOfBody" | "body"> {
+  const { body } = context.request;
+  const type = context.headers.get("content-type");
+  const length = context.headers.get("content-length");
+  return {
+    ...(body && { body: countBytes(body, { bytes: services.limits.streamedBodyBytes, ...uploadTimes }) }),
+    headersOfBody: {
+      ...(type !== undefined && { "content-type": type }),
+      ...(length !== undefined && { "content-length": length }),
+    },
+  };
+}
+
 /** Makes a mapped call, and the one after it. */
 async function callMapped(call: RecordCall, request: RecordRequest, target: RecordTarget): Promise<Reply> {
   const { method = "GET", headers } = call;
   const body = call.toUpstream && JSON.stringify(call.toUpstream(request));
-  const sent = { method, path: call.path(request), headers, ...(body !== undefined && { body }) };
+  const sent = {
+    ...{ method, path: call.path(request), headers, ...(body !== undefined && { body }) },
+    ...(call.passesBody && passedBody(target)),
+  };
+  if (call.passesAnswer) {
+    const answer = await sendRecord(target, sent);
+    return streamReply(readPieces(answer.upstream), answer.attempt, target);
+  }
   const { upstream, text } = await readRecord(target, sent);
   const parsed = parseRecord(text, target);
   if (call.followedBy) return callMapped(call.followedBy, request, target);
   return recordReply(
-    convertRecord(() => call.fromUpstream(parsed, request), target),
+    convertRecord(() => call.fromUpstream?.(parsed, request) ?? parsed, target),
     upstream,
     target,
   );

@@ -1,4 +1,5 @@
 import type { CallerContext, Services } from "../../context.ts";
+import { isHeaderValue } from "../../lib/headers.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { type Destination, productName } from "../../providers/call.ts";
 import type { BoundProvider } from "../../providers/types.ts";
@@ -19,6 +20,8 @@ export interface RecordSend {
   method: string;
   path: string;
   headers?: Readonly<Record<string, string>> | undefined;
+  /** Headers that describe a body that is passed on. */
+  headersOfBody?: Readonly<Record<string, string>>;
   body?: string | Uint8Array | ReadableStream<Uint8Array>;
   /** The service that keeps files, instead of the provider. */
   store?: BoundProvider | undefined;
@@ -35,12 +38,19 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
   const { destination, times, context, services } = target;
   const { method, path, body, store } = call;
   const { provider, customHost, credential, managed } = destination;
-  const headers = {
+  const headers: Record<string, string> = {
     ...managed?.headers,
     ...{ accept: "application/json", "accept-encoding": "identity", "user-agent": productName },
     ...(typeof body === "string" && { "content-type": "application/json" }),
+    ...call.headersOfBody,
     ...call.headers,
   };
+  for (const name of store ? [] : provider.clientHeaders) {
+    const value = context.headers.get(name);
+    if (value === undefined || !isHeaderValue(value) || value.includes(context.gatewayKey)) continue;
+    // such headers are lists: what the call needs stands beside what the client wants
+    headers[name] = call.headers?.[name] === undefined ? value : `${value},${call.headers[name]}`;
+  }
   const attempt = startAttempt(context.request, times, services.timers);
   try {
     const prepared = {

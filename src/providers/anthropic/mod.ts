@@ -3,6 +3,7 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { createCompletion } from "./complete.ts";
 import { models } from "./models.ts";
+import { claudeRecords } from "./records.ts";
 import { betasOf, readBetas, toClaudeRequest } from "./request.ts";
 import { fromClaudeReply } from "./response.ts";
 import { createClaudeStream } from "./stream.ts";
@@ -86,4 +87,5 @@ export const anthropic = defineProvider({
   authorize: async ({ headers, credential }, settings) =>
     claudeVersions(headers, settings, credential && isLoginToken(credential) ? ["oauth-2025-04-20"] : []),
   operations: claudeOperations("anthropic"),
+  records: () => claudeRecords,
 });

@@ -46,5 +46,11 @@ export const azureOpenai = defineProvider({
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
+  // records belong to the resource, not to a deployment
+  recordPath(path, { api_version: version }) {
+    if (version === "v1") return path.startsWith("/v1/") ? path : `/v1${path}`;
+    if (version === undefined || /[?&]api-version=/.test(path)) return path;
+    return `${path}${path.includes("?") ? "&" : "?"}api-version=${encodeURIComponent(version)}`;
+  },
   operationNames: ["chat", "complete", "embed"],
 });

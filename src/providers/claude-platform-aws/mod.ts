@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
+import { claudeRecords } from "../anthropic/records.ts";
 import { awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
 import { defineProvider } from "../types.ts";
 
@@ -36,4 +37,5 @@ export const claudePlatformAws = defineProvider({
     };
   },
   operations: { chat, models },
+  records: () => claudeRecords,
 });
