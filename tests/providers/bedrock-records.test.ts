@@ -5,7 +5,8 @@ import type { BatchList, BatchObject } from "../../src/schemas/batches.ts";
 import type { FileObject } from "../../src/schemas/files.ts";
 import { requireSigned } from "../support/aws.ts";
 import { chatLine, type ResultLine, sendOwn } from "../support/batches.ts";
-import { createRuntimeTransport, createTestGateway, readJson, type TestGateway } from "../support/gateway.ts";
+import { createTestGateway, readJson, type TestGateway } from "../support/gateway.ts";
+import { createRedirectingTransport, meantLine, meantUrl } from "../support/redirected.ts";
 import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
 const keys = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-caller" };
@@ -36,33 +37,19 @@ const answers = new Map<string, [status: number, body: string]>();
 let upstream: RecordingUpstream;
 let gateway: TestGateway;
 
-/** The address a request was meant for, and its line. */
-function lineOf({ method, headers }: ReceivedRequest): string {
-  return `${method} ${String(headers["x-test-url"])}`;
-}
-
 function answer(request: ReceivedRequest, response: ServerResponse): void {
   const { method, headers, body } = request;
-  const url = new URL(String(headers["x-test-url"]));
+  const url = meantUrl(request);
   const { scope } = requireSigned({ method, url: url.href, headers, body }, keys);
   assert.equal(scope.service, url.hostname.startsWith("s3.") ? "s3" : "bedrock");
-  const [status, text] = answers.get(lineOf(request)) ??
+  const [status, text] = answers.get(meantLine(request)) ??
     answers.get(`${method} ${url.origin}${url.pathname}`) ?? [404, "{}"];
   response.writeHead(status, { etag: '"tag"', "last-modified": "Thu, 01 Jan 2026 00:00:00 GMT" }).end(text);
 }
 
 before(async () => {
   upstream = await startRecordingUpstream(answer);
-  const transport = createRuntimeTransport();
-  gateway = await createTestGateway({
-    transport: {
-      send(url, init) {
-        const there = new URL(url);
-        const headers = { ...init.headers, "x-test-url": url };
-        return transport.send(`${upstream.url}${there.pathname}${there.search}`, { ...init, headers });
-      },
-    },
-  });
+  gateway = await createTestGateway({ transport: createRedirectingTransport(() => upstream.url) });
 });
 after(async () => {
   await gateway.close();
@@ -114,7 +101,7 @@ test("an upload goes to S3 in parts, its lines as Converse takes them", async ()
   assert.equal(response.status, 200, JSON.stringify(file));
   assert.equal(file.id, encodeURIComponent("s3://bucket/in/requests.jsonl"));
   assert.deepEqual([file.status, file.filename, file.purpose], ["processed", "requests.jsonl", "batch"]);
-  assert.deepEqual(upstream.requests.map(lineOf), [
+  assert.deepEqual(upstream.requests.map(meantLine), [
     `POST ${object}?uploads=`,
     `PUT ${object}?partNumber=1&uploadId=up%2Bload%2F1`,
     `PUT ${object}?partNumber=2&uploadId=up%2Bload%2F1`,

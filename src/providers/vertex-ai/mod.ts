@@ -4,6 +4,7 @@ import { authorizeGoogle, isApiKey } from "../auth/google.ts";
 import { defineProvider, type OperationAdapter } from "../types.ts";
 import { createChat } from "./chat.ts";
 import { createEmbed } from "./embed.ts";
+import { createRecords } from "./records.ts";
 import { baseUrlOf, projectOf, VertexSettings } from "./settings.ts";
 
 const PublisherModels = v.looseObject({ publisherModels: v.nullish(v.array(v.looseObject({ name: v.string() }))) });
@@ -25,7 +26,11 @@ const models: OperationAdapter<"models"> = {
 export const vertexAi = defineProvider({
   slug: "vertex-ai",
   baseUrl: baseUrlOf,
-  settings: { prefix: "vertex", schema: VertexSettings },
+  settings: {
+    prefix: "vertex",
+    unprefixed: ["provider_file_name", "provider_model", "provider_batch_endpoint"],
+    schema: VertexSettings,
+  },
   authenticate: () => ({}),
   async authorize(request, settings, tools) {
     const { service_account_json: serviceAccount, auth_type: authType } = settings;
@@ -39,4 +44,11 @@ export const vertexAi = defineProvider({
   },
   operations: (settings) => ({ chat: createChat(settings), embed: createEmbed(settings), models }),
   operationNames: ["chat", "embed", "models"],
+  records: createRecords,
+  store: {
+    baseUrl: "https://storage.googleapis.com",
+    authenticate: () => ({}),
+    authorize: (request, { service_account_json: serviceAccount, auth_type: authType }, tools) =>
+      authorizeGoogle(request, { serviceAccount, authType }, tools),
+  },
 });

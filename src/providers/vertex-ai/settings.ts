@@ -8,6 +8,12 @@ const ProjectId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$
 export const VertexSettings = v.object({
   project_id: v.optional(ProjectId),
   region: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be the name of a region")), "us-central1"),
+  storage_bucket_name: v.optional(
+    v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$/, "must be the name of a bucket")),
+  ),
+  provider_file_name: v.optional(v.string()),
+  provider_model: v.optional(v.string()),
+  provider_batch_endpoint: v.optional(v.picklist(["/v1/chat/completions", "/v1/embeddings"])),
   auth_type: v.optional(
     v.picklist(["basic", "serviceAccount", "workload"], "must be basic, serviceAccount or workload"),
   ),
