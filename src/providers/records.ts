@@ -41,6 +41,8 @@ export interface RecordCall {
   /** The upstream's JSON body; absent: it gets none. */
   toUpstream?(request: RecordRequest): unknown;
   headers?: Readonly<Record<string, string>>;
+  /** Sent to the service that keeps the provider's files, instead of the provider. */
+  at?: "store";
   /** The client's body goes on as it comes, with its content type. */
   passesBody?: true;
   /** The upstream's bytes come back as they are. */

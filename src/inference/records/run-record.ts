@@ -64,6 +64,7 @@ async function callMapped(call: RecordCall, request: RecordRequest, target: Reco
   const sent = {
     ...{ method, path: call.path(request), headers, ...(body !== undefined && { body }) },
     ...(call.passesBody && passedBody(target)),
+    ...(call.at === "store" && { store: target.destination.provider.store }),
   };
   if (call.passesAnswer) {
     const answer = await sendRecord(target, sent);
@@ -139,6 +140,7 @@ const openaiOutput: OutputRules = {
 /** The output of a batch takes two calls: what the batch says, then what it names. */
 async function getOutput(request: RecordRequest, target: RecordTarget, records?: RecordAdapters): Promise<Reply> {
   const { provider } = target.destination;
+  if (records && !records.output) return refuseRoute("getBatchOutput", target);
   const retrieve = records?.calls.retrieveBatch;
   const path = retrieve
     ? retrieve.path(request)

@@ -4,6 +4,7 @@ import { defineProvider } from "../types.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { models } from "./models.ts";
+import { cohereRecords } from "./records.ts";
 
 /** Cohere, version 2 of its interface (https://docs.cohere.com/reference/about). */
 export const cohere = defineProvider({
@@ -12,4 +13,5 @@ export const cohere = defineProvider({
   baseUrl: "https://api.cohere.ai",
   authenticate: bearer,
   operations: { chat, embed, models },
+  records: () => cohereRecords,
 });

@@ -55,18 +55,6 @@ const declarations: readonly CompatDeclaration[] = [
     chat: { adapt: leaveOutForGrok },
     answers: { reasoningApart: true },
   },
-  /** https://docs.fireworks.ai/api-reference/post-chatcompletions */
-  {
-    slug: "fireworks-ai",
-    baseUrl: "https://api.fireworks.ai/inference/v1",
-    model: "accounts/fireworks/models/llama-v3p1-405b-instruct",
-    chat: {
-      rename: oldTokenLimit,
-      bounds: { max_tokens: [1, Infinity], top_k: [1, 128], n: [1, 128] },
-      thinking: true,
-    },
-    answers: {},
-  },
   /** https://inference-docs.cerebras.ai/api-reference/chat-completions */
   {
     slug: "cerebras",

@@ -1,8 +1,11 @@
 import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
+import { createRecords } from "../fireworks-ai/records.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
+import { oldTokenLimit } from "./declare.ts";
 
 const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be part of a host name"));
 
@@ -52,5 +55,31 @@ const modal = openaiCompatible({
   }),
 });
 
+/** Fireworks (https://docs.fireworks.ai/api-reference/post-chatcompletions); files and tuning jobs belong to an account. */
+const fireworks = openaiCompatible({
+  slug: "fireworks-ai",
+  baseUrl: "https://api.fireworks.ai/inference/v1",
+  model: "accounts/fireworks/models/llama-v3p1-405b-instruct",
+  settings: { prefix: "fireworks", schema: v.object({ account_id: v.optional(HostLabel) }) },
+  chat: {
+    rename: oldTokenLimit,
+    bounds: { max_tokens: [1, Infinity], top_k: [1, 128], n: [1, 128] },
+    thinking: true,
+  },
+  answers: {},
+  recordKeeping: {
+    records: ({ account_id: account }) => createRecords(account ?? ""),
+    store: {
+      baseUrl({ account_id: account }) {
+        if (account !== undefined) return `https://api.fireworks.ai/v1/accounts/${account}`;
+        throw new InvalidRequestError("Cannot reach files of fireworks-ai: name the account", {
+          ...{ param: "x-gateway-fireworks-account-id", code: "invalid_header" },
+        });
+      },
+      authenticate: bearer,
+    },
+  },
+});
+
 /** Providers that have settings of their own. */
-export const providersWithSettings: readonly Provider[] = [openrouter, byteplus, modal];
+export const providersWithSettings: readonly Provider[] = [openrouter, byteplus, modal, fireworks];

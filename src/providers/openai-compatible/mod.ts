@@ -8,6 +8,7 @@ import {
   type OperationAdapters,
   type OperationName,
   type Provider,
+  type ProviderDefinition,
 } from "../types.ts";
 import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answer.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
@@ -41,6 +42,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   settings: SettingsDefinition<Settings>;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
+  /** Files, batches and tuning jobs, where they are not OpenAI's too. */
+  recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
 }
 
 const allOperations: readonly OperationName[] = ["chat", "complete", "embed", "models"];
@@ -96,5 +99,6 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
     authenticate: options.authenticate ?? bearer,
     operations: createOperations(options.slug, options),
+    ...options.recordKeeping,
   });
 }

@@ -1,0 +1,102 @@
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+import type { BatchObject } from "../../schemas/batches.ts";
+import { cutPage, type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
+import { encodeSegment } from "../shapes/hosts.ts";
+
+const text = v.nullish(v.string());
+
+/** https://docs.cohere.com/reference/get-embed-job */
+const Job = v.looseObject({
+  job_id: v.string(),
+  status: text,
+  created_at: text,
+  input_dataset_id: text,
+  output_dataset_id: text,
+  model: text,
+});
+
+const states: Readonly<Record<string, string>> = {
+  ...{ processing: "in_progress", complete: "completed", cancelling: "cancelling", cancelled: "cancelled" },
+  failed: "failed",
+};
+
+function toBatch(body: unknown): BatchObject {
+  const { job_id, status, created_at, input_dataset_id, output_dataset_id, model } = v.parse(Job, body);
+  return {
+    ...{ id: job_id, object: "batch", endpoint: "/v1/embeddings", completion_window: "24h", errors: null },
+    ...{ status: states[status ?? ""] ?? "in_progress", model: model ?? null, metadata: null, error_file_id: null },
+    ...{ input_file_id: input_dataset_id ?? null, output_file_id: output_dataset_id ?? null },
+    created_at: toSeconds(created_at) ?? 0,
+  };
+}
+
+/** https://docs.cohere.com/reference/get-dataset */
+const Dataset = v.looseObject({ id: v.string(), name: text, created_at: text, validation_status: text });
+
+function toFile(body: unknown) {
+  const { id, name, created_at, validation_status: status } = v.parse(Dataset, body);
+  return {
+    ...{ id, object: "file", bytes: 0, created_at: toSeconds(created_at) ?? 0, filename: name ?? id, purpose: "batch" },
+    status: status === "validated" ? "processed" : status === "failed" ? "error" : "uploaded",
+  };
+}
+
+/** The job of a new batch: the input is a dataset. */
+function toJob({ body, name }: RecordRequest): object {
+  const options = isObject(body.provider_options) ? body.provider_options : {};
+  const { model = options.model, input_file_id: dataset_id } = body;
+  for (const [param, value] of [
+    ["model", model],
+    ["input_file_id", dataset_id],
+  ] as const) {
+    if (typeof value !== "string") {
+      throw new InvalidRequestError(`Cannot make the batch: give ${param}`, { param, code: "invalid_body" });
+    }
+  }
+  return {
+    ...{ model, dataset_id, input_type: body.input_type ?? "search_document" },
+    name: body.job_name ?? options.job_name ?? `gateway-${name}`,
+    ...{ embedding_types: body.embedding_types, truncate: body.truncate },
+  };
+}
+
+const Created = v.looseObject({ job_id: v.string() });
+const Jobs = v.looseObject({ embed_jobs: v.nullish(v.array(v.unknown())) });
+const One = v.looseObject({ dataset: v.unknown() });
+const Datasets = v.looseObject({ datasets: v.nullish(v.array(v.unknown())) });
+const jobPath = ({ id }: RecordRequest) => `/v1/embed-jobs/${encodeSegment("batch_id", id)}`;
+const datasetPath = ({ id }: RecordRequest) => `/v1/datasets/${encodeSegment("file_id", id)}`;
+const retrieve = { path: jobPath, fromUpstream: toBatch };
+
+/** Datasets and embed jobs (https://docs.cohere.com/reference/create-embed-job). */
+export const cohereRecords: RecordAdapters = {
+  calls: {
+    createBatch: {
+      method: "POST",
+      path: () => "/v1/embed-jobs",
+      toUpstream: toJob,
+      fromUpstream: (body, { body: { input_file_id, model }, now }) => ({
+        ...toBatch({ job_id: v.parse(Created, body).job_id, input_dataset_id: input_file_id, model }),
+        ...{ status: "validating", created_at: now },
+      }),
+    },
+    retrieveBatch: retrieve,
+    listBatches: {
+      path: () => "/v1/embed-jobs",
+      fromUpstream: (body, { query }) => cutPage((v.parse(Jobs, body).embed_jobs ?? []).map(toBatch), query),
+    },
+    cancelBatch: { method: "POST", path: (request) => `${jobPath(request)}/cancel`, followedBy: retrieve },
+    listFiles: {
+      path: () => "/v1/datasets?limit=100",
+      fromUpstream: (body, { query }) => cutPage((v.parse(Datasets, body).datasets ?? []).map(toFile), query),
+    },
+    retrieveFile: { path: datasetPath, fromUpstream: (body) => toFile(v.parse(One, body).dataset) },
+    deleteFile: {
+      method: "DELETE",
+      path: datasetPath,
+      fromUpstream: (_, { id }) => ({ id, object: "file", deleted: true }),
+    },
+  },
+};
