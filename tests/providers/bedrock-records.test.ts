@@ -4,8 +4,9 @@ import { after, before, test } from "node:test";
 import type { BatchList, BatchObject } from "../../src/schemas/batches.ts";
 import type { FileObject } from "../../src/schemas/files.ts";
 import { requireSigned } from "../support/aws.ts";
-import { chatLine, type ResultLine, sendOwn } from "../support/batches.ts";
-import { createTestGateway, readJson, type TestGateway } from "../support/gateway.ts";
+import { chatLine, type ResultLine, sendOwn, writeForm } from "../support/batches.ts";
+import { call, done } from "../support/control.ts";
+import { createTestGateway, readJson, type TestGateway, workspaceKey } from "../support/gateway.ts";
 import { createRedirectingTransport, meantLine, meantUrl } from "../support/redirected.ts";
 import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
@@ -73,11 +74,10 @@ function send(
   return sendOwn(gateway, path, { ...init, headers: { ...caller, ...headers } });
 }
 
-function uploadLines(content: string, name = "requests.jsonl", purpose = "batch"): Promise<Response> {
-  const body = new FormData();
-  body.set("purpose", purpose);
-  body.set("file", new Blob([content]), name);
-  return send("/v1/files", { method: "POST", body, headers: { "x-gateway-provider-file-name": "in/requests.jsonl" } });
+function uploadLines(content: string, name = "requests.jsonl"): Promise<Response> {
+  const { body, type } = writeForm(content, name);
+  const headers = { "content-type": type, "x-gateway-provider-file-name": "in/requests.jsonl" };
+  return send("/v1/files", { method: "POST", body, headers });
 }
 
 const s3 = "https://s3.eu-west-1.amazonaws.com";
@@ -144,12 +144,10 @@ test("an upload the store does not put together is refused", async () => {
 });
 
 test("an upload needs a bucket", async () => {
-  const body = new FormData();
-  body.set("purpose", "batch");
-  body.set("file", new Blob([chatLine("a")]), "a.jsonl");
-  const headers = { ...caller, "x-gateway-aws-s3-bucket": "" };
-  const { "x-gateway-aws-s3-bucket": _, ...without } = headers;
-  const response = await sendOwn(gateway, "/v1/files", { method: "POST", body, headers: without });
+  const { body, type } = writeForm(chatLine("a"), "a.jsonl");
+  const { "x-gateway-aws-s3-bucket": _, ...without } = caller;
+  const headers = { ...without, "content-type": type };
+  const response = await sendOwn(gateway, "/v1/files", { method: "POST", body, headers });
   const { error } = await readJson<{ error: { param: string } }>(response);
   assert.deepEqual([response.status, error.param], [400, "x-gateway-aws-s3-bucket"]);
 });
@@ -296,4 +294,29 @@ test("S3 is not reached with the operator's own role, nor with an API key", asyn
     const response = await sendOwn(gateway, `/v1/files/${id}/content`, { headers: { ...headers, ...more } });
     assert.equal(response.status, 400);
   }
+});
+
+test("a stored provider reaches the bucket its integration names, and no other", async () => {
+  const configurations = { aws_region: "eu-west-1", aws_access_key_id: keys.accessKeyId, aws_auth_type: "accessKey" };
+  for (const [slug, more] of [
+    ["with", { aws_s3_bucket: "bucket" }],
+    ["without", {}],
+  ] as const) {
+    const integration = {
+      ...{ name: slug, slug: `${slug}-integration`, ai_provider_id: "bedrock", create_default_provider: false },
+      configurations: { ...configurations, aws_secret_access_key: keys.secretAccessKey, ...more },
+    };
+    await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));
+    const provider = { name: slug, slug, integration_id: `${slug}-integration` };
+    await done(call(gateway, "POST /providers", { key: workspaceKey, body: provider }));
+  }
+  answers.set(`GET ${object}`, [200, "content"]);
+  const read = async (slug: string, uri: string) => {
+    const headers = { "x-gateway-provider": `@${slug}`, "x-gateway-aws-s3-bucket": "other" };
+    const response = await sendOwn(gateway, `/v1/files/${encodeURIComponent(uri)}/content`, { headers });
+    return [response.status, await response.text()] as const;
+  };
+  assert.deepEqual(await read("with", "s3://bucket/in/requests.jsonl"), [200, "content"]);
+  assert.equal((await read("with", "s3://other/in/requests.jsonl"))[0], 404);
+  assert.equal((await read("without", "s3://bucket/in/requests.jsonl"))[0], 400);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BatchObject } from "../../src/schemas/batches.ts";
 import type { FileObject } from "../../src/schemas/files.ts";
-import { chatLine, type ResultLine, sendOwn } from "../support/batches.ts";
+import { chatLine, type ResultLine, sendOwn, writeForm } from "../support/batches.ts";
 import { createTestGateway, readJson, type TestGateway } from "../support/gateway.ts";
 import { createRedirectingTransport, meantLine } from "../support/redirected.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
@@ -42,14 +42,9 @@ function send(
 }
 
 function uploadLines(content: string, headers: Record<string, string> = {}): Promise<Response> {
-  const body = new FormData();
-  body.set("purpose", "batch");
-  body.set("file", new Blob([content]), "requests.jsonl");
-  return send("/v1/files", {
-    method: "POST",
-    body,
-    headers: { "x-gateway-provider-file-name": "in/requests.jsonl", ...headers },
-  });
+  const { body, type } = writeForm(content, "requests.jsonl");
+  const name = { "x-gateway-provider-file-name": "in/requests.jsonl" };
+  return send("/v1/files", { method: "POST", body, headers: { "content-type": type, ...name, ...headers } });
 }
 
 const location = "https://europe-west1-aiplatform.googleapis.com/v1/projects/project/locations/europe-west1";

@@ -35,6 +35,16 @@ export function chatLines(count: number): string {
   return Array.from({ length: count }, (_, index) => `${chatLine(`line-${index}`)}\n`).join("");
 }
 
+/**
+ * A form with a file as text: on Node the body of a `FormData` fails behind everybody's back when it is not read to its end.
+ */
+export function writeForm(content: string, name: string, purpose = "batch"): { body: string; type: string } {
+  const head = (disposition: string) => `--form\r\ncontent-disposition: form-data; ${disposition}\r\n\r\n`;
+  const fields = `${head('name="purpose"')}${purpose}\r\n`;
+  const file = `${head(`name="file"; filename="${name}"`)}${content}\r\n`;
+  return { body: `${fields}${file}--form--\r\n`, type: "multipart/form-data; boundary=form" };
+}
+
 /** Uploads a text as a file. */
 export function upload(
   gateway: HasGateway,
