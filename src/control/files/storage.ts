@@ -135,16 +135,112 @@ function tenantOf({ organisationId, workspaceId }: GatewayFileRow): WorkspaceTen
   return { organisationId, workspaceId };
 }
 
-/** Creates the storage of a gateway. */
-export function createFileStorage(options: FileStorageOptions): FileStorage {
-  const { database, stores, vault, clock, limits } = options;
-  const store = createFileStore(database);
-  const inDatabase = createDatabasePieces(store);
-  const target = options.pieces ?? inDatabase;
-  const piecesOf = ({ storage }: Pick<GatewayFileRow, "storage">): PieceStore =>
-    storage === target.name ? target : inDatabase;
+function refuseRoom(): never {
+  throw new BudgetError("Cannot store the file: the files of this workspace take all the room they may", {
+    code: "file_storage_full",
+  });
+}
 
-  const keyOf = async (tenant: WorkspaceTenant, recordId: string): Promise<CryptoKey> => {
+/** A file that is being written. */
+interface Draft {
+  row: GatewayFileRow;
+  key: CryptoKey;
+  statements: InStatement[];
+}
+
+class Storage implements FileStorage {
+  readonly limits: FileLimits;
+  readonly page: FileStore["page"];
+  readonly #options: FileStorageOptions;
+  readonly #store: FileStore;
+  readonly #inDatabase: PieceStore;
+  /** Where new files go. */
+  readonly #target: PieceStore;
+
+  constructor(options: FileStorageOptions) {
+    this.#options = options;
+    this.limits = options.limits;
+    this.#store = createFileStore(options.database);
+    this.page = this.#store.page;
+    this.#inDatabase = createDatabasePieces(this.#store);
+    this.#target = options.pieces ?? this.#inDatabase;
+  }
+
+  async find(tenant: WorkspaceTenant, id: string): Promise<GatewayFileRow | undefined> {
+    const row = await this.#options.stores.gatewayFiles.find(tenant, { id, status: "processed" });
+    return row && (row.expiresAt === null || row.expiresAt > this.#options.clock.now()) ? row : undefined;
+  }
+
+  async upload(tenant: WorkspaceTenant, { filename, content, complete }: Upload): Promise<GatewayFileRow> {
+    const { database, stores, clock } = this.#options;
+    const room = await this.#requireRoom(tenant);
+    const pieces = { pieceBytes: this.#target.pieceBytes, givenUpAt: clock.now() + givenUpAfterMs };
+    const draft = await this.#make(tenant, { filename, purpose: "" }, pieces);
+    const { row } = draft;
+    await database.write(draft.statements);
+    try {
+      await this.#receive(draft, content, room);
+      const known = { ...(await complete(row.createdAt)), status: "processed" };
+      await database.write([stores.gatewayFiles.update(tenant, { id: row.id }, known)]);
+      return { ...row, ...known };
+    } catch (error) {
+      await this.#purge(row).catch(() => {}); // else the upkeep does it
+      throw error;
+    }
+  }
+
+  async *read(row: GatewayFileRow, offset = 0): AsyncGenerator<Uint8Array, void> {
+    const key = await this.#keyOf(tenantOf(row), row.id);
+    const first = row.pieceBytes === 0 ? 0 : Math.floor(offset / row.pieceBytes);
+    let skipped = offset - first * row.pieceBytes;
+    for (let seq = first; seq < row.pieces; seq++) {
+      const piece = await openPiece(key, boundData(row, seq), await this.#piecesOf(row).get(row, seq));
+      if (skipped < piece.length) yield piece.subarray(skipped);
+      skipped = Math.max(0, skipped - piece.length);
+    }
+  }
+
+  async remove(row: GatewayFileRow): Promise<void> {
+    const { database, stores } = this.#options;
+    await database.write([stores.gatewayFiles.update(tenantOf(row), { id: row.id }, { status: "deleted" })]);
+    await this.#purge({ ...row, status: "deleted" }).catch(() => {}); // else the upkeep does it
+  }
+
+  async open(tenant: WorkspaceTenant, file: NewFile, givenUpAt: number) {
+    const { row, statements } = await this.#make(tenant, file, { pieceBytes: 0, givenUpAt });
+    return { id: row.id, statements };
+  }
+
+  async append(tenant: WorkspaceTenant, id: string, content: Uint8Array): Promise<InStatement[]> {
+    const row = await this.#options.stores.gatewayFiles.find(tenant, { id, status: "writing" });
+    if (!row) return refuseContent(new Error("the file that is written is gone"));
+    const key = await this.#keyOf(tenant, id);
+    const statements: InStatement[] = [];
+    for (let start = 0; start < content.length; start += appendedBytes) {
+      const piece = content.subarray(start, start + appendedBytes);
+      statements.push(...(await this.#add(row, key, piece)));
+    }
+    return statements;
+  }
+
+  finish(tenant: WorkspaceTenant, id: string, expiresAt: number | null): InStatement {
+    const { gatewayFiles } = this.#options.stores;
+    return gatewayFiles.update(tenant, { id, status: "writing" }, { status: "processed", expiresAt });
+  }
+
+  async upkeep(): Promise<void> {
+    const gone = await this.#store.listGone(this.#options.clock.now(), goneAtOnce);
+    const failures: unknown[] = [];
+    for (const row of gone) await this.#purge(row).catch((error) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+  }
+
+  #piecesOf({ storage }: GatewayFileRow): PieceStore {
+    return storage === this.#target.name ? this.#target : this.#inDatabase;
+  }
+
+  async #keyOf(tenant: WorkspaceTenant, recordId: string): Promise<CryptoKey> {
+    const { stores, vault } = this.#options;
     const row = await stores.secrets.find(tenant, { kind: secretKind, recordId, field: secretField });
     if (!row) return refuseContent(new Error("the key of the file is gone"));
     try {
@@ -153,123 +249,74 @@ export function createFileStorage(options: FileStorageOptions): FileStorage {
       if (cause instanceof CredentialUnavailableError) return refuseContent(cause);
       throw cause;
     }
-  };
-  /** The row of a file that is being written, and its key. */
-  const make = async (tenant: WorkspaceTenant, file: NewFile, draft: { pieceBytes: number; givenUpAt: number }) => {
+  }
+
+  /** The row of a file that is being written, its key, and what stores both. */
+  async #make(
+    tenant: WorkspaceTenant,
+    { filename, purpose }: NewFile,
+    { pieceBytes, givenUpAt }: { pieceBytes: number; givenUpAt: number },
+  ): Promise<Draft> {
+    const { stores, vault, clock } = this.#options;
     const id = `gw_file_${crypto.randomUUID()}`;
     const now = clock.now();
     const key = randomBytes(32);
     const place = { ...tenant, kind: secretKind, recordId: id, field: secretField };
     const row: GatewayFileRow = {
-      ...{ id, ...tenant, filename: file.filename, purpose: file.purpose, status: "writing", bytes: 0, pieces: 0 },
-      ...{ storage: target.name, pieceBytes: draft.pieceBytes, createdAt: now, expiresAt: draft.givenUpAt },
+      ...{ id, ...tenant, filename, purpose, status: "writing", bytes: 0, pieces: 0 },
+      ...{ storage: this.#target.name, pieceBytes, createdAt: now, expiresAt: givenUpAt },
     };
     const statements: InStatement[] = [
       stores.gatewayFiles.insert(tenant, row),
       stores.secrets.insert(tenant, await vault.seal(place, toBase64Url(key), now)),
     ];
     return { row, key: await importKey(key), statements };
-  };
-  const grow = (row: GatewayFileRow, length: number) => {
-    row.bytes += length;
+  }
+
+  /** Adds a piece; the row counts it. */
+  async #add(row: GatewayFileRow, key: CryptoKey, piece: Uint8Array): Promise<InStatement[]> {
+    const sealed = await sealPiece(key, boundData(row, row.pieces), piece);
+    const put = await this.#target.put(row, row.pieces, sealed);
+    row.bytes += piece.length;
     row.pieces += 1;
     const { bytes, pieces } = row;
-    return stores.gatewayFiles.update(tenantOf(row), { id: row.id }, { bytes, pieces });
-  };
-  const purge = async (row: GatewayFileRow) => {
-    const tenant = tenantOf(row);
-    // one more: a piece may have been stored right before the process ended
-    const removed = await piecesOf(row).remove(row, row.pieces + (row.status === "writing" ? 1 : 0));
-    await database.write([
-      ...removed,
-      stores.secrets.remove(tenant, { kind: secretKind, recordId: row.id }),
-      stores.gatewayFiles.remove(tenant, { id: row.id }),
-    ]);
-  };
-  const requireRoom = async (tenant: WorkspaceTenant): Promise<number> => {
-    const room = limits.workspaceBytes - (await store.totalBytes(tenant));
-    return room > 0 ? room : refuseRoom();
-  };
-  const receive = async (row: GatewayFileRow, key: CryptoKey, content: AsyncIterable<Uint8Array>, room: number) => {
+    return [...put, this.#options.stores.gatewayFiles.update(tenantOf(row), { id: row.id }, { bytes, pieces })];
+  }
+
+  async #receive({ row, key }: Draft, content: AsyncIterable<Uint8Array>, room: number): Promise<void> {
+    const { fileBytes } = this.limits;
     for await (const piece of cutPieces(content, row.pieceBytes)) {
-      if (row.bytes + piece.length > limits.fileBytes) {
-        const megabytes = Math.floor(limits.fileBytes / 2 ** 20);
+      if (row.bytes + piece.length > fileBytes) {
+        const megabytes = Math.floor(fileBytes / 2 ** 20);
         throw new BodyTooLargeError(`Cannot store the file: it is larger than ${megabytes} MiB`, {
           ...{ code: "file_too_large", param: "file" },
         });
       }
       if (row.bytes + piece.length > room) refuseRoom();
-      const sealed = await sealPiece(key, boundData(row, row.pieces), piece);
-      const put = await target.put(row, row.pieces, sealed);
-      await database.write([...put, grow(row, piece.length)]);
+      await this.#options.database.write(await this.#add(row, key, piece));
     }
-  };
+  }
 
-  return {
-    limits,
-    page: store.page,
-    async find(tenant, id) {
-      const row = await stores.gatewayFiles.find(tenant, { id, status: "processed" });
-      return row && (row.expiresAt === null || row.expiresAt > clock.now()) ? row : undefined;
-    },
-    async upload(tenant, { filename, content, complete }) {
-      const room = await requireRoom(tenant);
-      const draft = { pieceBytes: target.pieceBytes, givenUpAt: clock.now() + givenUpAfterMs };
-      const { row, key, statements } = await make(tenant, { filename, purpose: "" }, draft);
-      await database.write(statements);
-      try {
-        await receive(row, key, content, room);
-        const known = { ...(await complete(row.createdAt)), status: "processed" };
-        await database.write([stores.gatewayFiles.update(tenant, { id: row.id }, known)]);
-        return { ...row, ...known };
-      } catch (error) {
-        await purge(row).catch(() => {}); // else the upkeep does it
-        throw error;
-      }
-    },
-    async *read(row, offset = 0) {
-      const key = await keyOf(tenantOf(row), row.id);
-      const first = row.pieceBytes === 0 ? 0 : Math.floor(offset / row.pieceBytes);
-      let skipped = offset - first * row.pieceBytes;
-      for (let seq = first; seq < row.pieces; seq++) {
-        const piece = await openPiece(key, boundData(row, seq), await piecesOf(row).get(row, seq));
-        if (skipped < piece.length) yield piece.subarray(skipped);
-        skipped = Math.max(0, skipped - piece.length);
-      }
-    },
-    async remove(row) {
-      await database.write([stores.gatewayFiles.update(tenantOf(row), { id: row.id }, { status: "deleted" })]);
-      await purge({ ...row, status: "deleted" }).catch(() => {}); // else the upkeep does it
-    },
-    async open(tenant, file, givenUpAt) {
-      const { row, statements } = await make(tenant, file, { pieceBytes: 0, givenUpAt });
-      return { id: row.id, statements };
-    },
-    async append(tenant, id, content) {
-      const row = await stores.gatewayFiles.find(tenant, { id, status: "writing" });
-      if (!row) return refuseContent(new Error("the file that is written is gone"));
-      const key = await keyOf(tenant, id);
-      const statements: InStatement[] = [];
-      for (let start = 0; start < content.length; start += appendedBytes) {
-        const piece = content.subarray(start, start + appendedBytes);
-        const sealed = await sealPiece(key, boundData(row, row.pieces), piece);
-        statements.push(...(await target.put(row, row.pieces, sealed)), grow(row, piece.length));
-      }
-      return statements;
-    },
-    finish: (tenant, id, expiresAt) =>
-      stores.gatewayFiles.update(tenant, { id, status: "writing" }, { status: "processed", expiresAt }),
-    async upkeep() {
-      const gone = await store.listGone(clock.now(), goneAtOnce);
-      const failures: unknown[] = [];
-      for (const row of gone) await purge(row).catch((error) => failures.push(error));
-      if (failures.length > 0) throw failures[0];
-    },
-  };
+  /** Bytes a workspace may still store. */
+  async #requireRoom(tenant: WorkspaceTenant): Promise<number> {
+    const room = this.limits.workspaceBytes - (await this.#store.totalBytes(tenant));
+    return room > 0 ? room : refuseRoom();
+  }
+
+  async #purge(row: GatewayFileRow): Promise<void> {
+    const { database, stores } = this.#options;
+    const tenant = tenantOf(row);
+    // one more: a piece may have been stored right before the process ended
+    const removed = await this.#piecesOf(row).remove(row, row.pieces + (row.status === "writing" ? 1 : 0));
+    await database.write([
+      ...removed,
+      stores.secrets.remove(tenant, { kind: secretKind, recordId: row.id }),
+      stores.gatewayFiles.remove(tenant, { id: row.id }),
+    ]);
+  }
 }
 
-function refuseRoom(): never {
-  throw new BudgetError("Cannot store the file: the files of this workspace take all the room they may", {
-    code: "file_storage_full",
-  });
+/** Creates the storage of a gateway. */
+export function createFileStorage(options: FileStorageOptions): FileStorage {
+  return new Storage(options);
 }

@@ -1,6 +1,6 @@
 import type { Services } from "../../context.ts";
 import { isConflict } from "../../db/client.ts";
-import { openStates } from "../../db/stores/batches.ts";
+import { type BatchStore, type Lease, openStates } from "../../db/stores/batches.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import type { HandleRequest } from "./call-line.ts";
 import { takeStep } from "./step.ts";
@@ -59,116 +59,139 @@ function createSleep() {
   };
 }
 
-/** Creates the runner of a process and starts it. */
-export function createBatchRunner(options: BatchRunnerOptions): BatchRunner {
-  const { services, handle, pauseMs, atOnce, warn } = options;
-  const { store } = services.batches;
-  const { clock } = services;
-  const owner = crypto.randomUUID();
-  const running = new Map<string, { row: GatewayBatchRow; done: Promise<void> }>();
-  const pauses = createSleep();
-  const retries = createSleep();
-  const aborter = new AbortController();
-  let isStopping = false;
-  const lease = () => ({ owner, until: clock.now() + leaseMs });
-  const wait = (milliseconds: number) => retries.for(isStopping ? 0 : Math.min(milliseconds, pauseMs));
+class Runner implements BatchRunner {
+  readonly #options: BatchRunnerOptions;
+  readonly #store: BatchStore;
+  /** This runner among all of all processes. */
+  readonly #owner = crypto.randomUUID();
+  readonly #running = new Map<string, { row: GatewayBatchRow; done: Promise<void> }>();
+  readonly #pauses = createSleep();
+  readonly #retries = createSleep();
+  readonly #aborter = new AbortController();
+  readonly #timer: ReturnType<typeof setInterval>;
+  #isStopping = false;
+  #looking: Promise<void> | undefined;
+  #looksAgain = false;
 
-  const reload = async ({ organisationId, workspaceId, id }: GatewayBatchRow) => {
-    const row = await services.control.stores.gatewayBatches.find({ organisationId, workspaceId }, { id });
-    const isOpen = openStates.some((state) => state === row?.status);
-    return row && isOpen && row.leaseOwner === owner ? row : undefined;
-  };
-  /** Steps until the batch is over, somebody else has it, or the process stops. */
-  const runSteps = async (first: GatewayBatchRow) => {
-    let notBefore = 0;
-    for (;;) {
-      const row = await reload(first);
-      if (!row || isStopping) return;
-      const waitMs = row.status === "in_progress" ? notBefore - performance.now() : 0;
-      if (waitMs > 0) {
-        await pauses.for(waitMs);
-        continue;
-      }
-      const startedAt = performance.now();
-      await takeStep(row, { services, handle, owner, signal: aborter.signal, wait });
-      const next = await reload(first);
-      const hasCalled = next !== undefined && next.position > row.position;
-      if (hasCalled && (await hasMore(next))) notBefore = startedAt + pauseMs;
+  constructor(options: BatchRunnerOptions) {
+    this.#options = options;
+    this.#store = options.services.batches.store;
+    options.services.batches.onWake(() => {
+      this.#pauses.wake();
+      this.#look();
+    });
+    this.#timer = setInterval(() => this.#look(), options.lookEveryMs);
+    this.#look();
+  }
+
+  async stop(timeoutMs: number): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#timer);
+    this.#pauses.wake();
+    this.#retries.wake();
+    await this.#looking;
+    const done = Promise.all([...this.#running.values()].map((one) => one.done));
+    const deadline = createSleep();
+    await Promise.race([done, deadline.for(timeoutMs)]);
+    deadline.wake();
+    this.#aborter.abort();
+    await done;
+  }
+
+  /** Looks for batches nobody runs; a wish to look that comes meanwhile is met afterwards. */
+  #look(): void {
+    if (this.#isStopping) return;
+    this.#looksAgain = this.#looking !== undefined;
+    this.#looking ??= this.#takeFree()
+      .catch((error) => this.#options.warn("Cannot look for batches", error))
+      .finally(() => {
+        this.#looking = undefined;
+        if (this.#looksAgain) this.#look();
+      });
+  }
+
+  async #takeFree(): Promise<void> {
+    const { clock } = this.#options.services;
+    for (const row of await this.#store.listFree(clock.now(), lookedAt)) {
+      if (this.#isStopping) return;
+      if (this.#running.has(row.id) || !this.#hasRoomFor(row)) continue;
+      if (!(await this.#store.claim(row, this.#lease(leaseMs), clock.now()))) continue;
+      const done = this.#run(row).finally(() => {
+        this.#running.delete(row.id);
+        this.#look();
+      });
+      this.#running.set(row.id, { row, done });
     }
-  };
-  /** Whether there are lines left: the end waits for no pause. */
-  const hasMore = async (row: GatewayBatchRow) => {
-    const { organisationId, workspaceId, inputFileId } = row;
-    const input = await services.files.find({ organisationId, workspaceId }, inputFileId);
-    return input !== undefined && row.position < input.bytes;
-  };
-  const run = async (row: GatewayBatchRow) => {
+  }
+
+  #hasRoomFor({ organisationId }: GatewayBatchRow): boolean {
+    const { atOnce } = this.#options;
+    const own = [...this.#running.values()].filter(({ row }) => row.organisationId === organisationId).length;
+    return this.#running.size < atOnce && own < Math.max(1, Math.floor(atOnce / 2));
+  }
+
+  #lease(milliseconds: number): Lease {
+    return { owner: this.#owner, until: this.#options.services.clock.now() + milliseconds };
+  }
+
+  async #run(row: GatewayBatchRow): Promise<void> {
+    const { warn } = this.#options;
     const renewal = setInterval(() => {
-      store.renew(row, lease()).catch((error) => warn("Cannot hold a batch", error));
+      this.#store.renew(row, this.#lease(leaseMs)).catch((error) => warn("Cannot hold a batch", error));
     }, renewEveryMs);
     try {
-      await runSteps(row);
-      await store.release(row, owner);
+      await this.#takeSteps(row);
+      await this.#store.release(row, this.#owner);
     } catch (error) {
       // a conflict says that another node has it
       if (!isConflict(error)) {
         warn(`Cannot go on with the batch ${row.id} now`, error);
-        await store.renew(row, { owner, until: clock.now() + troubleMs }).catch(() => {});
+        await this.#store.renew(row, this.#lease(troubleMs)).catch(() => {});
       }
     } finally {
       clearInterval(renewal);
     }
-  };
-  const hasRoomFor = ({ organisationId }: GatewayBatchRow) => {
-    const own = [...running.values()].filter(({ row }) => row.organisationId === organisationId).length;
-    return running.size < atOnce && own < Math.max(1, Math.floor(atOnce / 2));
-  };
-  const takeFree = async () => {
-    for (const row of await store.listFree(clock.now(), lookedAt)) {
-      if (isStopping) return;
-      if (running.has(row.id) || !hasRoomFor(row) || !(await store.claim(row, lease(), clock.now()))) continue;
-      const done = run(row).finally(() => {
-        running.delete(row.id);
-        look();
-      });
-      running.set(row.id, { row, done });
-    }
-  };
-  let looking: Promise<void> | undefined;
-  let lookAgain = false;
-  const look = () => {
-    if (isStopping) return;
-    lookAgain = looking !== undefined;
-    looking ??= takeFree()
-      .catch((error) => warn("Cannot look for batches", error))
-      .finally(() => {
-        looking = undefined;
-        if (lookAgain) look();
-      });
-  };
-  services.batches.onWake(() => {
-    pauses.wake();
-    look();
-  });
-  const timer = setInterval(look, options.lookEveryMs);
-  look();
+  }
 
-  return {
-    async stop(timeoutMs) {
-      isStopping = true;
-      clearInterval(timer);
-      pauses.wake();
-      retries.wake();
-      await looking;
-      const done = Promise.all([...running.values()].map((one) => one.done));
-      let expired: ReturnType<typeof setTimeout> | undefined;
-      const deadline = new Promise<void>((resolve) => {
-        expired = setTimeout(resolve, timeoutMs);
-      });
-      await Promise.race([done, deadline]);
-      clearTimeout(expired);
-      aborter.abort();
-      await done;
-    },
-  };
+  /** Steps until the batch is over, somebody else has it, or the process stops. */
+  async #takeSteps(first: GatewayBatchRow): Promise<void> {
+    const { services, handle, pauseMs } = this.#options;
+    const wait = (milliseconds: number) => this.#retries.for(this.#isStopping ? 0 : Math.min(milliseconds, pauseMs));
+    const parts = { services, handle, owner: this.#owner, signal: this.#aborter.signal, wait };
+    let notBefore = 0;
+    for (;;) {
+      const row = await this.#reload(first);
+      if (!row || this.#isStopping) return;
+      const pause = row.status === "in_progress" ? notBefore - performance.now() : 0;
+      if (pause > 0) {
+        await this.#pauses.for(pause);
+        continue;
+      }
+      const startedAt = performance.now();
+      await takeStep(row, parts);
+      if (await this.#hasMore(row)) notBefore = startedAt + pauseMs;
+    }
+  }
+
+  /** The batch as it is now, while it is open and ours. */
+  async #reload({ organisationId, workspaceId, id }: GatewayBatchRow): Promise<GatewayBatchRow | undefined> {
+    const { gatewayBatches } = this.#options.services.control.stores;
+    const row = await gatewayBatches.find({ organisationId, workspaceId }, { id });
+    const isOpen = openStates.some((state) => state === row?.status);
+    return row && isOpen && row.leaseOwner === this.#owner ? row : undefined;
+  }
+
+  /** Whether a step called lines and left others: its end and what follows wait for no pause. */
+  async #hasMore(before: GatewayBatchRow): Promise<boolean> {
+    const row = await this.#reload(before);
+    if (!row || row.position === before.position) return false;
+    const { organisationId, workspaceId, inputFileId } = row;
+    const input = await this.#options.services.files.find({ organisationId, workspaceId }, inputFileId);
+    return input !== undefined && row.position < input.bytes;
+  }
+}
+
+/** Creates the runner of a process and starts it. */
+export function createBatchRunner(options: BatchRunnerOptions): BatchRunner {
+  return new Runner(options);
 }
