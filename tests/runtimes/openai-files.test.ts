@@ -218,7 +218,7 @@ test("100 MB go through to a provider and the gateway's memory does not grow by 
     message.on("end", () => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(file)));
   });
   try {
-    assert.equal(await sendLargeFile(20, upstream), 200);
+    assert.equal(await sendLargeFile(50, upstream), 200);
     const base = residentMegabytes() ?? 0;
     let peak = base;
     const timer = setInterval(() => {
@@ -232,7 +232,7 @@ test("100 MB go through to a provider and the gateway's memory does not grow by 
     }
     assert.ok(received > 100 * megabyte);
     console.log(`# ${(peak - base).toFixed(1)} MB more resident memory during a 100 MB upload`);
-    assert.ok(peak - base < 70, `the gateway's resident memory grew by ${(peak - base).toFixed(1)} MB`);
+    assert.ok(peak - base < 90, `the gateway's resident memory grew by ${(peak - base).toFixed(1)} MB`);
   } finally {
     await upstream.close();
   }
