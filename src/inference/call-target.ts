@@ -1,5 +1,6 @@
 import { maskSecret } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
+import type { DialectOptions } from "../dialects/types.ts";
 import { UpstreamError } from "../errors.ts";
 import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
@@ -10,20 +11,13 @@ import type { Reply } from "../lib/reply.ts";
 import { toLoggedUsage } from "../logs/record.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
-import {
-  type ConversionOptions,
-  type OperationAdapter,
-  type OperationName,
-  type Operations,
-  requireOperation,
-} from "../providers/types.ts";
+import type { ConversionOptions, OperationName, Operations } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
-import { createMappedObserver } from "./mapped-observer.ts";
+import { type ServedOperation, serveOperation } from "./operation.ts";
 import { relayEvents } from "./relay.ts";
 import { settle } from "./settle.ts";
-import { createCompletionObserver, type StreamObserver } from "./stream-observer.ts";
 import { readForwardedHeaders, readTimeout } from "./target.ts";
 
 /** Largest decoded answer that is read whole. */
@@ -32,37 +26,25 @@ const maxAnswerBytes = 64 * 1024 * 1024;
 const answerBounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
 
 /** One unified operation on its way to its provider. */
-interface Run<Name extends OperationName> {
-  adapter: OperationAdapter<Name>;
-  request: Operations[Name]["request"];
+interface Run {
+  operation: ServedOperation;
   destination: Destination;
   attempt: Attempt;
-  streamed: boolean;
   settings: InheritedSettings | undefined;
-  options: ConversionOptions;
 }
 
 /** The upstream's request, its headers built from nothing. */
-function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Record<string, string>): PreparedCall {
-  const { adapter, request, destination, streamed } = run;
-  const method = adapter.method ?? "POST";
-  const headers = Object.assign(forwarded, adapter.headers?.(request, forwarded));
+function prepareCall({ operation, destination }: Run, forwarded: Record<string, string>): PreparedCall {
+  const { method, path, streamed } = operation;
+  const headers = Object.assign(forwarded, operation.headers(forwarded));
   headers.accept = streamed ? "text/event-stream" : "application/json";
   headers["accept-encoding"] = "identity";
   headers["user-agent"] = productName;
   const { provider, customHost, credential } = destination;
-  const call: PreparedCall = {
-    provider,
-    customHost,
-    credential,
-    method,
-    path: adapter.path(request),
-    headers,
-    raw: false,
-  };
+  const call: PreparedCall = { provider, customHost, credential, method, path, headers, raw: false };
   if (method === "GET") return call;
   headers["content-type"] = "application/json";
-  call.body = JSON.stringify(adapter.toUpstream ? adapter.toUpstream(request, run.options) : request);
+  call.body = JSON.stringify(operation.body());
   return call;
 }
 
@@ -122,12 +104,7 @@ function parseAnswer(text: string, provider: string): Record<string, unknown> {
 }
 
 /** The client's answer to an upstream answer that is not a stream. */
-async function answerWhole<Name extends OperationName>(
-  upstream: Response,
-  run: Run<Name>,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
+async function answerWhole(upstream: Response, run: Run, context: CallerContext, services: Services): Promise<Reply> {
   const { log } = context;
   const { slug } = run.destination.provider;
   const bytes = await readAnswer(upstream, run, slug);
@@ -154,13 +131,10 @@ async function answerWhole<Name extends OperationName>(
  *
  * @throws {UpstreamError} Also the adapter's own, for failures that come with status 200.
  */
-function convert<Name extends OperationName>(
-  run: Run<Name>,
-  body: Record<string, unknown>,
-): Record<string, unknown> | undefined {
-  const { slug } = run.destination.provider;
+function convert({ operation, destination }: Run, body: Record<string, unknown>): Record<string, unknown> | undefined {
+  const { slug } = destination.provider;
   try {
-    const answer: object | undefined = run.adapter.fromUpstream?.(body, run.request, run.options);
+    const answer = operation.answer(body);
     return answer && { ...answer, provider: slug };
   } catch (cause) {
     if (cause instanceof UpstreamError) throw cause;
@@ -168,30 +142,15 @@ function convert<Name extends OperationName>(
   }
 }
 
-/** What watches a stream: in the provider's own shape it is mapped, else its bytes go through. */
-function createObserver<Name extends OperationName>(run: Run<Name>, includeUsage: boolean): StreamObserver {
-  const { adapter, request, options, destination } = run;
-  const mapper = adapter.streamMapper?.(request, options);
-  if (!mapper) return createCompletionObserver({ includeUsage });
-  return createMappedObserver({ mapper, provider: destination.provider.slug, includeUsage });
-}
-
-async function answerStream<Name extends OperationName>(
-  upstream: Response,
-  run: Run<Name>,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
+async function answerStream(upstream: Response, run: Run, context: CallerContext, services: Services): Promise<Reply> {
   const { log } = context;
-  const options: unknown = Reflect.get(run.request, "stream_options");
-  const includeUsage = isObject(options) && options.include_usage === true;
-  const observer = createObserver(run, includeUsage);
+  const observer = run.operation.createObserver();
   const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
   headers["content-type"] = "text/event-stream; charset=utf-8";
   headers["x-accel-buffering"] = "no";
   const body = await relayEvents({
     ...{ upstream, attempt: run.attempt, observer, context, services },
-    ...(run.adapter.framing === "aws" && { blocks: new AwsEventBlocks() }),
+    ...(run.operation.framing === "aws" && { blocks: new AwsEventBlocks() }),
     idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
     onEnd({ status, error, sent }) {
       // an answer that was let go of for another target is not the end of the request
@@ -221,11 +180,12 @@ function isEventStream(response: Response): boolean {
 function conversionOptions(
   { id, header, log }: CallerContext,
   settings: InheritedSettings | undefined,
-): ConversionOptions {
+): ConversionOptions & DialectOptions {
   const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
   log.dropped = null;
   return {
     strict: asked !== "false" && settings?.strict !== false,
+    id,
     answerId: `chatcmpl-${id}`,
     get created() {
       return Math.floor(timeOfId(id) / 1000);
@@ -268,24 +228,22 @@ export async function callTarget<Name extends OperationName>(
 ): Promise<Reply> {
   const { log } = context;
   const { destination, settings } = target;
-  const { managed } = destination;
-  const adapter = requireOperation(destination.provider, name);
+  const { provider, managed } = destination;
+  log.stream = Reflect.get(request, "stream") === true;
+  const options = conversionOptions(context, settings);
+  const operation = serveOperation(name, withModel(request, managed?.model), provider, options);
   const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
-  for (const header of destination.provider.clientHeaders) {
+  for (const header of provider.clientHeaders) {
     const value = context.headers.get(header);
     const isSent = value !== undefined && isHeaderValue(value) && !value.includes(context.gatewayKey);
     if (isSent) forwarded[header] ??= value;
   }
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
-  const asked = withModel(request, managed?.model);
-  const streamed = Reflect.get(asked, "stream") === true;
-  log.stream = streamed;
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
-  const options = conversionOptions(context, settings);
-  const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed, settings, options };
+  const run: Run = { operation, destination, attempt, settings };
   try {
     const upstream = await send(prepareCall(run, headers), attempt, context, services);
-    if (streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
+    if (operation.streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
     return await answerWhole(upstream, run, context, services);
   } finally {
     if (!log.deferred) attempt.release();

@@ -6,6 +6,7 @@ import type { OperationName, Operations } from "../providers/types.ts";
 import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from "../schemas/chat.ts";
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
+import { CountTokensRequest, CountTokensResponse, MessagesRequest, MessagesResponse } from "../schemas/messages.ts";
 import { ModelList } from "../schemas/models.ts";
 import { explainConfig } from "./explain.ts";
 import { listModels } from "./models.ts";
@@ -22,7 +23,7 @@ const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.wr
 const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
 /** What answers a unified route. */
-function runUnified<Name extends "chat" | "complete" | "embed">(name: Name): UnifiedHandler<Name> {
+function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
   return (body, context, services) =>
     isPassedOn(context, services)
       ? passHeld(body.text, context, services)
@@ -63,6 +64,28 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     body: EmbeddingRequest,
     response: EmbeddingResponse,
     handle: runUnified("embed"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/messages",
+    operation: "messages",
+    tag: "Messages",
+    summary: "Answer a conversation, in the shape of the Messages API",
+    access: inferenceAccess,
+    body: MessagesRequest,
+    response: MessagesResponse,
+    handle: runUnified("messages"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/messages/count_tokens",
+    operation: "countTokens",
+    tag: "Messages",
+    summary: "Count the tokens of a conversation",
+    access: inferenceAccess,
+    body: CountTokensRequest,
+    response: CountTokensResponse,
+    handle: runUnified("countTokens"),
   }),
   defineJsonEndpoint({
     method: "POST",

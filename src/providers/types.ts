@@ -3,6 +3,12 @@ import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
+import type {
+  CountTokensRequest,
+  CountTokensResponse,
+  MessagesRequest,
+  MessagesResponse,
+} from "../schemas/messages.ts";
 import type { ModelList } from "../schemas/models.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
@@ -14,6 +20,10 @@ export interface Operations {
   complete: { request: CompletionRequest; response: ChatResponse };
   embed: { request: EmbeddingRequest; response: EmbeddingResponse };
   models: { request: Record<string, never>; response: ModelList };
+  messages: { request: MessagesRequest; response: MessagesResponse };
+  countTokens: { request: CountTokensRequest; response: CountTokensResponse };
+  /** Counts the tokens of a chat: what answers `countTokens` where a provider counts in another shape. */
+  countChat: { request: ChatRequest; response: CountTokensResponse };
 }
 export type OperationName = keyof Operations;
 
@@ -56,6 +66,8 @@ export type StreamFraming = "sse" | "aws";
 export interface OperationAdapter<Name extends OperationName> {
   /** Default POST. */
   method?: "GET" | "POST";
+  /** Whether the provider has the operation for what a request names, such as its model. Default: always. */
+  serves?(request: Operations[Name]["request"]): boolean;
   /** Path below the provider's base address. */
   path(request: Operations[Name]["request"]): string;
   /** The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. */
@@ -245,8 +257,18 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
   };
 }
 
+/** The adapter of an operation; undefined where the provider does not have it for this request. */
+export function findOperation<Name extends OperationName>(
+  provider: BoundProvider,
+  name: Name,
+  request: Operations[Name]["request"],
+): OperationAdapter<Name> | undefined {
+  const adapter: OperationAdapters[Name] = provider.operations[name];
+  return adapter?.serves?.(request) === false ? undefined : adapter;
+}
+
 /**
- * The adapter of an operation.
+ * As `findOperation`.
  *
  * @throws {InvalidRequestError} If the provider does not have the operation.
  */

@@ -72,13 +72,13 @@ test("what is passed through keeps the client's version and betas", async () => 
   wire.answer = () => Response.json({ input_tokens: 1 });
   const headers = { "x-gateway-provider": "anthropic", authorization: "Bearer sk-ant-api-test" };
   const post = (more: HeaderChanges) =>
-    gateway.fetch("/v1/messages/count_tokens", {
+    gateway.fetch("/v1/messages/batches", {
       method: "POST",
       headers: requestHeaders({ ...headers, ...more }),
       body: "{}",
     });
   assert.equal((await post({ "anthropic-version": "2023-01-01", "anthropic-beta": "a" })).status, 200);
-  assert.equal(wire.url, "https://api.anthropic.com/v1/messages/count_tokens");
+  assert.equal(wire.url, "https://api.anthropic.com/v1/messages/batches");
   assert.deepEqual(sent("x-api-key", "anthropic-version", "anthropic-beta"), ["sk-ant-api-test", "2023-01-01", "a"]);
   await post({});
   assert.deepEqual(sent("anthropic-version", "anthropic-beta"), ["2023-06-01", undefined]);

@@ -28,6 +28,9 @@ const requests: Readonly<Record<OperationName, object>> = {
   complete: { prompt: "Hello", user: "acme" },
   embed: { input: "Hello" },
   models: {},
+  messages: { messages: [], max_tokens: 1 },
+  countTokens: { messages: [] },
+  countChat: { messages: [] },
 };
 
 /** Providers whose settings stand in no address: the host is the one they always have. */

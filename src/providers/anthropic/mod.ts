@@ -3,6 +3,7 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { createCompletion } from "./complete.ts";
 import { models } from "./models.ts";
+import { nativeOperations } from "./native.ts";
 import { betasOf, readBetas, toClaudeRequest } from "./request.ts";
 import { fromClaudeReply } from "./response.ts";
 import { createClaudeStream } from "./stream.ts";
@@ -27,6 +28,15 @@ export function claudeHeaders(request: Partial<ChatRequest>, given: Headers): Re
     ...(typeof version === "string" && { [versionHeader]: version }),
     ...betaHeaders(given[betaHeader], betasOf(request)),
   };
+}
+
+/** As `claudeHeaders`, for requests in the API's own shape: what they need they name themselves. */
+export function nativeHeaders(
+  { anthropic_version: version, anthropic_beta: beta }: Readonly<Record<string, unknown>>,
+  given: Headers,
+): Record<string, string> {
+  const named = given[versionHeader] ?? version;
+  return { ...(typeof named === "string" && { [versionHeader]: named }), ...betaHeaders(given[betaHeader], beta) };
 }
 
 /** Version and betas of a call, its settings added. */
@@ -60,6 +70,7 @@ export function claudeOperations(provider: string) {
     },
     complete: createCompletion(provider),
     models,
+    ...nativeOperations(nativeHeaders),
   } satisfies OperationAdapters;
 }
 

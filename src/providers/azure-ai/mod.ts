@@ -61,6 +61,8 @@ export const azureAi = defineProvider({
     return isClaude(values.foundry_url) ? { ...claudeVersions(request.headers, {}), ...credentials } : credentials;
   },
   operations: (values): OperationAdapters =>
-    isClaude(values.foundry_url) ? { chat: claude.chat } : inferenceOperations(values),
-  operationNames: ["chat", "complete", "embed"],
+    isClaude(values.foundry_url)
+      ? { chat: claude.chat, messages: claude.messages, countTokens: claude.countTokens }
+      : inferenceOperations(values),
+  operationNames: ["chat", "complete", "embed", "messages", "countTokens"],
 });

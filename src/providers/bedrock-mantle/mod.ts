@@ -2,7 +2,8 @@ import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { ModelList } from "../../schemas/models.ts";
-import { claudeHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
+import { claudeHeaders, claudeOperations, claudeVersions, nativeHeaders } from "../anthropic/mod.ts";
+import { nativeOperations } from "../anthropic/native.ts";
 import { AwsSettings, awsApiKey, createAwsAuthorize } from "../auth/aws.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider, type OperationAdapter } from "../types.ts";
@@ -26,7 +27,7 @@ function withGemmaTools(request: ChatRequest): ChatRequest {
 }
 
 const claude = claudeOperations("bedrock-mantle").chat;
-const isClaude = ({ model }: Partial<ChatRequest>): boolean => model?.startsWith("anthropic.") === true;
+const isClaude = ({ model }: { model?: string }): boolean => model?.startsWith("anthropic.") === true;
 
 /** Models of Anthropic speak their own shape here, all others OpenAI's. */
 const chat: OperationAdapter<"chat"> = {
@@ -40,6 +41,11 @@ const chat: OperationAdapter<"chat"> = {
   streamMapper: (request, options) => (isClaude(request) ? claude.streamMapper(request, options) : undefined),
 };
 
+const native = nativeOperations(
+  (request, given) => claudeVersions({ ...given, ...nativeHeaders(request, given) }, {}),
+  "/anthropic/v1",
+);
+
 /** OpenAI's shapes on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html). */
 export const bedrockMantle = defineProvider({
   slug: "bedrock-mantle",
@@ -52,6 +58,7 @@ export const bedrockMantle = defineProvider({
   authorize: createAwsAuthorize({ provider: "bedrock-mantle", service: "bedrock-mantle" }),
   operations: {
     chat,
+    messages: { ...native.messages, serves: isClaude },
     models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
   },
 });

@@ -3,6 +3,7 @@ import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aw
 import { encodeSegment } from "../shapes/hosts.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { fromConverse } from "./answer.ts";
+import { claudeOperations } from "./claude.ts";
 import { fromEmbedding, toEmbedding } from "./embed.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
@@ -37,6 +38,7 @@ function operations({ bedrock_model: stated }: v.InferOutput<typeof BedrockSetti
       toUpstream: (request, options) => toEmbedding(request, readModel(request.model, stated), options),
       fromUpstream: fromEmbedding,
     },
+    ...claudeOperations(modelPath, stated),
     models: {
       method: "GET",
       path: () => "/foundation-models",
@@ -64,5 +66,5 @@ export const bedrock = defineProvider({
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,
-  operationNames: ["chat", "embed", "models"],
+  operationNames: ["chat", "embed", "models", "messages", "countTokens"],
 });

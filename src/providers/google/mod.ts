@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
 import { defineProvider, type OperationAdapter } from "../types.ts";
 import { fromGeminiAnswer } from "./answer.ts";
+import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
 import { modelName, modelPath } from "./model.ts";
 import { type GeminiHost, toGeminiRequest } from "./request.ts";
@@ -29,6 +30,15 @@ const chat: OperationAdapter<"chat"> = {
   streamMapper: (request, options) => createGeminiMapper(request, options, host),
 };
 
+const countChat: OperationAdapter<"countChat"> = {
+  path: ({ model }) => `/v1beta${modelPath(model)}:countTokens`,
+  ...toGeminiCount(
+    host,
+    ({ model }) => model,
+    (body) => ({ generateContentRequest: body }),
+  ),
+};
+
 const embed: OperationAdapter<"embed"> = {
   path: ({ model, input }) =>
     `/v1beta${modelPath(model)}:${Array.isArray(input) ? "batchEmbedContents" : "embedContent"}`,
@@ -53,5 +63,5 @@ export const google = defineProvider({
   settings: { prefix: "google", schema: v.object({}) },
   authenticate: (credential): Record<string, string> =>
     credential === undefined ? {} : { "x-goog-api-key": credential },
-  operations: { chat, embed, models },
+  operations: { chat, embed, models, countChat },
 });

@@ -2,22 +2,19 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
 import type { SettingsDefinition } from "../settings.ts";
-import {
-  defineProvider,
-  type OperationAdapter,
-  type OperationAdapters,
-  type OperationName,
-  type Provider,
-} from "../types.ts";
+import { defineProvider, type OperationAdapter, type OperationAdapters, type Provider } from "../types.ts";
 import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answer.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
+
+/** Operations in OpenAI's shapes. */
+export type OpenaiOperation = "chat" | "complete" | "embed" | "models";
 
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
 export interface OpenaiCompatibleRules {
   /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
   /** Default: all of them. */
-  operations?: readonly OperationName[];
+  operations?: readonly OpenaiOperation[];
   /** Model of chats and completions that name none, by an empty text. */
   model?: string;
   /** As `model`, for embeddings. */
@@ -43,7 +40,7 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
 }
 
-const allOperations: readonly OperationName[] = ["chat", "complete", "embed", "models"];
+const allOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
 
 function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
@@ -74,7 +71,7 @@ function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAd
 
 function createOperations(slug: string, rules: OpenaiCompatibleRules): OperationAdapters {
   const { pathPrefix = "", operations = allOperations } = rules;
-  const makers = {
+  const makers: { [Name in OpenaiOperation]: () => OperationAdapter<Name> } = {
     chat: () => textOperation(slug, "chat", rules),
     complete: () => textOperation(slug, "complete", rules),
     embed: () => embedOperation(slug, rules),

@@ -32,13 +32,14 @@ export function toLabels({ metadata, labels }: Record<string, unknown>): Record<
   return made.length === 0 ? {} : { labels: Object.fromEntries(made) };
 }
 
-const host: GeminiHost = {
+/** Gemini on Vertex AI. */
+export const host: GeminiHost = {
   slug,
   ownMembers: { metadata: toLabels, labels: toLabels, service_tier: () => ({}) },
 };
 
 /** Claude on Vertex AI (https://docs.claude.com/en/api/claude-on-vertex-ai). */
-const claudeHost: ClaudeHost = {
+export const claudeHost: ClaudeHost = {
   version: "vertex-2023-10-16",
   hasBetasInBody: true,
   betas: new Set([

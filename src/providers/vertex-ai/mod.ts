@@ -3,6 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { authorizeGoogle, isApiKey } from "../auth/google.ts";
 import { defineProvider, type OperationAdapter } from "../types.ts";
 import { createChat } from "./chat.ts";
+import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
 import { baseUrlOf, projectOf, VertexSettings } from "./settings.ts";
 
@@ -37,6 +38,11 @@ export const vertexAi = defineProvider({
     }
     return authorizeGoogle(request, { serviceAccount, authType }, tools);
   },
-  operations: (settings) => ({ chat: createChat(settings), embed: createEmbed(settings), models }),
-  operationNames: ["chat", "embed", "models"],
+  operations: (settings) => ({
+    ...{ chat: createChat(settings), embed: createEmbed(settings), models },
+    messages: createMessages(settings),
+    countTokens: createCountTokens(settings),
+    countChat: createCountChat(settings),
+  }),
+  operationNames: ["chat", "embed", "models", "messages", "countTokens"],
 });

@@ -1,0 +1,104 @@
+import { parseJson } from "../lib/json.ts";
+import type { CallPiece, ChatPiece } from "./chat-reader.ts";
+
+/** What an answer is made of, one after the other. */
+export type Segment = { kind: "thinking" | "redacted" | "text" | "refusal" } | { kind: "call"; call: CallPiece };
+
+/** Receives an answer in segments that do not overlap. */
+export interface SegmentSink<Event> {
+  open(segment: Segment): Event[];
+  /** More of the open segment. */
+  add(piece: ChatPiece): Event[];
+  close(): Event[];
+}
+
+/** Key of the segment a piece belongs to; undefined for pieces that belong to whatever is open. */
+function keyOf(piece: ChatPiece): string | undefined {
+  switch (piece.kind) {
+    case "annotation":
+      return undefined;
+    case "signature":
+      return "thinking";
+    case "call":
+      return `call ${piece.index}`;
+    default:
+      return piece.kind;
+  }
+}
+
+function toSegment(piece: ChatPiece): Segment {
+  if (piece.kind === "call") return { kind: "call", call: piece };
+  if (piece.kind === "signature") return { kind: "thinking" };
+  return { kind: piece.kind === "annotation" ? "text" : piece.kind };
+}
+
+/**
+ * Puts the pieces of an answer into segments that never overlap. A provider may send the arguments of several calls in
+ * turn: what belongs to a later segment waits until the open call has all of its arguments.
+ */
+export class Sequencer<Event> {
+  readonly #sink: SegmentSink<Event>;
+  #open: string | undefined;
+  #arguments = "";
+  #waiting: ChatPiece[] = [];
+
+  constructor(sink: SegmentSink<Event>) {
+    this.#sink = sink;
+  }
+
+  push(piece: ChatPiece): Event[] {
+    const key = keyOf(piece);
+    // a signature behind what was said proves no thought
+    if (piece.kind === "signature" && this.#open !== undefined && this.#open !== key) return [];
+    if (this.#open !== undefined && (key === undefined || key === this.#open)) return this.#add(piece);
+    if (!this.#mayClose()) {
+      this.#waiting.push(piece);
+      return [];
+    }
+    return this.#waiting.length > 0 ? [...this.#flush(), ...this.push(piece)] : this.#switch(piece);
+  }
+
+  /** Ends the answer: what waits is sent, what is open is closed. */
+  end(): Event[] {
+    return [...this.#close(), ...this.#flush(), ...this.#close()];
+  }
+
+  /** Whether nothing more can belong to what is open. */
+  #mayClose(): boolean {
+    if (this.#open === undefined || !this.#open.startsWith("call ")) return true;
+    return parseJson(this.#arguments) !== undefined;
+  }
+
+  #add(piece: ChatPiece): Event[] {
+    if (piece.kind === "call") this.#arguments += piece.arguments;
+    return this.#sink.add(piece);
+  }
+
+  #close(): Event[] {
+    if (this.#open === undefined) return [];
+    this.#open = undefined;
+    return this.#sink.close();
+  }
+
+  #switch(piece: ChatPiece): Event[] {
+    const closed = this.#close();
+    this.#open = keyOf(piece) ?? "text";
+    this.#arguments = "";
+    return [...closed, ...this.#sink.open(toSegment(piece)), ...this.#add(piece)];
+  }
+
+  /** Sends what waited, segment by segment, in the order of their first pieces. */
+  #flush(): Event[] {
+    const groups = new Map<string, ChatPiece[]>();
+    for (const piece of this.#waiting) {
+      const key = keyOf(piece) ?? "text";
+      const group = groups.get(key);
+      if (group) group.push(piece);
+      else groups.set(key, [piece]);
+    }
+    this.#waiting = [];
+    return [...groups.values()].flatMap(([first, ...rest]) =>
+      first ? [...this.#switch(first), ...rest.flatMap((piece) => this.#add(piece))] : [],
+    );
+  }
+}

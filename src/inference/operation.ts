@@ -1,0 +1,140 @@
+import { messagesDialect } from "../dialects/messages/mod.ts";
+import type { Dialect, DialectOptions } from "../dialects/types.ts";
+import { isObject } from "../lib/json.ts";
+import {
+  type BoundProvider,
+  type ConversionOptions,
+  findOperation,
+  type OperationAdapter,
+  type OperationName,
+  type Operations,
+  requireOperation,
+  type StreamFraming,
+} from "../providers/types.ts";
+import type { CountTokensRequest } from "../schemas/messages.ts";
+import { createDialectObserver, createPlainMapper } from "./dialect-observer.ts";
+import { dialects, isDialect } from "./dialects.ts";
+import { createMappedObserver } from "./mapped-observer.ts";
+import { createCompletionObserver, type StreamObserver } from "./stream-observer.ts";
+import { createReframedObserver, createTypedObserver } from "./typed-observer.ts";
+import { typedStreams } from "./typed-streams.ts";
+
+/** One request as one provider serves it: whichever operation and dialect that takes. */
+export interface ServedOperation {
+  readonly method: "GET" | "POST";
+  /** Path below the provider's base address. */
+  readonly path: string;
+  readonly framing: StreamFraming;
+  /** Whether the answer is to be streamed. */
+  readonly streamed: boolean;
+  /** Further headers of the upstream's request. */
+  headers(given: Readonly<Record<string, string>>): Record<string, string>;
+  /** The upstream's request. */
+  body(): unknown;
+  /** The client's answer from the upstream's; undefined where it came in that shape. */
+  answer(body: unknown): object | undefined;
+  /** What watches the upstream's stream and writes the client's. */
+  createObserver(): StreamObserver;
+}
+
+/** What every served operation is made from. */
+interface Parts<Name extends OperationName> {
+  name: Name;
+  adapter: OperationAdapter<Name>;
+  request: Operations[Name]["request"];
+  provider: BoundProvider;
+  options: ConversionOptions;
+}
+
+/** What an answer that is streamed is observed with, where the provider has the operation itself. */
+function createNativeObserver<Name extends OperationName>({
+  name,
+  adapter,
+  request,
+  provider,
+  options,
+}: Parts<Name>): StreamObserver {
+  const mapper = adapter.streamMapper?.(request, options);
+  const typed = typedStreams[name];
+  if (typed) return mapper ? createReframedObserver(typed, mapper, provider.slug) : createTypedObserver(typed);
+  const asked: unknown = Reflect.get(request, "stream_options");
+  const includeUsage = isObject(asked) && asked.include_usage === true;
+  if (!mapper) return createCompletionObserver({ includeUsage });
+  return createMappedObserver({ mapper, provider: provider.slug, includeUsage });
+}
+
+function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation {
+  const { adapter, request, options } = parts;
+  return {
+    method: adapter.method ?? "POST",
+    path: adapter.path(request),
+    framing: adapter.framing ?? "sse",
+    streamed: Reflect.get(request, "stream") === true,
+    headers: (given) => adapter.headers?.(request, given) ?? {},
+    body: () => (adapter.toUpstream ? adapter.toUpstream(request, options) : request),
+    answer: (body) => adapter.fromUpstream?.(body, request, options),
+    createObserver: () => createNativeObserver(parts),
+  };
+}
+
+/** A request in another dialect, served by a provider's chat. */
+function serveThroughChat<Request extends object, Answer extends object>(
+  dialect: Dialect<Request, Answer>,
+  request: Request,
+  chat: { adapter: OperationAdapter<"chat">; provider: BoundProvider; options: ConversionOptions & DialectOptions },
+): ServedOperation {
+  const { adapter, provider } = chat;
+  // thoughts belong to the other dialects, so the chat is asked for all it has
+  const options: ConversionOptions & DialectOptions = { ...chat.options, strict: false };
+  const asked = dialect.toChat(request, options);
+  const served = serve({ name: "chat", adapter, request: asked, provider, options });
+  return {
+    ...served,
+    answer: (body) =>
+      dialect.fromChat((served.answer(body) ?? body) as Operations["chat"]["response"], request, options), // read leniently
+    createObserver: () =>
+      createDialectObserver({
+        mapper: adapter.streamMapper?.(asked, options) ?? createPlainMapper(provider.slug),
+        events: dialect.createEvents(request, options),
+        encode: dialect.encode,
+        provider: provider.slug,
+      }),
+  };
+}
+
+/**
+ * Refuses an operation a provider cannot serve in any way.
+ *
+ * @throws {InvalidRequestError}
+ */
+export function requireServed(provider: BoundProvider, name: OperationName): void {
+  const { chat, countChat } = provider.operations;
+  if (chat && isDialect(name)) return;
+  if (!(countChat && name === "countTokens")) requireOperation(provider, name);
+}
+
+/**
+ * How a provider serves a request: by the operation itself where it has it, else through its chat.
+ *
+ * @throws {InvalidRequestError} If it has neither, or the request cannot be told in its words.
+ */
+export function serveOperation<Name extends OperationName>(
+  name: Name,
+  request: Operations[Name]["request"],
+  provider: BoundProvider,
+  options: ConversionOptions & DialectOptions,
+): ServedOperation {
+  const adapter = findOperation(provider, name, request);
+  if (adapter) return serve({ name, adapter, request, provider, options });
+  const { chat, countChat } = provider.operations;
+  if (name === "countTokens" && countChat) {
+    const asked = messagesDialect.toChat({ ...(request as CountTokensRequest), max_tokens: 1 }, options); // as named
+    return serve({ name: "countChat", adapter: countChat, request: asked, provider, options });
+  }
+  if (chat && isDialect(name)) {
+    // the table holds the dialect of this very operation
+    const dialect = dialects[name] as unknown as Dialect<Operations[Name]["request"], Operations[Name]["response"]>;
+    return serveThroughChat(dialect, request, { adapter: chat, provider, options });
+  }
+  return serve({ name, adapter: requireOperation(provider, name), request, provider, options });
+}

@@ -1,0 +1,67 @@
+import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { type ClaudeHost, readBetas } from "./request.ts";
+
+type Members = Record<string, unknown>;
+type NativeRequest = MessagesRequest | CountTokensRequest;
+
+/** Headers of Anthropic's API: betas stand in a member of the body only for the gateway. */
+export function nativeBetas(request: NativeRequest): string[] {
+  return readBetas(request.anthropic_beta);
+}
+
+/** Members that an address or a header tells instead. */
+const toldElsewhere = new Set(["model", "stream"]);
+
+/**
+ * A request to the Messages API as one of its hosts takes it; everything it does not know of goes on as it is.
+ *
+ * @param betas Betas the caller named beside the request.
+ */
+export function toHostRequest(
+  request: NativeRequest,
+  host: ClaudeHost,
+  { drop }: ConversionOptions,
+  betas: readonly string[] = [],
+): Members {
+  const { anthropic_beta: _, ...rest } = request;
+  const members: Members = rest;
+  for (const name of host.omits ?? []) {
+    if (members[name] === undefined) continue;
+    if (!toldElsewhere.has(name)) drop(name);
+    delete members[name];
+  }
+  if (host.version !== undefined) members.anthropic_version ??= host.version;
+  if (!host.hasBetasInBody) return members;
+  const asked = [...new Set([...nativeBetas(request), ...betas])];
+  const taken = host.betas ? asked.filter((beta) => host.betas?.has(beta)) : asked;
+  if (taken.length < asked.length) drop("anthropic_beta");
+  return taken.length > 0 ? { ...members, anthropic_beta: taken } : members;
+}
+
+/** The request as Anthropic itself takes it: the same, less what the gateway reads. */
+function toOwnRequest<Request extends NativeRequest>(request: Request): Members {
+  if (request.anthropic_beta === undefined && request.anthropic_version === undefined) return request;
+  const { anthropic_beta: _beta, anthropic_version: _version, ...rest } = request;
+  return rest;
+}
+
+type HeaderMaker = (
+  request: Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, string>>,
+) => Record<string, string>;
+
+/**
+ * The Messages API at hosts that speak it as Anthropic does (https://docs.claude.com/en/api/messages).
+ *
+ * @param prefix In front of the paths.
+ */
+export function nativeOperations(
+  headers: HeaderMaker,
+  prefix = "",
+): { messages: OperationAdapter<"messages">; countTokens: OperationAdapter<"countTokens"> } {
+  return {
+    messages: { path: () => `${prefix}/messages`, toUpstream: toOwnRequest, headers },
+    countTokens: { path: () => `${prefix}/messages/count_tokens`, toUpstream: toOwnRequest, headers },
+  };
+}

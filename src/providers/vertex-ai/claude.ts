@@ -1,0 +1,41 @@
+import { nativeBetas, toHostRequest } from "../anthropic/native.ts";
+import { toGeminiCount } from "../google/count.ts";
+import type { OperationAdapter } from "../types.ts";
+import { claudeHost, host } from "./chat.ts";
+import { chatPath, googleModelPath, readModel } from "./publishers.ts";
+import { locationPath, type VertexSettings } from "./settings.ts";
+
+const isClaude = ({ model }: { model: string }): boolean => readModel(model).dialect === "claude";
+
+/** The Messages API of Claude on Vertex AI (https://docs.claude.com/en/api/claude-on-vertex-ai). */
+export function createMessages(settings: VertexSettings): OperationAdapter<"messages"> {
+  return {
+    serves: isClaude,
+    path: ({ model, stream }) => chatPath(model, stream === true, settings),
+    toUpstream: (request, options) => toHostRequest(request, claudeHost, options),
+  };
+}
+
+/** Counts for Claude: the model stands in the body, in place of the path. */
+export function createCountTokens(settings: VertexSettings): OperationAdapter<"countTokens"> {
+  return {
+    serves: isClaude,
+    path: () => `${locationPath(settings)}/publishers/anthropic/models/count-tokens:rawPredict`,
+    toUpstream(request, options) {
+      const betas = nativeBetas(request);
+      const body = toHostRequest(request, claudeHost, options, betas);
+      return { ...body, model: readModel(request.model).name };
+    },
+  };
+}
+
+/** Counts for Gemini (https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/projects.locations.publishers.models/countTokens). */
+export function createCountChat(settings: VertexSettings): OperationAdapter<"countChat"> {
+  const { toUpstream, fromUpstream } = toGeminiCount(host, (request) => readModel(request.model).name);
+  return {
+    serves: ({ model }) => readModel(model).dialect === "gemini",
+    path: ({ model }) => googleModelPath(readModel(model), "countTokens", settings),
+    toUpstream,
+    fromUpstream,
+  };
+}
