@@ -50,12 +50,13 @@ export function toInput(text: string): Block {
 }
 
 /** Token counts as the Messages API tells them: what was cached is not in the input. */
-export function toMessagesUsage(usage: unknown): Record<string, number> {
-  const { prompt, completion, cached, cacheWritten }: ChatUsage = readUsage(usage);
+export function toMessagesUsage(usage: unknown): Record<string, unknown> {
+  const { prompt, completion, cached, cacheWritten, reasoning }: ChatUsage = readUsage(usage);
   return {
     input_tokens: Math.max(0, prompt - cached - cacheWritten),
     output_tokens: completion,
     cache_creation_input_tokens: cacheWritten,
     cache_read_input_tokens: cached,
+    ...(reasoning > 0 && { output_tokens_details: { thinking_tokens: reasoning } }),
   };
 }

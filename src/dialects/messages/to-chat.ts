@@ -96,6 +96,17 @@ function toStop({ stop_sequences: stops }: MessagesRequest, { drop }: DialectOpt
   return { stop: stops.slice(0, maxStops) };
 }
 
+/** Most characters the user of a chat may have; clients of the Messages API put whole records there. */
+const maxUserLength = 64;
+
+function toUser(metadata: MessagesRequest["metadata"], { drop }: DialectOptions): Members {
+  const id = metadata?.user_id;
+  if (typeof id !== "string" || id === "") return {};
+  if (id.length <= maxUserLength) return { user: id };
+  drop("metadata.user_id");
+  return {};
+}
+
 /**
  * The chat that asks for what a request to the Messages API asks for.
  *
@@ -111,7 +122,7 @@ export function toChat(request: MessagesRequest, options: DialectOptions): ChatR
     ...(typeof temperature === "number" && { temperature }),
     ...(typeof top_p === "number" && { top_p }),
     ...(stream === true && { stream: true }),
-    ...(typeof metadata?.user_id === "string" && { user: metadata.user_id }),
+    ...toUser(metadata, options),
     ...toStop(request, options),
     ...toTools(request, options),
     ...toThinking(request),

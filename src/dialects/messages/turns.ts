@@ -81,7 +81,7 @@ interface Results {
 /** The answer of a tool, and what it shows. */
 function toResult(block: Block, { drop }: DialectOptions): Results {
   const parts = toParts(block.content, drop);
-  const text = parts.map((part) => (typeof part.text === "string" ? part.text : "")).join("\n");
+  const text = parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
   const content = block.is_error === true ? `Error: ${text}` : text;
   const media = parts.filter(({ type }) => type !== "text");
   return {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { leaveOutEffort } from "../openai/mod.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
@@ -12,7 +13,11 @@ function pathOf(settings: DeploymentSettings, model: string, suffix: string): st
   return `/deployments/${encodeURIComponent(name)}${suffix}?api-version=${encodeURIComponent(apiVersion)}`;
 }
 
-const toChat = createRequestMap("azure-openai", { developer: true }, { streams: true });
+const toChat = createRequestMap(
+  "azure-openai",
+  { developer: true, replay: "none", adapt: leaveOutEffort },
+  { streams: true },
+);
 
 /** The model the deployment of a request wants to read. */
 function modelOf(settings: DeploymentSettings, asked: string): string {

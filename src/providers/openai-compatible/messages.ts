@@ -11,9 +11,9 @@ export interface MessageRules {
   systemText?: boolean;
   /**
    * What becomes of `reasoning_content` of earlier answers: a name sends it under that name, `tools` sends it only in the
-   * answers that belong to the tool calls under way. Default: it is sent as it is.
+   * answers that belong to the tool calls under way, `none` never. Default: it is sent as it is.
    */
-  replay?: "reasoning" | "tools";
+  replay?: "reasoning" | "tools" | "none";
 }
 
 type Part = Record<string, unknown>;
@@ -81,6 +81,7 @@ function adaptAssistant(message: Part, rules: MessageRules, options: ConversionO
 function adaptReasoning(message: Part, replay: MessageRules["replay"], isUnderWay: boolean): Part {
   if (message.reasoning_content === undefined || replay === undefined) return message;
   const { reasoning_content: text, ...rest } = message;
+  if (replay === "none") return rest;
   if (replay === "tools") return isUnderWay ? message : rest;
   return typeof text === "string" && rest[replay] === undefined ? { ...rest, [replay]: text } : rest;
 }
