@@ -143,12 +143,13 @@ const rows: readonly Row[] = [
   ["openrouter", { stream: true }, { stream: true, usage: { include: true } }],
   ["openrouter", withUsage, { stream: true, usage: { include: true } }],
   // whether, and how much, to think
-  ["openai", { thinking: { type: "enabled" }, reasoning_effort: "low" }, { reasoning_effort: "low" }, ["thinking"]],
+  ["openai", { thinking: { type: "enabled" }, reasoning_effort: "low" }, { reasoning_effort: "low" }, []],
+  ["openai", { thinking: { type: "enabled" } }, {}, ["thinking"]],
+  ["openai", { model: "gpt-4o", reasoning_effort: "low" }, { model: "gpt-4o" }, ["reasoning_effort"]],
   [
     "groq",
     { thinking: { type: "enabled" }, reasoning_effort: "low", reasoning_format: "parsed" },
     { reasoning_effort: "low", reasoning_format: "parsed" },
-    ["thinking"],
   ],
   ["deepseek", { reasoning_effort: "high" }, { reasoning_effort: "high", thinking: { type: "enabled" } }],
   ["deepseek", { reasoning_effort: "none" }, { reasoning_effort: "none", thinking: { type: "disabled" } }],
@@ -292,7 +293,7 @@ function conversationCase(wanted: readonly unknown[], change: Partial<Conformanc
 const developer = { role: "developer", content: [{ type: "text", text: "Be brief." }] };
 const flat = { first: { role: "system", content: "Be brief." }, second: { role: "system", content: "One.\nTwo." } };
 const cases: Readonly<Record<string, ConformanceCase>> = {
-  openai: conversationCase(converted({ first: developer })),
+  openai: conversationCase(converted({ first: developer, old: {} }), { dropped: [...dropped, "reasoning_content"] }),
   nebius: conversationCase(converted()),
   groq: conversationCase(converted({ old: { reasoning: "Check hours." } })),
   cerebras: conversationCase(converted({ old: { reasoning: "Check hours." } })),

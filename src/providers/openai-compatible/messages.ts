@@ -78,10 +78,15 @@ function adaptAssistant(message: Part, rules: MessageRules, options: ConversionO
   return made;
 }
 
-function adaptReasoning(message: Part, replay: MessageRules["replay"], isUnderWay: boolean): Part {
+function adaptReasoning(
+  message: Part,
+  { replay }: MessageRules,
+  isUnderWay: boolean,
+  options: ConversionOptions,
+): Part {
+  if (replay === "none") return without(message, "reasoning_content", options);
   if (message.reasoning_content === undefined || replay === undefined) return message;
   const { reasoning_content: text, ...rest } = message;
-  if (replay === "none") return rest;
   if (replay === "tools") return isUnderWay ? message : rest;
   return typeof text === "string" && rest[replay] === undefined ? { ...rest, [replay]: text } : rest;
 }
@@ -110,7 +115,7 @@ export function adaptMessages(
     }
     if (made.role === "system" || made.role === "developer") return adaptSystem(made, rules);
     if (made.role !== "assistant") return made;
-    return adaptReasoning(adaptAssistant(made, rules, options), rules.replay, index > lastUser);
+    return adaptReasoning(adaptAssistant(made, rules, options), rules, index > lastUser, options);
   });
 }
 
