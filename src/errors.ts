@@ -175,6 +175,20 @@ export function errorTypeOf(status: number): string {
   return known[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
 }
 
+/** Error types that clients of the Messages API know, by status (https://docs.claude.com/en/api/errors). */
+const messagesTypes: Readonly<Record<number, string>> = {
+  ...{ 400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error" },
+  ...{ 404: "not_found_error", 408: "timeout_error", 413: "request_too_large", 429: "rate_limit_error" },
+  ...{ 500: "api_error", 504: "timeout_error", 529: "overloaded_error" },
+};
+const knownMessagesTypes = new Set(Object.values(messagesTypes));
+
+/** The type an error has on the routes of the Messages API: one its clients know. */
+export function toMessagesType(type: string, status: number): string {
+  if (knownMessagesTypes.has(type)) return type;
+  return messagesTypes[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
+}
+
 /** Content type of what identity providers are answered (RFC 7644, section 3.1). */
 export const scimContentType = "application/scim+json";
 
@@ -224,7 +238,8 @@ function toScimErrorBody({ message, status, code }: GatewayError): Record<string
 /** The body of an error answer. */
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
   if (form === "scim") return toScimErrorBody(error);
-  const { message, type, param, provider, errors, field } = error;
+  const { message, param, provider, errors, field } = error;
+  const type = form === "messages" ? toMessagesType(error.type, error.status) : error.type;
   const code = codeOf(error, form);
   return {
     status: "failure",

@@ -1,3 +1,4 @@
+import { toMessagesType } from "../../errors.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
 import { type ChatPiece, readChat, toFinish } from "../chat-reader.ts";
 import { type Segment, type SegmentSink, Sequencer } from "../sequence.ts";
@@ -55,15 +56,9 @@ class BlockWriter implements SegmentSink<DialectEvent> {
   }
 }
 
-/** Error types clients of the Messages API know (https://docs.claude.com/en/api/errors). */
-const errorTypes = new Set([
-  ...["invalid_request_error", "authentication_error", "billing_error", "permission_error", "not_found_error"],
-  ...["request_too_large", "rate_limit_error", "api_error", "timeout_error", "overloaded_error"],
-]);
-
 /** An error as its own event. */
 export function toErrorEvent({ message, type }: StreamError): DialectEvent {
-  return { type: "error", error: { type: errorTypes.has(type) ? type : "api_error", message } };
+  return { type: "error", error: { type: toMessagesType(type, 500), message } };
 }
 
 /** Turns the chunks of a chat into the events of the Messages API (https://docs.claude.com/en/docs/build-with-claude/streaming). */
