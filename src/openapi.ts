@@ -61,7 +61,8 @@ const errorSchema = {
     status: { const: "failure" },
     message: { type: "string" },
     error: {
-      type: "object",
+      type: ["object", "string"],
+      description: "A text only where a price or a model is not known",
       properties: { message: { type: "string" }, type: { type: "string" }, code: nullableText, param: nullableText },
     },
     provider: { type: "string" },
