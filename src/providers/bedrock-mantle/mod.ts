@@ -2,7 +2,13 @@ import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { ModelList } from "../../schemas/models.ts";
-import { claudeHeaders, claudeOperations, claudeVersions, nativeHeaders } from "../anthropic/mod.ts";
+import {
+  claudeClientHeaders,
+  claudeHeaders,
+  claudeOperations,
+  claudeVersions,
+  nativeHeaders,
+} from "../anthropic/mod.ts";
 import { nativeOperations } from "../anthropic/native.ts";
 import { AwsSettings, awsApiKey, createAwsAuthorize } from "../auth/aws.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
@@ -54,6 +60,7 @@ export const bedrockMantle = defineProvider({
     const host = `https://bedrock-mantle.${region}.api.aws`;
     return path.startsWith("/anthropic/") ? host : `${host}/v1`;
   },
+  clientHeaders: claudeClientHeaders,
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock-mantle", service: "bedrock-mantle" }),
   operations: {
