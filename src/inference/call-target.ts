@@ -7,7 +7,7 @@ import { isHeaderValue } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
-import { toLoggedUsage } from "../logs/record.ts";
+import { toLoggedUsage } from "../logs/usage.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
 import {
