@@ -22,6 +22,7 @@ import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
 import { relayEvents } from "./relay.ts";
+import { sendRepaired } from "./repair.ts";
 import { settle } from "./settle.ts";
 import { createCompletionObserver, type StreamObserver } from "./stream-observer.ts";
 import { readForwardedHeaders, readTimeout } from "./target.ts";
@@ -284,7 +285,10 @@ export async function callTarget<Name extends OperationName>(
   const options = conversionOptions(context, settings);
   const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed, settings, options };
   try {
-    const upstream = await send(prepareCall(run, headers), attempt, context, services);
+    const upstream = await sendRepaired(run, {
+      send: () => send(prepareCall(run, { ...headers }), attempt, context, services),
+      read: (refused) => readAnswer(refused, run, destination.provider.slug),
+    });
     if (streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
     return await answerWhole(upstream, run, context, services);
   } finally {

@@ -52,6 +52,12 @@ export interface StreamMapper {
 /** How an upstream frames the events of a stream: server-sent events, or AWS' binary messages. */
 export type StreamFraming = "sse" | "aws";
 
+/** What an upstream refused a call with. */
+export interface CallFailure {
+  status: number;
+  message: string;
+}
+
 /** How one provider does one operation. Conversions are pure: no network, clock, random source or environment. */
 export interface OperationAdapter<Name extends OperationName> {
   /** Default POST. */
@@ -70,6 +76,12 @@ export interface OperationAdapter<Name extends OperationName> {
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
   /** Default `sse`. */
   framing?: StreamFraming;
+  /** Another request to be sent once in place of one that was refused with a 4xx; undefined where there is none. */
+  repair?(
+    request: Operations[Name]["request"],
+    failure: CallFailure,
+    options: ConversionOptions,
+  ): Operations[Name]["request"] | undefined;
   /** Further headers of the upstream's request; `given` are those it has already, by their names in lower case. */
   headers?(request: Operations[Name]["request"], given: Readonly<Record<string, string>>): Record<string, string>;
 }

@@ -3,6 +3,7 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { createCompletion } from "./complete.ts";
 import { models } from "./models.ts";
+import { withoutThinking } from "./repair.ts";
 import { betasOf, readBetas, toClaudeRequest } from "./request.ts";
 import { fromClaudeReply } from "./response.ts";
 import { createClaudeStream } from "./stream.ts";
@@ -57,6 +58,7 @@ export function claudeOperations(provider: string) {
       fromUpstream: fromClaudeReply,
       streamMapper: (request, options) => createClaudeStream(request, { ...options, provider }),
       headers: claudeHeaders,
+      repair: withoutThinking,
     },
     complete: createCompletion(provider),
     models,

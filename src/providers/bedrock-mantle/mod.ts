@@ -38,6 +38,7 @@ const chat: OperationAdapter<"chat"> = {
   fromUpstream: (body, request, options) =>
     isClaude(request) ? claude.fromUpstream(body, request, options) : undefined,
   streamMapper: (request, options) => (isClaude(request) ? claude.streamMapper(request, options) : undefined),
+  repair: claude.repair,
 };
 
 /** OpenAI's shapes on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html). */
