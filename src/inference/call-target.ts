@@ -173,7 +173,7 @@ function convert<Name extends OperationName>(
 function createObserver<Name extends OperationName>(run: Run<Name>, includeUsage: boolean): StreamObserver {
   const { adapter, request, options, destination } = run;
   const mapper = adapter.streamMapper?.(request, options);
-  if (!mapper) return createCompletionObserver({ includeUsage });
+  if (!mapper) return createCompletionObserver({ includeUsage, corrector: adapter.chunkCorrector?.(request, options) });
   return createMappedObserver({ mapper, provider: destination.provider.slug, includeUsage });
 }
 

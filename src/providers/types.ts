@@ -49,6 +49,18 @@ export interface StreamMapper {
   usage(): unknown;
 }
 
+/** Corrects the few chunks of a stream in the gateway's shape that are not as they should be. Its state is in its closure. */
+export interface ChunkCorrector {
+  /** Whether an event among these bytes may be such a chunk; the others go on as bytes. */
+  concerns(block: Uint8Array): boolean;
+  /**
+   * The chunk as it should be: itself where it is right, undefined where nothing of it goes on.
+   *
+   * @throws {UpstreamError} The failure it tells of.
+   */
+  correct(chunk: Record<string, unknown>): Record<string, unknown> | undefined;
+}
+
 /** How an upstream frames the events of a stream: server-sent events, or AWS' binary messages. */
 export type StreamFraming = "sse" | "aws";
 
@@ -74,6 +86,8 @@ export interface OperationAdapter<Name extends OperationName> {
   ): Operations[Name]["response"] | undefined;
   /** Maps the upstream's streams. Absent, or without a result: they are in the gateway's shape already. */
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
+  /** Corrects streams that are not mapped. Absent: all their bytes go through. */
+  chunkCorrector?(request: Operations[Name]["request"], options: ConversionOptions): ChunkCorrector | undefined;
   /** Default `sse`. */
   framing?: StreamFraming;
   /** Another request to be sent once in place of one that was refused with a 4xx; undefined where there is none. */

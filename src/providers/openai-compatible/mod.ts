@@ -9,8 +9,10 @@ import {
   type OperationName,
   type Provider,
 } from "../types.ts";
-import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answer.ts";
+import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
+import type { AnswerRules } from "./members.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
+import { createChunkCorrector, createChunkMapper } from "./stream.ts";
 
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
 export interface OpenaiCompatibleRules {
@@ -30,8 +32,8 @@ export interface OpenaiCompatibleRules {
   embed?: RequestRules;
   /** How answers differ. Absent: answers and streams go back as they came. */
   answers?: AnswerRules;
-  /** Answers that come whole differ, streams do not. */
-  streamsAsTheyCome?: boolean;
+  /** Answers and parts of streams go back as they came where that is what `answers` would make of them. */
+  mostlyRight?: boolean;
 }
 
 /** What differs between providers that speak OpenAI's shapes. */
@@ -59,9 +61,10 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
   };
   if (!answers) return adapter;
   const reader = { ...answers, slug, kind };
-  const read = createAnswerReader(reader);
+  const read = rules.mostlyRight ? createAnswerCorrector(reader) : createAnswerReader(reader);
   adapter.fromUpstream = (body, _request, options) => read(body, options);
-  if (!rules.streamsAsTheyCome) adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
+  if (rules.mostlyRight) adapter.chunkCorrector = (_request, options) => createChunkCorrector(reader, options);
+  else adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
   return adapter;
 }
 
