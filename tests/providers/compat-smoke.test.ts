@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { isObject } from "../../src/lib/json.ts";
 import { hosts } from "../../src/providers/compat/hosts.ts";
 import { smallProviders } from "../../src/providers/compat/small.ts";
 import { vendors } from "../../src/providers/compat/vendors.ts";
@@ -64,10 +65,9 @@ function wholeOf(vendor: Vendor) {
 /** Plain counts beside the vendor's own; details keep what it says besides. */
 function laxUsage(vendor: Vendor): Members {
   const told: Members = toldUsage(vendor);
-  const entries = Object.entries(plainUsage(vendor)).map(([name, value]) => {
+  const entries = Object.entries<unknown>(plainUsage(vendor)).map(([name, value]) => {
     const given = told[name];
-    const isDetail = typeof value === "object" && value !== null && typeof given === "object" && given !== null;
-    return [name, isDetail ? { ...given, ...value } : value];
+    return [name, isObject(value) && isObject(given) ? { ...given, ...value } : value];
   });
   return Object.fromEntries(entries);
 }
