@@ -11,6 +11,7 @@ import { toLoggedUsage } from "../logs/usage.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
 import {
+  type CallFailure,
   type ConversionOptions,
   type OperationAdapter,
   type OperationName,
@@ -172,8 +173,9 @@ function convert<Name extends OperationName>(
 /** What watches a stream: in the provider's own shape it is mapped, else its bytes go through. */
 function createObserver<Name extends OperationName>(run: Run<Name>, includeUsage: boolean): StreamObserver {
   const { adapter, request, options, destination } = run;
-  const mapper = adapter.streamMapper?.(request, options);
-  if (!mapper) return createCompletionObserver({ includeUsage, corrector: adapter.chunkCorrector?.(request, options) });
+  const corrector = adapter.chunkCorrector?.(request, options);
+  const mapper = corrector ? undefined : adapter.streamMapper?.(request, options);
+  if (!mapper) return createCompletionObserver({ includeUsage, corrector });
   return createMappedObserver({ mapper, provider: destination.provider.slug, includeUsage });
 }
 
@@ -205,6 +207,13 @@ async function answerStream<Name extends OperationName>(
   });
   log.deferred = true;
   return { status: upstream.status, headers, body };
+}
+
+/** Whether the adapter has another request for one that was refused; the run holds it then. */
+function repair<Name extends OperationName>(run: Run<Name>, failure: CallFailure): boolean {
+  const repaired = run.adapter.repair?.(run.request, failure, run.options);
+  if (repaired !== undefined) run.request = repaired;
+  return repaired !== undefined;
 }
 
 /** The request as it goes upstream: with the plain name of the model where it was asked for by reference. */
@@ -285,9 +294,10 @@ export async function callTarget<Name extends OperationName>(
   const options = conversionOptions(context, settings);
   const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed, settings, options };
   try {
-    const upstream = await sendRepaired(run, {
+    const upstream = await sendRepaired({
       send: () => send(prepareCall(run, { ...headers }), attempt, context, services),
       read: (refused) => readAnswer(refused, run, destination.provider.slug),
+      repair: adapter.repair && ((failure) => repair(run, failure)),
     });
     if (streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
     return await answerWhole(upstream, run, context, services);

@@ -1,38 +1,23 @@
 import { readFailure } from "../providers/failures.ts";
-import type { ConversionOptions, OperationAdapter, OperationName, Operations } from "../providers/types.ts";
+import type { CallFailure } from "../providers/types.ts";
 
-/** A call that may be made once more with another request. */
-interface Repairable<Name extends OperationName> {
-  adapter: OperationAdapter<Name>;
-  request: Operations[Name]["request"];
-  options: ConversionOptions;
-}
-
-/** How a call is made and its answer read. */
-interface Means {
-  /** Makes the call of the request the run holds. */
+/** How a call is made, its answer read, and what is done where it was refused. */
+export interface RepairedCall {
   send(): Promise<Response>;
+  /** Bytes of an answer that is read whole. */
   read(upstream: Response): Promise<Uint8Array>;
+  /** Prepares another request for the next `send`; false where there is none. Absent: nothing is ever repaired. */
+  repair: ((failure: CallFailure) => boolean) | undefined;
 }
 
-/**
- * Makes a call, and once more where the adapter knows how to ask so that the upstream does not refuse it. The run then holds
- * the request that was sent last.
- */
-export async function sendRepaired<Name extends OperationName>(
-  run: Repairable<Name>,
-  { send, read }: Means,
-): Promise<Response> {
+/** Makes a call, and once more where it is refused with a 4xx that another request avoids. */
+export async function sendRepaired({ send, read, repair }: RepairedCall): Promise<Response> {
   const upstream = await send();
   const { status } = upstream;
-  if (run.adapter.repair === undefined || status < 400 || status > 499) return upstream;
+  if (repair === undefined || status < 400 || status > 499) return upstream;
   const bytes = await read(upstream);
   const { message } = readFailure(new TextDecoder().decode(bytes), status, upstream.headers);
-  const repaired = run.adapter.repair(run.request, { status, message }, run.options);
-  if (repaired !== undefined) {
-    run.request = repaired;
-    return send();
-  }
+  if (repair({ status, message })) return send();
   const headers = new Headers(upstream.headers);
   headers.delete("content-length");
   return new Response(new Uint8Array(bytes), { status, headers });

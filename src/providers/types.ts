@@ -86,7 +86,10 @@ export interface OperationAdapter<Name extends OperationName> {
   ): Operations[Name]["response"] | undefined;
   /** Maps the upstream's streams. Absent, or without a result: they are in the gateway's shape already. */
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
-  /** Corrects streams that are not mapped. Absent: all their bytes go through. */
+  /**
+   * Takes the place of `streamMapper` where a stream goes to a client of the same dialect: most of its bytes go through.
+   * With neither all of them do.
+   */
   chunkCorrector?(request: Operations[Name]["request"], options: ConversionOptions): ChunkCorrector | undefined;
   /** Default `sse`. */
   framing?: StreamFraming;

@@ -113,8 +113,8 @@ function checkWhole({ answer, wanted, request }: WholeCase, { adapter, options }
 
 /** What a client gets when a stream arrives in these pieces. */
 function replay(pieces: readonly Uint8Array[], one: StreamCase, { adapter, options }: Bound) {
-  const mapper = adapter.streamMapper?.(one.request as never, options);
   const corrector = adapter.chunkCorrector?.(one.request as never, options);
+  const mapper = corrector ? undefined : adapter.streamMapper?.(one.request as never, options);
   const observer = mapper
     ? createMappedObserver({ mapper, provider: "tested", includeUsage: false })
     : createCompletionObserver({ corrector, includeUsage: false });

@@ -110,13 +110,15 @@ for (const [slug, settings, model] of claudeHosts) {
     const values: Readonly<Record<string, string>> = settings;
     const provider = createProviderRegistry().get(slug) ?? assert.fail(slug);
     const adapter = provider.bind((name) => values[name] ?? null).operations.chat;
-    const request = { ...body, model, messages: [question, { role: "assistant", content: [thought] }, goOn] };
+    const toolCalls = [{ id: "call_1", type: "function", function: { name: "tide", arguments: "{}" } }];
+    const called = { role: "assistant", content: [thought], tool_calls: toolCalls };
+    const request = { ...body, model, messages: [question, { role: "assistant", content: [hidden] }, called, goOn] };
     const given: ChatRequest = structuredClone(request);
     const dropped: string[] = [];
     const options = { strict: true, drop: (member: string) => void dropped.push(member) };
     const repaired = adapter?.repair?.(given, { status: 400, message: `Errors: ${refusal}` }, options);
     assert.deepEqual(given, request);
-    assert.deepEqual(repaired?.messages, [question, { role: "assistant", content: null }, goOn]);
+    assert.deepEqual(repaired?.messages, [question, { ...called, content: null }, goOn]);
     assert.deepEqual(dropped, ["messages.thinking"]);
   });
 }

@@ -63,8 +63,8 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
   const reader = { ...answers, slug, kind };
   const read = rules.mostlyRight ? createAnswerCorrector(reader) : createAnswerReader(reader);
   adapter.fromUpstream = (body, _request, options) => read(body, options);
+  adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
   if (rules.mostlyRight) adapter.chunkCorrector = (_request, options) => createChunkCorrector(reader, options);
-  else adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
   return adapter;
 }
 
