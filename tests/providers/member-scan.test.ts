@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findMember, namesOf } from "../../src/providers/openai-compatible/scan.ts";
+import { createChunkCorrector } from "../../src/providers/openai-compatible/stream.ts";
 
 const encoder = new TextEncoder();
 const wanted = namesOf(["reasoning"]);
@@ -54,3 +55,50 @@ test("findMember() sees exactly the names of members, whatever texts hold", () =
   }
   assert.ok(found > 200 && found < 1_800, `both happen: ${found}`);
 });
+
+const head = { id: "fx-1", object: "chat.completion.chunk", created: 1, model: "m", system_fingerprint: null };
+const chunkOf = (delta: object, choice: object = {}, rest: object = {}) => ({
+  ...{ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: null, ...choice }], usage: null },
+  ...rest,
+});
+
+function concernedBy(chunk: object, strict: boolean): boolean {
+  const corrector = createChunkCorrector({ slug: "tested", kind: "chat" }, { strict, drop: assert.fail });
+  const first = chunkOf({ role: "assistant", content: "" });
+  assert.equal(corrector.concerns(encoder.encode(`data: ${JSON.stringify(first)}\n\n`)), true, "the first chunk");
+  assert.equal(corrector.correct(first), first, "which is right");
+  return corrector.concerns(encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`));
+}
+
+const token = { token: "a", logprob: -1, bytes: [97] };
+for (const [name, chunk, strict, lax] of [
+  ["text", chunkOf({ content: 'says "reasoning": "no"' }), false, false],
+  ["a refusal", chunkOf({ refusal: "no" }), false, false],
+  [
+    "calls",
+    chunkOf({
+      tool_calls: [
+        { index: 0, id: "c", type: "function", function: { name: "f", arguments: '{"reasoning":1}' } },
+        { index: 1, id: "d", type: "custom", custom: { name: "g", input: "" } },
+      ],
+    }),
+    false,
+    false,
+  ],
+  [
+    "probabilities",
+    chunkOf({ content: "a" }, { logprobs: { content: [{ ...token, top_logprobs: [token] }], refusal: null } }),
+    false,
+    false,
+  ],
+  ["sound", chunkOf({ audio: { id: "a", data: "", expires_at: 1, transcript: "b" } }), false, false],
+  ["filling", chunkOf({ content: "a" }, {}, { obfuscation: "xyz", service_tier: "default" }), false, false],
+  ["thoughts", chunkOf({ reasoning: "a" }), true, true],
+  ["no thoughts, said so", chunkOf({ content: "a", reasoning_content: null }), true, true],
+  ["facts of the server", chunkOf({ content: "a" }, { stop_reason: null }), true, false],
+  ["facts of the provider", chunkOf({ content: "a" }, {}, { citations: [] }), true, false],
+] as const) {
+  test(`a chunk with ${name} ${strict ? "may need" : "needs no"} correction in plain answers`, () => {
+    assert.deepEqual([concernedBy(chunk, true), concernedBy(chunk, false)], [strict, lax]);
+  });
+}
