@@ -8,15 +8,16 @@ import { isHeaderValue } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
-import { toLoggedUsage } from "../logs/record.ts";
+import { toLoggedUsage } from "../logs/usage.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
-import type { ConversionOptions, OperationName, Operations } from "../providers/types.ts";
+import type { CallFailure, ConversionOptions, OperationName, Operations } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type ServedOperation, serveOperation } from "./operation.ts";
 import { relayEvents } from "./relay.ts";
+import { sendRepaired } from "./repair.ts";
 import { settle } from "./settle.ts";
 import { readForwardedHeaders, readTimeout } from "./target.ts";
 
@@ -165,6 +166,13 @@ async function answerStream(upstream: Response, run: Run, context: CallerContext
   return { status: upstream.status, headers, body };
 }
 
+/** Whether there is another request for one that was refused; the run holds it then. */
+function repair(run: Run, failure: CallFailure): boolean {
+  const repaired = run.operation.repair?.(failure);
+  if (repaired !== undefined) run.operation = repaired;
+  return repaired !== undefined;
+}
+
 /** The request as it goes upstream: with the plain name of the model where it was asked for by reference. */
 function withModel<Request extends object>(request: Request, model: string | undefined): Request {
   return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
@@ -242,7 +250,13 @@ export async function callTarget<Name extends OperationName>(
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
   const run: Run = { operation, destination, attempt, settings };
   try {
-    const upstream = await send(prepareCall(run, headers), attempt, context, services);
+    const upstream = await (operation.repair
+      ? sendRepaired({
+          send: () => send(prepareCall(run, { ...headers }), attempt, context, services),
+          read: (refused) => readAnswer(refused, run, provider.slug),
+          repair: (failure) => repair(run, failure),
+        })
+      : send(prepareCall(run, headers), attempt, context, services));
     if (operation.streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
     return await answerWhole(upstream, run, context, services);
   } finally {

@@ -3,6 +3,7 @@ import type { Dialect, DialectOptions } from "../dialects/types.ts";
 import { isObject } from "../lib/json.ts";
 import {
   type BoundProvider,
+  type CallFailure,
   type ConversionOptions,
   findOperation,
   type OperationAdapter,
@@ -35,6 +36,8 @@ export interface ServedOperation {
   answer(body: unknown): object | undefined;
   /** What watches the upstream's stream and writes the client's. */
   createObserver(): StreamObserver;
+  /** The operation with another request, to be sent once in place of one that was refused; undefined where there is none. */
+  repair?: ((failure: CallFailure) => ServedOperation | undefined) | undefined;
 }
 
 /** What every served operation is made from. */
@@ -54,12 +57,13 @@ function createNativeObserver<Name extends OperationName>({
   provider,
   options,
 }: Parts<Name>): StreamObserver {
-  const mapper = adapter.streamMapper?.(request, options);
+  const corrector = adapter.chunkCorrector?.(request, options);
+  const mapper = corrector ? undefined : adapter.streamMapper?.(request, options);
   const typed = typedStreams[name];
   if (typed) return mapper ? createReframedObserver(typed, mapper, provider.slug) : createTypedObserver(typed);
   const asked: unknown = Reflect.get(request, "stream_options");
   const includeUsage = isObject(asked) && asked.include_usage === true;
-  if (!mapper) return createCompletionObserver({ includeUsage });
+  if (!mapper) return createCompletionObserver({ includeUsage, corrector });
   return createMappedObserver({ mapper, provider: provider.slug, includeUsage });
 }
 
@@ -74,6 +78,12 @@ function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation 
     body: () => (adapter.toUpstream ? adapter.toUpstream(request, options) : request),
     answer: (body) => adapter.fromUpstream?.(body, request, options),
     createObserver: () => createNativeObserver(parts),
+    repair:
+      adapter.repair &&
+      ((failure) => {
+        const repaired = adapter.repair?.(request, failure, options);
+        return repaired && serve({ ...parts, request: repaired });
+      }),
   };
 }
 
@@ -86,20 +96,28 @@ function serveThroughChat<Request extends object, Answer extends object>(
   const { adapter, provider } = chat;
   // thoughts belong to the other dialects, so the chat is asked for all it has
   const options: ConversionOptions & DialectOptions = { ...chat.options, strict: false };
-  const asked = dialect.toChat(request, options);
-  const served = serve({ name: "chat", adapter, request: asked, provider, options });
-  return {
-    ...served,
-    answer: (body) =>
-      dialect.fromChat((served.answer(body) ?? body) as Operations["chat"]["response"], request, options), // read leniently
-    createObserver: () =>
-      createDialectObserver({
-        mapper: adapter.streamMapper?.(asked, options) ?? createPlainMapper(provider.slug),
-        events: dialect.createEvents(request, options),
-        encode: dialect.encode,
-        provider: provider.slug,
-      }),
+  const serveChat = (asked: Operations["chat"]["request"]): ServedOperation => {
+    const served = serve({ name: "chat", adapter, request: asked, provider, options });
+    return {
+      ...served,
+      answer: (body) =>
+        dialect.fromChat((served.answer(body) ?? body) as Operations["chat"]["response"], request, options), // read leniently
+      createObserver: () =>
+        createDialectObserver({
+          mapper: adapter.streamMapper?.(asked, options) ?? createPlainMapper(provider.slug),
+          events: dialect.createEvents(request, options),
+          encode: dialect.encode,
+          provider: provider.slug,
+        }),
+      repair:
+        adapter.repair &&
+        ((failure) => {
+          const repaired = adapter.repair?.(asked, failure, options);
+          return repaired && serveChat(repaired);
+        }),
+    };
   };
+  return serveChat(dialect.toChat(request, options));
 }
 
 /**

@@ -7,7 +7,7 @@ import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
 import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
-import { toLoggedUsage } from "../logs/record.ts";
+import { toLoggedUsage } from "../logs/usage.ts";
 import { AbortReason, type Destination } from "../providers/call.ts";
 import type { BoundProvider } from "../providers/types.ts";
 import { routingHeaders } from "./answer.ts";

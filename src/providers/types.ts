@@ -59,8 +59,26 @@ export interface StreamMapper {
   usage(): unknown;
 }
 
+/** Corrects the few chunks of a stream in the gateway's shape that are not as they should be. Its state is in its closure. */
+export interface ChunkCorrector {
+  /** Whether an event among these bytes may be such a chunk; the others go on as bytes. */
+  concerns(block: Uint8Array): boolean;
+  /**
+   * The chunk as it should be: itself where it is right, undefined where nothing of it goes on.
+   *
+   * @throws {UpstreamError} The failure it tells of.
+   */
+  correct(chunk: Record<string, unknown>): Record<string, unknown> | undefined;
+}
+
 /** How an upstream frames the events of a stream: server-sent events, or AWS' binary messages. */
 export type StreamFraming = "sse" | "aws";
+
+/** What an upstream refused a call with. */
+export interface CallFailure {
+  status: number;
+  message: string;
+}
 
 /** How one provider does one operation. Conversions are pure: no network, clock, random source or environment. */
 export interface OperationAdapter<Name extends OperationName> {
@@ -80,8 +98,19 @@ export interface OperationAdapter<Name extends OperationName> {
   ): Operations[Name]["response"] | undefined;
   /** Maps the upstream's streams. Absent, or without a result: they are in the gateway's shape already. */
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
+  /**
+   * Takes the place of `streamMapper` where a stream goes to a client of the same dialect: most of its bytes go through.
+   * With neither all of them do.
+   */
+  chunkCorrector?(request: Operations[Name]["request"], options: ConversionOptions): ChunkCorrector | undefined;
   /** Default `sse`. */
   framing?: StreamFraming;
+  /** Another request to be sent once in place of one that was refused with a 4xx; undefined where there is none. */
+  repair?(
+    request: Operations[Name]["request"],
+    failure: CallFailure,
+    options: ConversionOptions,
+  ): Operations[Name]["request"] | undefined;
   /** Further headers of the upstream's request; `given` are those it has already, by their names in lower case. */
   headers?(request: Operations[Name]["request"], given: Readonly<Record<string, string>>): Record<string, string>;
 }

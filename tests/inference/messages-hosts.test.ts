@@ -252,3 +252,28 @@ test("a native stream that breaks off ends with one error event", async () => {
   const rest = text.slice(start.length);
   assert.match(rest, /^event: error\ndata: \{"type":"error","error":\{"type":"api_error","message":"[^"]+"\}\}\n\n$/);
 });
+
+test("a request is sent once more without thoughts whose signature the host refuses", async () => {
+  const bodies: Record<string, unknown>[] = [];
+  wire.answer = () => {
+    bodies.push(sentBody());
+    if (bodies.length > 1) return Response.json(answer);
+    const message = "messages.1.content.0: Invalid `signature` in `thinking` block";
+    return Response.json({ type: "error", error: { type: "invalid_request_error", message } }, { status: 400 });
+  };
+  const call = { type: "tool_use", id: "t1", name: "tide", input: {} };
+  const turns = [
+    ...messages,
+    { role: "assistant", content: [{ type: "thinking", thinking: "Hm.", signature: "b3RoZXI=" }, call] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "3 m" }] },
+  ];
+  const request = { ...own, max_tokens: 4_000, messages: turns, thinking: { type: "enabled", budget_tokens: 2_000 } };
+  const headers = { "x-gateway-provider": "anthropic", authorization: "Bearer sk-ant-api-fake" };
+  const response = await post("/v1/messages", request, headers);
+  assert.equal(response.status, 200, await response.clone().text());
+  const [first, second] = bodies;
+  assert.deepEqual(first, request);
+  const { thinking: _, ...rest } = request;
+  assert.deepEqual(second, { ...rest, messages: [turns[0], { role: "assistant", content: [call] }, turns[2]] });
+  assert.equal(response.headers.get("x-gateway-dropped-params"), "messages.thinking,thinking");
+});

@@ -94,6 +94,7 @@ test("an answer names the provider; usage is logged and what was left out is tol
   const row = await waitForLog(gateway, trace);
   assert.deepEqual(row.usage, {
     ...{ input_tokens: 2066, output_tokens: 11, total_tokens: 2077, cached_tokens: 2048, reasoning_tokens: 0 },
+    ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 0 },
   });
 });
 

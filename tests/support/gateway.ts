@@ -194,6 +194,7 @@ export interface ShownLog {
   stream: boolean;
   upstream_calls: number;
   upstream_url: string | null;
+  dropped_params?: string[];
   metadata: Record<string, string>;
   usage: Record<string, number> | null;
   error: { type: string; code: string | null; message: string } | null;

@@ -4,6 +4,7 @@ import { defineProvider, type OperationAdapters } from "../types.ts";
 import { createCompletion } from "./complete.ts";
 import { models } from "./models.ts";
 import { nativeOperations } from "./native.ts";
+import { withoutThinking } from "./repair.ts";
 import { betasOf, readBetas, toClaudeRequest } from "./request.ts";
 import { fromClaudeReply } from "./response.ts";
 import { createClaudeStream } from "./stream.ts";
@@ -67,6 +68,7 @@ export function claudeOperations(provider: string) {
       fromUpstream: fromClaudeReply,
       streamMapper: (request, options) => createClaudeStream(request, { ...options, provider }),
       headers: claudeHeaders,
+      repair: withoutThinking,
     },
     complete: createCompletion(provider),
     models,

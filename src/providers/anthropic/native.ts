@@ -1,5 +1,6 @@
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import type { CallFailure, ConversionOptions, OperationAdapter } from "../types.ts";
+import { withoutThinking } from "./repair.ts";
 import { type ClaudeHost, readBetas } from "./request.ts";
 
 type Members = Record<string, unknown>;
@@ -46,6 +47,25 @@ function toOwnRequest<Request extends NativeRequest>(request: Request): Members 
   return rest;
 }
 
+/** Whether the last turn answers calls of tools: a model that thinks wants the thoughts behind them. */
+function endsWithResult({ messages }: MessagesRequest): boolean {
+  const content = messages.at(-1)?.content;
+  return Array.isArray(content) && content.some(({ type }) => type === "tool_result");
+}
+
+/** As `withoutThinking`: inside a run of calls the model is not asked to think on without its thoughts. */
+export function repairMessages(
+  request: MessagesRequest,
+  failure: CallFailure,
+  options: ConversionOptions,
+): MessagesRequest | undefined {
+  const repaired = withoutThinking(request, failure, options);
+  if (!repaired?.thinking || !endsWithResult(repaired)) return repaired;
+  options.drop("thinking");
+  const { thinking: _, ...rest } = repaired;
+  return rest;
+}
+
 type HeaderMaker = (
   request: Readonly<Record<string, unknown>>,
   given: Readonly<Record<string, string>>,
@@ -61,7 +81,7 @@ export function nativeOperations(
   prefix = "",
 ): { messages: OperationAdapter<"messages">; countTokens: OperationAdapter<"countTokens"> } {
   return {
-    messages: { path: () => `${prefix}/messages`, toUpstream: toOwnRequest, headers },
+    messages: { path: () => `${prefix}/messages`, toUpstream: toOwnRequest, headers, repair: repairMessages },
     countTokens: { path: () => `${prefix}/messages/count_tokens`, toUpstream: toOwnRequest, headers },
   };
 }

@@ -45,6 +45,7 @@ const chat: OperationAdapter<"chat"> = {
   fromUpstream: (body, request, options) =>
     isClaude(request) ? claude.fromUpstream(body, request, options) : undefined,
   streamMapper: (request, options) => (isClaude(request) ? claude.streamMapper(request, options) : undefined),
+  repair: claude.repair,
 };
 
 const native = nativeOperations(

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import { nativeBetas, toHostRequest } from "../anthropic/native.ts";
+import { nativeBetas, repairMessages, toHostRequest } from "../anthropic/native.ts";
 import type { ClaudeHost } from "../anthropic/request.ts";
 import type { OperationAdapter, StreamMapper } from "../types.ts";
 import { readModel } from "./model.ts";
@@ -59,6 +59,7 @@ export function claudeOperations(toPath: PathMaker, stated: string | undefined) 
       path: ({ model, stream }) => toPath(model, stream === true ? "invoke-with-response-stream" : "invoke"),
       toUpstream: (request, options) => toHostRequest(request, host, options),
       streamMapper: createChunkReader,
+      repair: repairMessages,
       framing: "aws",
     },
     countTokens: {

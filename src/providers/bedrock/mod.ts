@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { withoutThinking } from "../anthropic/repair.ts";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
 import { encodeSegment } from "../shapes/hosts.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
@@ -32,6 +33,7 @@ function operations({ bedrock_model: stated }: v.InferOutput<typeof BedrockSetti
       fromUpstream: fromConverse,
       streamMapper: createConverseMapper,
       framing: "aws",
+      repair: withoutThinking,
     },
     embed: {
       path: ({ model }) => modelPath(model, "invoke"),

@@ -12,9 +12,16 @@ export interface CompatDeclaration extends OpenaiCompatibleRules {
   authenticate?: (credential: string | undefined) => Record<string, string>;
 }
 
-/** The provider of a declaration. */
+/** Answers of servers that speak OpenAI's shapes and add what their models thought, or facts of their own. */
+export const rightButForExtras = { answers: {}, mostlyRight: true } as const;
+
+/** The provider of a declaration; whose answers differ in no stated way is held to OpenAI's members only. */
 export function declareCompatible(declaration: CompatDeclaration): Provider {
-  return openaiCompatible({ ...declaration, settings: { prefix: declaration.slug, schema: v.object({}) } });
+  return openaiCompatible({
+    ...(!declaration.answers && rightButForExtras),
+    ...declaration,
+    settings: { prefix: declaration.slug, schema: v.object({}) },
+  });
 }
 
 /** Servers of this age know `max_tokens` alone. */

@@ -21,7 +21,7 @@ const declarations: readonly CompatDeclaration[] = [
       ],
     },
     answers: { zeros: true },
-    streamsAsTheyCome: true,
+    mostlyRight: true,
   },
   /** https://docs.lemonfox.ai/apis/chat */
   {
@@ -36,7 +36,7 @@ const declarations: readonly CompatDeclaration[] = [
       ],
     },
     answers: { zeros: true },
-    streamsAsTheyCome: true,
+    mostlyRight: true,
   },
   /** https://docs.nscale.com/docs/inference/chat */
   {

@@ -3,6 +3,7 @@ import { bearer } from "../auth/headers.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
+import { rightButForExtras } from "./declare.ts";
 
 const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be part of a host name"));
 
@@ -50,6 +51,7 @@ const modal = openaiCompatible({
     ...(key !== undefined && { "modal-key": key }),
     ...(secret !== undefined && { "modal-secret": secret }),
   }),
+  ...rightButForExtras,
 });
 
 /** Providers that have settings of their own. */

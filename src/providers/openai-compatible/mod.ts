@@ -3,8 +3,10 @@ import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
 import type { SettingsDefinition } from "../settings.ts";
 import { defineProvider, type OperationAdapter, type OperationAdapters, type Provider } from "../types.ts";
-import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answer.ts";
+import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
+import type { AnswerRules } from "./members.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
+import { createChunkCorrector, createChunkMapper } from "./stream.ts";
 
 /** Operations in OpenAI's shapes. */
 export type OpenaiOperation = "chat" | "complete" | "embed" | "models";
@@ -27,8 +29,8 @@ export interface OpenaiCompatibleRules {
   embed?: RequestRules;
   /** How answers differ. Absent: answers and streams go back as they came. */
   answers?: AnswerRules;
-  /** Answers that come whole differ, streams do not. */
-  streamsAsTheyCome?: boolean;
+  /** Answers and parts of streams go back as they came where that is what `answers` would make of them. */
+  mostlyRight?: boolean;
 }
 
 /** What differs between providers that speak OpenAI's shapes. */
@@ -56,9 +58,10 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
   };
   if (!answers) return adapter;
   const reader = { ...answers, slug, kind };
-  const read = createAnswerReader(reader);
+  const read = rules.mostlyRight ? createAnswerCorrector(reader) : createAnswerReader(reader);
   adapter.fromUpstream = (body, _request, options) => read(body, options);
-  if (!rules.streamsAsTheyCome) adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
+  adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
+  if (rules.mostlyRight) adapter.chunkCorrector = (_request, options) => createChunkCorrector(reader, options);
   return adapter;
 }
 

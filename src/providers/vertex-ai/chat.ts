@@ -1,5 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { withoutThinking } from "../anthropic/repair.ts";
 import { type ClaudeHost, toClaudeRequest } from "../anthropic/request.ts";
 import { fromClaudeReply } from "../anthropic/response.ts";
 import { createClaudeStream } from "../anthropic/stream.ts";
@@ -94,5 +95,7 @@ export function createChat(settings: VertexSettings): OperationAdapter<"chat"> {
           return createOpenModelMapper(slug);
       }
     },
+    repair: (request, failure, options) =>
+      readModel(request.model).dialect === "claude" ? withoutThinking(request, failure, options) : undefined,
   };
 }

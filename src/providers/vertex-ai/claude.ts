@@ -1,4 +1,4 @@
-import { nativeBetas, toHostRequest } from "../anthropic/native.ts";
+import { nativeBetas, repairMessages, toHostRequest } from "../anthropic/native.ts";
 import { toGeminiCount } from "../google/count.ts";
 import type { OperationAdapter } from "../types.ts";
 import { claudeHost, host } from "./chat.ts";
@@ -13,6 +13,7 @@ export function createMessages(settings: VertexSettings): OperationAdapter<"mess
     serves: isClaude,
     path: ({ model, stream }) => chatPath(model, stream === true, settings),
     toUpstream: (request, options) => toHostRequest(request, claudeHost, options),
+    repair: repairMessages,
   };
 }
 
