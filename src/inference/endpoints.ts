@@ -7,6 +7,7 @@ import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { ModelList } from "../schemas/models.ts";
+import { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
 import { explainConfig } from "./explain.ts";
 import { listModels } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
@@ -22,12 +23,21 @@ const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.wr
 const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
 /** What answers a unified route. */
-function runUnified<Name extends "chat" | "complete" | "embed">(name: Name): UnifiedHandler<Name> {
+function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
   return (body, context, services) =>
     isPassedOn(context, services)
       ? passHeld(body.text, context, services)
       : runInference(name, body, context, services);
 }
+
+/** Both paths of reranking: clients of Cohere add the second one to their base address. */
+const rerankEndpoints: readonly Endpoint[] = ["/v1/rerank", "/v1/v2/rerank"].map((path) =>
+  defineJsonEndpoint({
+    ...{ method: "POST", path, operation: "rerank", tag: "Rerank", access: inferenceAccess },
+    summary: "Sort documents by their relevance to a query",
+    ...{ body: RerankRequest, response: RerankResponse, handle: runUnified("rerank") },
+  }),
+);
 
 /** Rows of the inference API. */
 export const inferenceEndpoints: readonly Endpoint[] = [
@@ -64,6 +74,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     response: EmbeddingResponse,
     handle: runUnified("embed"),
   }),
+  ...rerankEndpoints,
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/configs/explain",

@@ -24,6 +24,7 @@ import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
 import { oracle } from "./oracle/mod.ts";
 import { palm } from "./palm/mod.ts";
+import { pinecone } from "./pinecone/mod.ts";
 import { predibase } from "./predibase/mod.ts";
 import { proxiedProviders } from "./proxied/mod.ts";
 import { reka } from "./reka-ai/mod.ts";
@@ -57,6 +58,7 @@ export const builtInProviders: readonly Provider[] = [
   ollama,
   oracle,
   palm,
+  pinecone,
   predibase,
   reka,
   sagemaker,

@@ -4,6 +4,7 @@ import type { Outbound } from "../lib/outbound.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import type { ModelList } from "../schemas/models.ts";
+import type { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
@@ -14,6 +15,7 @@ export interface Operations {
   complete: { request: CompletionRequest; response: ChatResponse };
   embed: { request: EmbeddingRequest; response: EmbeddingResponse };
   models: { request: Record<string, never>; response: ModelList };
+  rerank: { request: RerankRequest; response: RerankResponse };
 }
 export type OperationName = keyof Operations;
 

@@ -27,6 +27,7 @@ const requests: Readonly<Record<OperationName, object>> = {
   chat: { messages: [{ role: "user", content: "Hello" }], user: "acme" },
   complete: { prompt: "Hello", user: "acme" },
   embed: { input: "Hello" },
+  rerank: { query: "Hello", documents: ["Hello"] },
   models: {},
 };
 

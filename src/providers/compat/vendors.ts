@@ -12,6 +12,8 @@ const declarations: readonly CompatDeclaration[] = [
     baseUrl: "https://api.together.xyz",
     pathPrefix: "/v1",
     operations: ["chat", "complete", "embed"],
+    // https://docs.together.ai/reference/rerank-1
+    rerank: { top_n: "top_n", return_documents: "return_documents", rank_fields: "rank_fields" },
     model: "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo",
     chat: {
       rename: oldTokenLimit,
@@ -59,6 +61,8 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "fireworks-ai",
     baseUrl: "https://api.fireworks.ai/inference/v1",
+    // https://docs.fireworks.ai/api-reference/rerank-documents
+    rerank: { top_n: "top_n", return_documents: "return_documents" },
     model: "accounts/fireworks/models/llama-v3p1-405b-instruct",
     chat: {
       rename: oldTokenLimit,

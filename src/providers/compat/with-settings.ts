@@ -12,6 +12,8 @@ const openrouter = openaiCompatible({
   baseUrl: "https://openrouter.ai/api",
   pathPrefix: "/v1",
   operations: ["chat", "models"],
+  // https://openrouter.ai/docs/api-reference/rerank
+  rerank: { top_n: "top_n" },
   settings: {
     prefix: "openrouter",
     open: true,

@@ -2,22 +2,20 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
 import type { SettingsDefinition } from "../settings.ts";
-import {
-  defineProvider,
-  type OperationAdapter,
-  type OperationAdapters,
-  type OperationName,
-  type Provider,
-} from "../types.ts";
+import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
+import { defineProvider, type OperationAdapter, type OperationAdapters, type Provider } from "../types.ts";
 import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answer.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
+
+/** Operations that are named; those with rules of their own follow from them. */
+type CompatibleOperation = "chat" | "complete" | "embed" | "models";
 
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
 export interface OpenaiCompatibleRules {
   /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
   /** Default: all of them. */
-  operations?: readonly OperationName[];
+  operations?: readonly CompatibleOperation[];
   /** Model of chats and completions that name none, by an empty text. */
   model?: string;
   /** As `model`, for embeddings. */
@@ -28,6 +26,8 @@ export interface OpenaiCompatibleRules {
   complete?: RequestRules;
   /** How requests for embeddings differ. */
   embed?: RequestRules;
+  /** Members it takes beside what is reranked, where it reranks as Cohere does. */
+  rerank?: RerankMembers;
   /** How answers differ. Absent: answers and streams go back as they came. */
   answers?: AnswerRules;
   /** Answers that come whole differ, streams do not. */
@@ -37,13 +37,13 @@ export interface OpenaiCompatibleRules {
 /** What differs between providers that speak OpenAI's shapes. */
 export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   slug: string;
-  baseUrl: string | ((settings: Settings) => string);
+  baseUrl: string | ((settings: Settings, facts: { path: string }) => string);
   settings: SettingsDefinition<Settings>;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
 }
 
-const allOperations: readonly OperationName[] = ["chat", "complete", "embed", "models"];
+const allOperations: readonly CompatibleOperation[] = ["chat", "complete", "embed", "models"];
 
 function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
@@ -84,7 +84,10 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
       fromUpstream: (body) => v.parse(ModelList, body),
     }),
   };
-  return Object.fromEntries(operations.map((name) => [name, makers[name]()]));
+  return {
+    ...Object.fromEntries(operations.map((name) => [name, makers[name]()])),
+    ...(rules.rerank && { rerank: rerankLikeCohere({ path: `${pathPrefix}/rerank`, members: rules.rerank }) }),
+  };
 }
 
 /** Declares a provider that speaks OpenAI's shapes (https://platform.openai.com/docs/api-reference). */

@@ -45,26 +45,6 @@ function defineProxied({ slug, baseUrl, authenticate = bearer }: ProxiedProvider
   });
 }
 
-const pineconeKey = keyHeader("api-key");
-
-/** Pinecone (https://docs.pinecone.io/reference/api/authentication). */
-const pinecone = defineProvider({
-  slug: "pinecone",
-  settings: {
-    prefix: "pinecone",
-    open: true,
-    schema: v.object({
-      api_version: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,30}$/, "must be a version")), "2025-10"),
-    }),
-  },
-  baseUrl: "https://api.pinecone.io",
-  authenticate: (credential, { api_version }) => ({
-    ...pineconeKey(credential),
-    "x-pinecone-api-version": api_version,
-  }),
-  operations: {},
-});
-
 /** Stability AI (https://platform.stability.ai/docs/api-reference). */
 const stability = defineProvider({
   slug: "stability-ai",
@@ -99,4 +79,4 @@ const passthrough = defineProvider({
 });
 
 /** Providers without unified operations: their own paths pass through with the credential added. */
-export const proxiedProviders: readonly Provider[] = [...rows.map(defineProxied), pinecone, stability, passthrough];
+export const proxiedProviders: readonly Provider[] = [...rows.map(defineProxied), stability, passthrough];

@@ -4,6 +4,7 @@ import { authorizeGoogle, isApiKey } from "../auth/google.ts";
 import { defineProvider, type OperationAdapter } from "../types.ts";
 import { createChat } from "./chat.ts";
 import { createEmbed } from "./embed.ts";
+import { createRerank } from "./rerank.ts";
 import { baseUrlOf, projectOf, VertexSettings } from "./settings.ts";
 
 const PublisherModels = v.looseObject({ publisherModels: v.nullish(v.array(v.looseObject({ name: v.string() }))) });
@@ -37,6 +38,11 @@ export const vertexAi = defineProvider({
     }
     return authorizeGoogle(request, { serviceAccount, authType }, tools);
   },
-  operations: (settings) => ({ chat: createChat(settings), embed: createEmbed(settings), models }),
-  operationNames: ["chat", "embed", "models"],
+  operations: (settings) => ({
+    chat: createChat(settings),
+    embed: createEmbed(settings),
+    models,
+    rerank: createRerank(settings),
+  }),
+  operationNames: ["chat", "embed", "models", "rerank"],
 });
