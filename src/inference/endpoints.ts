@@ -7,6 +7,8 @@ import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { ModelList } from "../schemas/models.ts";
+import { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
+import { OcrRequest, OcrResponse } from "../schemas/ocr.ts";
 import { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
 import { explainConfig } from "./explain.ts";
 import { listModels } from "./models.ts";
@@ -75,6 +77,28 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     handle: runUnified("embed"),
   }),
   ...rerankEndpoints,
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/moderations",
+    operation: "moderate",
+    tag: "Moderations",
+    summary: "Classify texts and pictures",
+    access: inferenceAccess,
+    body: ModerationRequest,
+    response: ModerationResponse,
+    handle: runUnified("moderate"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/ocr",
+    operation: "ocr",
+    tag: "OCR",
+    summary: "Read the text of a document or a picture",
+    access: inferenceAccess,
+    body: OcrRequest,
+    response: OcrResponse,
+    handle: runUnified("ocr"),
+  }),
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/configs/explain",

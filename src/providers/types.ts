@@ -4,6 +4,8 @@ import type { Outbound } from "../lib/outbound.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import type { ModelList } from "../schemas/models.ts";
+import type { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
+import type { OcrRequest, OcrResponse } from "../schemas/ocr.ts";
 import type { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
@@ -16,6 +18,8 @@ export interface Operations {
   embed: { request: EmbeddingRequest; response: EmbeddingResponse };
   models: { request: Record<string, never>; response: ModelList };
   rerank: { request: RerankRequest; response: RerankResponse };
+  moderate: { request: ModerationRequest; response: ModerationResponse };
+  ocr: { request: OcrRequest; response: OcrResponse };
 }
 export type OperationName = keyof Operations;
 

@@ -27,6 +27,8 @@ const requests: Readonly<Record<OperationName, object>> = {
   chat: { messages: [{ role: "user", content: "Hello" }], user: "acme" },
   complete: { prompt: "Hello", user: "acme" },
   embed: { input: "Hello" },
+  moderate: { input: "Hello" },
+  ocr: { document: { type: "document_url", document_url: "data:," } },
   rerank: { query: "Hello", documents: ["Hello"] },
   models: {},
 };

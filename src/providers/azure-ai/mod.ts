@@ -5,6 +5,7 @@ import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
 import { inferenceOperations } from "./inference.ts";
+import { createOcr } from "./ocr.ts";
 import { createRerank } from "./rerank.ts";
 
 const claude = claudeOperations("azure-ai");
@@ -66,6 +67,10 @@ export const azureAi = defineProvider({
   operations: (values): OperationAdapters =>
     isClaude(values.foundry_url)
       ? { chat: claude.chat }
-      : { ...inferenceOperations(values), rerank: createRerank(values.foundry_url) },
-  operationNames: ["chat", "complete", "embed", "rerank"],
+      : {
+          ...inferenceOperations(values),
+          rerank: createRerank(values.foundry_url),
+          ocr: createOcr(values.foundry_url),
+        },
+  operationNames: ["chat", "complete", "embed", "rerank", "ocr"],
 });

@@ -2,7 +2,7 @@ import { readRanking, toRerankAnswer, toRerankBody } from "../shapes/rerank.ts";
 import type { OperationAdapter } from "../types.ts";
 
 /** Whether an address is that of one model deployed by itself, which has Cohere's own paths. */
-function isOneModel(url: string | undefined): boolean {
+export function isOneModel(url: string | undefined): boolean {
   return /\.(?:models\.ai|inference\.ai|inference\.ml)\.azure\.[a-z]+$/.test(URL.parse(url ?? "")?.hostname ?? "");
 }
 

@@ -34,6 +34,10 @@ function operationsOf(settings: DeploymentSettings) {
       path: ({ model }) => pathOf(settings, model, "/embeddings"),
       toUpstream: (request) => ({ ...request, model: modelOf(settings, request.model) }),
     },
+    moderate: {
+      path: ({ model }) => pathOf(settings, model ?? "", "/moderations"),
+      toUpstream: ({ model, ...request }) => ({ ...request, model: modelOf(settings, model ?? "") || undefined }),
+    },
   } satisfies OperationAdapters;
 }
 
@@ -46,5 +50,5 @@ export const azureOpenai = defineProvider({
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed"],
+  operationNames: ["chat", "complete", "embed", "moderate"],
 });

@@ -26,6 +26,8 @@ export interface OpenaiCompatibleRules {
   complete?: RequestRules;
   /** How requests for embeddings differ. */
   embed?: RequestRules;
+  /** It classifies texts. */
+  moderates?: boolean;
   /** Members it takes beside what is reranked, where it reranks as Cohere does. */
   rerank?: RerankMembers;
   /** How answers differ. Absent: answers and streams go back as they came. */
@@ -86,6 +88,7 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
   };
   return {
     ...Object.fromEntries(operations.map((name) => [name, makers[name]()])),
+    ...(rules.moderates && { moderate: { path: () => `${pathPrefix}/moderations` } }),
     ...(rules.rerank && { rerank: rerankLikeCohere({ path: `${pathPrefix}/rerank`, members: rules.rerank }) }),
   };
 }
