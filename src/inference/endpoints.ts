@@ -4,12 +4,14 @@ import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type 
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName, Operations } from "../providers/types.ts";
 import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from "../schemas/chat.ts";
+import { DecisionsRequest, DecisionsResponse } from "../schemas/decisions.ts";
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { ModelList } from "../schemas/models.ts";
 import { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
 import { OcrRequest, OcrResponse } from "../schemas/ocr.ts";
 import { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
+import { runDecisions } from "./decide.ts";
 import { explainConfig } from "./explain.ts";
 import { listModels } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
@@ -98,6 +100,18 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     body: OcrRequest,
     response: OcrResponse,
     handle: runUnified("ocr"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/decisions",
+    operation: "decide",
+    tag: "Decisions",
+    summary: "Answer questions about a state with probabilities",
+    access: inferenceAccess,
+    body: DecisionsRequest,
+    response: DecisionsResponse,
+    handle: (body, context, services) =>
+      isPassedOn(context, services) ? passHeld(body.text, context, services) : runDecisions(body, context, services),
   }),
   defineJsonEndpoint({
     method: "POST",

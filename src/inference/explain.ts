@@ -55,6 +55,11 @@ const unifiedPaths: ReadonlyMap<string, OperationName> = new Map([
   ["/v1/chat/completions", "chat"],
   ["/v1/completions", "complete"],
   ["/v1/embeddings", "embed"],
+  ["/v1/rerank", "rerank"],
+  ["/v1/v2/rerank", "rerank"],
+  ["/v1/moderations", "moderate"],
+  ["/v1/ocr", "ocr"],
+  ["/v1/decisions", "decide"],
 ]);
 
 function modelOf({ model }: Record<string, unknown>): string | undefined {
@@ -85,7 +90,8 @@ async function findTarget({ node, settings }: PlannedAttempt, model: string | un
   const input = { node, settings, model: operation ? model : undefined };
   const destination = await readLeafDestination(input, context, services);
   const { provider, customHost, managed } = destination;
-  if (operation) requireOperation(provider, operation);
+  // decisions are made of chats too
+  if (operation) requireOperation(provider, operation === "decide" && provider.operations.chat ? "chat" : operation);
   else {
     requirePassable(destination);
     requireModelOfBody(destination, { model: model ?? null, isRead: true });

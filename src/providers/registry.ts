@@ -31,6 +31,7 @@ import { reka } from "./reka-ai/mod.ts";
 import { sagemaker } from "./sagemaker/mod.ts";
 import { triton } from "./triton/mod.ts";
 import type { Provider } from "./types.ts";
+import { typesafe } from "./typesafe/mod.ts";
 import { vertexAi } from "./vertex-ai/mod.ts";
 import { voyage } from "./voyage/mod.ts";
 import { workersAi } from "./workers-ai/mod.ts";
@@ -63,6 +64,7 @@ export const builtInProviders: readonly Provider[] = [
   reka,
   sagemaker,
   triton,
+  typesafe,
   vertexAi,
   voyage,
   workersAi,

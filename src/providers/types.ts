@@ -2,6 +2,7 @@ import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
+import type { DecisionsRequest, DecisionsResponse } from "../schemas/decisions.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import type { ModelList } from "../schemas/models.ts";
 import type { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
@@ -20,6 +21,7 @@ export interface Operations {
   rerank: { request: RerankRequest; response: RerankResponse };
   moderate: { request: ModerationRequest; response: ModerationResponse };
   ocr: { request: OcrRequest; response: OcrResponse };
+  decide: { request: DecisionsRequest; response: DecisionsResponse };
 }
 export type OperationName = keyof Operations;
 
@@ -62,6 +64,8 @@ export type StreamFraming = "sse" | "aws";
 export interface OperationAdapter<Name extends OperationName> {
   /** Default POST. */
   method?: "GET" | "POST";
+  /** Whether a request is one of those the provider serves so, where there is another way for the rest. Absent: all are. */
+  serves?(request: Operations[Name]["request"]): boolean;
   /** Path below the provider's base address. */
   path(request: Operations[Name]["request"]): string;
   /** The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. */
@@ -119,6 +123,8 @@ export interface ProviderDefinition<Settings> {
   authorize?(request: SignableRequest, settings: Settings, tools: AuthTools): Promise<Record<string, string>>;
   /** The operations, or what makes them of the settings. */
   operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
+  /** Chats tell how probable their tokens were, in OpenAI's form. Default: no. */
+  hasLogprobs?: boolean;
   /** Names in lower case of headers clients of this provider send: they go along unasked. Never ones with credentials. */
   clientHeaders?: readonly string[];
   /** Names of the operations, where a function makes them. */
@@ -174,6 +180,8 @@ export interface BoundProvider {
   readonly isRaw: boolean;
   readonly pathPrefix: string;
   readonly operations: OperationAdapters;
+  /** Whether chats tell how probable their tokens were. */
+  readonly hasLogprobs: boolean;
   /** Names of client headers that go along unasked. */
   readonly clientHeaders: readonly string[];
   authenticate(credential: string | undefined): Record<string, string>;
@@ -221,6 +229,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
     isRaw: definition.isRaw === true,
+    hasLogprobs: definition.hasLogprobs === true,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {

@@ -18,6 +18,7 @@ const letters: Readonly<Record<string, OperationName>> = {
   E: "embed",
   M: "models",
   R: "rerank",
+  D: "decide",
 };
 const suffixes: Readonly<Record<string, string>> = {
   chat: "/chat/completions",
@@ -45,7 +46,7 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
   zhipu: ["https://open.bigmodel.cn/api/paas/v4", "CEM", "glm-3-turbo"],
   moonshot: ["https://api.moonshot.cn/v1", "CM", "moonshot-v1-8k"],
   minimax: ["https://api.minimax.io/v1", "C"],
-  openrouter: ["https://openrouter.ai/api/v1", "CMR", "openrouter/auto"],
+  openrouter: ["https://openrouter.ai/api/v1", "CMRD", "openrouter/auto"],
   byteplus: ["https://ark.ap-southeast.bytepluses.com/api/v3", "CE"],
   modal: ["https://api.modal.com/v1", "CTEM"],
   anyscale: ["https://api.endpoints.anyscale.com/v1", "CTEM", "meta-llama/Llama-2-7b-chat-hf"],
@@ -127,7 +128,9 @@ for (const provider of providers) {
         query: "q",
         documents: ["d"],
       });
-      assert.equal(bound.baseUrl + path, base + suffixes[name]);
+      // its decisions stand beside its version
+      if (name === "decide") assert.equal(bound.baseUrl + path, "https://openrouter.ai/api/alpha/decisions");
+      else assert.equal(bound.baseUrl + path, base + suffixes[name]);
       assert.equal(requireOperation(bound, name).method ?? "POST", name === "models" ? "GET" : "POST");
     }
   });

@@ -27,6 +27,7 @@ const requests: Readonly<Record<OperationName, object>> = {
   chat: { messages: [{ role: "user", content: "Hello" }], user: "acme" },
   complete: { prompt: "Hello", user: "acme" },
   embed: { input: "Hello" },
+  decide: { state: "Hello", questions: {} },
   moderate: { input: "Hello" },
   ocr: { document: { type: "document_url", document_url: "data:," } },
   rerank: { query: "Hello", documents: ["Hello"] },

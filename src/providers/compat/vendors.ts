@@ -35,6 +35,7 @@ const declarations: readonly CompatDeclaration[] = [
   /** https://api-docs.deepseek.com/api/create-chat-completion */
   {
     slug: "deepseek",
+    hasLogprobs: true,
     baseUrl: "https://api.deepseek.com",
     pathPrefix: "/v1",
     operations: ["chat", "models"],

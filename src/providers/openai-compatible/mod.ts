@@ -26,6 +26,10 @@ export interface OpenaiCompatibleRules {
   complete?: RequestRules;
   /** How requests for embeddings differ. */
   embed?: RequestRules;
+  /** Chats tell how probable their tokens were. */
+  hasLogprobs?: boolean;
+  /** It decides: the path, and which requests it takes. */
+  decide?: OperationAdapter<"decide">;
   /** It classifies texts. */
   moderates?: boolean;
   /** Members it takes beside what is reranked, where it reranks as Cohere does. */
@@ -88,6 +92,7 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
   };
   return {
     ...Object.fromEntries(operations.map((name) => [name, makers[name]()])),
+    ...(rules.decide && { decide: rules.decide }),
     ...(rules.moderates && { moderate: { path: () => `${pathPrefix}/moderations` } }),
     ...(rules.rerank && { rerank: rerankLikeCohere({ path: `${pathPrefix}/rerank`, members: rules.rerank }) }),
   };
@@ -101,6 +106,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
     authenticate: options.authenticate ?? bearer,
+    ...(options.hasLogprobs && { hasLogprobs: true }),
     operations: createOperations(options.slug, options),
   });
 }

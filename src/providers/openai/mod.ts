@@ -7,6 +7,7 @@ export const openai = openaiCompatible({
   slug: "openai",
   baseUrl: "https://api.openai.com/v1",
   chat: { developer: true },
+  hasLogprobs: true,
   moderates: true,
   settings: {
     prefix: "openai",

@@ -23,8 +23,6 @@ const rows: readonly ProxiedProvider[] = [
   { slug: "milvus" },
   // https://api.qdrant.tech/api-reference
   { slug: "qdrant", authenticate: keyHeader("api-key") },
-  // https://docs.typesafe.ai
-  { slug: "typesafe", baseUrl: "https://api.typesafe.ai/v1" },
   // https://docs.segmind.com
   { slug: "segmind", baseUrl: "https://api.segmind.com/v1", authenticate: keyHeader("x-api-key") },
   // https://www.recraft.ai/docs
