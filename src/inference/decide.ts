@@ -244,11 +244,12 @@ async function decideNatively(request: DecisionsRequest, target: Target, parts: 
 }
 
 function decideAtTarget(request: DecisionsRequest, target: Target, parts: Parts): Promise<Reply> {
-  const { provider } = target.destination;
+  const { provider, managed } = target.destination;
   const { chat, decide } = provider.operations;
   const way = readWay(parts.context);
   const isForced = way === "logprobs" || way === "structured";
-  const isNative = decide !== undefined && !isForced && (way === "native" || decide.serves?.(request) !== false);
+  const named = { ...request, model: managed?.model ?? request.model };
+  const isNative = decide !== undefined && !isForced && (way === "native" || decide.serves?.(named) !== false);
   // a provider that only decides does so whatever is asked for; one that does neither is refused by name
   if (isNative || !chat) {
     requireOperation(provider, "decide");

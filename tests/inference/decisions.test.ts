@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { jsonFixture } from "../conformance/suite.ts";
+import { call, done } from "../support/control.ts";
 import {
   createTestGateway,
   type HeaderChanges,
@@ -8,6 +9,7 @@ import {
   requestHeaders,
   type TestGateway,
   waitForLog,
+  workspaceKey,
 } from "../support/gateway.ts";
 import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
@@ -291,6 +293,7 @@ test("decisions fall back from a target that fails to a native one, and from it 
 
 for (const [provider, host, path, model] of [
   ["typesafe", "/native/v1", "/native/v1/systemone", "jev-latest"],
+  ["typesafe", "/native", "/native/v1/systemone", "jev-1.13.0"],
   ["openrouter", "/native/api", "/native/api/alpha/decisions", "typesafe/jev-1.13"],
   ["openrouter", "/native/api", "/native/api/alpha/decisions", "~typesafe/jev-latest"],
 ] as const) {
@@ -309,7 +312,23 @@ for (const [provider, host, path, model] of [
 test("decisions of openrouter by a model of another maker are made of chats", async () => {
   const { answer } = await decide(at("labels", "openrouter"), { ...body, model: "openai/gpt-4o" });
   requireAnswers(answer.answers);
-  assert.equal(upstream.requests[0]?.path, "/labels/v1/v1/chat/completions");
+  assert.equal(upstream.requests[0]?.path, "/labels/v1/chat/completions");
+});
+
+test("decisions of stored providers are native by the model behind the reference", async () => {
+  const configurations = { custom_host: `${upstream.url}/native/api` };
+  const integration = { name: "or", slug: "or-integration", ai_provider_id: "openrouter", key: "provider-key-12345" };
+  const options = { key: workspaceKey };
+  const made = { ...integration, configurations, create_default_provider: false };
+  await done(call(gateway, "POST /integrations", { ...options, body: made }));
+  const provider = { name: "or", slug: "or", integration_id: "or-integration" };
+  await done(call(gateway, "POST /providers", { ...options, body: provider }));
+  const none = { "x-gateway-provider": null };
+  const { status, asked } = await decide(none, { ...body, model: "@or/typesafe/jev-1.13" });
+  assert.deepEqual([status, upstream.requests[0]?.path], [200, "/native/api/alpha/decisions"]);
+  assert.deepEqual(asked, [{ ...body, model: "typesafe/jev-1.13" }]);
+  await decide(none, { ...body, model: "@or/openai/gpt-4o" });
+  assert.equal(upstream.requests[0]?.path, "/native/api/v1/chat/completions");
 });
 
 test("decisions of servers of one's own may have another path", async () => {

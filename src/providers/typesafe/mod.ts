@@ -14,7 +14,7 @@ const path = v.pipe(
  */
 export const typesafe = defineProvider({
   slug: "typesafe",
-  settings: { prefix: "typesafe", schema: v.object({ path: v.optional(path, "/systemone") }) },
+  settings: { prefix: "typesafe", schema: v.object({ path: v.optional(path, "/v1/systemone") }) },
   baseUrl: "https://api.typesafe.ai/v1",
   authenticate: bearer,
   operations: (settings) => ({ decide: decideAt("typesafe", settings.path) }),
