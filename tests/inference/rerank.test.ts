@@ -164,6 +164,7 @@ for (const [provider, headers, url] of [
   ["fireworks-ai", {}, "https://api.fireworks.ai/inference/v1/rerank"],
   ["novita-ai", {}, "https://api.novita.ai/openai/v1/rerank"],
   ["siliconflow", {}, "https://api.siliconflow.cn/v1/rerank"],
+  ["deepinfra", {}, "https://api.deepinfra.com/v1/inference/m"],
   ["openrouter", {}, "https://openrouter.ai/api/v1/rerank"],
 ] as const) {
   test(`rerank by ${provider} is sent to ${url}`, async () => {

@@ -40,7 +40,7 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
     "accounts/fireworks/models/llama-v3p1-405b-instruct",
   ],
   cerebras: ["https://api.cerebras.ai/v1", "CM"],
-  deepinfra: ["https://api.deepinfra.com/v1/openai", "CEM", "deepinfra/airoboros-70b"],
+  deepinfra: ["https://api.deepinfra.com/v1/openai", "CEMR", "deepinfra/airoboros-70b"],
   dashscope: ["https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "CEM", "qwen-turbo"],
   "z-ai": ["https://api.z.ai/api/paas/v4", "CM", "glm-4.6"],
   zhipu: ["https://open.bigmodel.cn/api/paas/v4", "CEM", "glm-3-turbo"],
@@ -130,6 +130,7 @@ for (const provider of providers) {
       });
       // its decisions stand beside its version
       if (name === "decide") assert.equal(bound.baseUrl + path, "https://openrouter.ai/api/alpha/decisions");
+      else if (slug === "deepinfra" && name === "rerank") assert.equal(path, "/inference/m");
       else assert.equal(bound.baseUrl + path, base + suffixes[name]);
       assert.equal(requireOperation(bound, name).method ?? "POST", name === "models" ? "GET" : "POST");
     }

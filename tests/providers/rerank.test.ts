@@ -233,3 +233,18 @@ for (const [slug, path, taken] of table) {
     },
   ]);
 }
+
+testConformance(found("deepinfra"), [
+  {
+    ...{ ...base, name: "rerank", request: { ...all("Qwen/Qwen3-Reranker-0.6B"), own: 1 } },
+    sent: {
+      path: "/inference/Qwen/Qwen3-Reranker-0.6B",
+      body: { own: 1, queries: [query, query, query], documents: texts },
+    },
+    dropped: ["max_chunks_per_doc", "max_tokens_per_doc", "parameters", "priority", "rank_fields", "truncation"],
+    answer: { scores: [0.12, 0.01, 0.98], input_tokens: 42 },
+    wanted: answered("rerank-0", "Qwen/Qwen3-Reranker-0.6B", {
+      ...{ results: results(true, [0.98, 0.12]), usage: { total_tokens: 42 } },
+    }),
+  },
+]);

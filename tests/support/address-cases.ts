@@ -89,6 +89,10 @@ export const shapedCases: readonly AddressCase[] = [
     ...{ provider: "novita-ai", settings: {}, hosts: host("api.novita.ai"), prefix: "/" },
     credential: "provider-key",
   },
+  {
+    ...{ provider: "deepinfra", settings: {}, hosts: host("api.deepinfra.com"), prefix: "/v1/" },
+    credential: "provider-key",
+  },
   ...aws("bedrock-mantle", ["bedrock-mantle.LABEL.api.aws"]),
   ...aws("claude-platform-aws", ["aws-external-anthropic.LABEL.api.aws"], { prefix: "/v1/" }),
   ...aws("sagemaker", ["runtime.sagemaker.LABEL.amazonaws.com"], { prefix: "/endpoints/" }),

@@ -1,6 +1,7 @@
 import type { Provider } from "../types.ts";
 import { addThinking, checkMinimax, leaveOutForGrok, replaceEffort, toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
+import { deepinfraRerank } from "./deepinfra.ts";
 
 const glmReasons = { sensitive: "content_filter", network_error: "stop" } as const;
 
@@ -89,8 +90,10 @@ const declarations: readonly CompatDeclaration[] = [
   /** https://deepinfra.com/docs/openai_api */
   {
     slug: "deepinfra",
-    baseUrl: "https://api.deepinfra.com/v1/openai",
+    baseUrl: (_settings, { path }) =>
+      path.startsWith("/inference/") ? "https://api.deepinfra.com/v1" : "https://api.deepinfra.com/v1/openai",
     operations: ["chat", "embed", "models"],
+    rerank: deepinfraRerank,
     model: "deepinfra/airoboros-70b",
     chat: { rename: oldTokenLimit, bounds: { n: [1, 1] } },
     answers: {},

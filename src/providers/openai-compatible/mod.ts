@@ -32,8 +32,8 @@ export interface OpenaiCompatibleRules {
   decide?: OperationAdapter<"decide">;
   /** It classifies texts. */
   moderates?: boolean;
-  /** Members it takes beside what is reranked, where it reranks as Cohere does. */
-  rerank?: RerankMembers;
+  /** How it reranks; where it does so as Cohere does, the members it takes beside what is reranked. */
+  rerank?: RerankMembers | OperationAdapter<"rerank">;
   /** How answers differ. Absent: answers and streams go back as they came. */
   answers?: AnswerRules;
   /** Answers that come whole differ, streams do not. */
@@ -78,6 +78,13 @@ function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAd
   return { path, toUpstream: createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false }) };
 }
 
+function rerankOperation(
+  rules: NonNullable<OpenaiCompatibleRules["rerank"]>,
+  pathPrefix: string,
+): OperationAdapter<"rerank"> {
+  return "path" in rules ? rules : rerankLikeCohere({ path: `${pathPrefix}/rerank`, members: rules });
+}
+
 function createOperations(slug: string, rules: OpenaiCompatibleRules): OperationAdapters {
   const { pathPrefix = "", operations = allOperations } = rules;
   const makers = {
@@ -94,7 +101,7 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
     ...Object.fromEntries(operations.map((name) => [name, makers[name]()])),
     ...(rules.decide && { decide: rules.decide }),
     ...(rules.moderates && { moderate: { path: () => `${pathPrefix}/moderations` } }),
-    ...(rules.rerank && { rerank: rerankLikeCohere({ path: `${pathPrefix}/rerank`, members: rules.rerank }) }),
+    ...(rules.rerank && { rerank: rerankOperation(rules.rerank, pathPrefix) }),
   };
 }
 

@@ -1,12 +1,13 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import { DecisionAnswer, type DecisionsRequest, DecisionsResponse } from "../../schemas/decisions.ts";
+import { DecisionAnswer, type DecisionsRequest, type DecisionsResponse } from "../../schemas/decisions.ts";
 import type { OperationAdapter } from "../types.ts";
 
 const Reply = v.looseObject({
-  ...DecisionsResponse.entries,
   model: v.nullish(v.string()),
+  // each is looked at below, by the question it belongs to
+  answers: v.looseObject({}),
   usage: v.nullish(v.looseObject({})),
 });
 
