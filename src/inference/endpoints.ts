@@ -4,10 +4,15 @@ import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type 
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName, Operations } from "../providers/types.ts";
 import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from "../schemas/chat.ts";
+import { DecisionsRequest, DecisionsResponse } from "../schemas/decisions.ts";
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { CountTokensRequest, CountTokensResponse, MessagesRequest, MessagesResponse } from "../schemas/messages.ts";
 import { ModelList } from "../schemas/models.ts";
+import { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
+import { OcrRequest, OcrResponse } from "../schemas/ocr.ts";
+import { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
+import { runDecisions } from "./decide.ts";
 import { explainConfig } from "./explain.ts";
 import { listModels } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
@@ -29,6 +34,15 @@ function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name
       ? passHeld(body.text, context, services)
       : runInference(name, body, context, services);
 }
+
+/** Both paths of reranking: clients of Cohere add the second one to their base address. */
+const rerankEndpoints: readonly Endpoint[] = ["/v1/rerank", "/v1/v2/rerank"].map((path) =>
+  defineJsonEndpoint({
+    ...{ method: "POST", path, operation: "rerank", tag: "Rerank", access: inferenceAccess },
+    summary: "Sort documents by their relevance to a query",
+    ...{ body: RerankRequest, response: RerankResponse, handle: runUnified("rerank") },
+  }),
+);
 
 /** Rows of the inference API. */
 export const inferenceEndpoints: readonly Endpoint[] = [
@@ -64,6 +78,41 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     body: EmbeddingRequest,
     response: EmbeddingResponse,
     handle: runUnified("embed"),
+  }),
+  ...rerankEndpoints,
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/moderations",
+    operation: "moderate",
+    tag: "Moderations",
+    summary: "Classify texts and pictures",
+    access: inferenceAccess,
+    body: ModerationRequest,
+    response: ModerationResponse,
+    handle: runUnified("moderate"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/ocr",
+    operation: "ocr",
+    tag: "OCR",
+    summary: "Read the text of a document or a picture",
+    access: inferenceAccess,
+    body: OcrRequest,
+    response: OcrResponse,
+    handle: runUnified("ocr"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/decisions",
+    operation: "decide",
+    tag: "Decisions",
+    summary: "Answer questions about a state with probabilities",
+    access: inferenceAccess,
+    body: DecisionsRequest,
+    response: DecisionsResponse,
+    handle: (body, context, services) =>
+      isPassedOn(context, services) ? passHeld(body.text, context, services) : runDecisions(body, context, services),
   }),
   defineJsonEndpoint({
     method: "POST",

@@ -56,6 +56,13 @@ const unifiedPaths: ReadonlyMap<string, OperationName> = new Map([
   ["/v1/chat/completions", "chat"],
   ["/v1/completions", "complete"],
   ["/v1/embeddings", "embed"],
+  ["/v1/rerank", "rerank"],
+  ["/v1/v2/rerank", "rerank"],
+  ["/v1/moderations", "moderate"],
+  ["/v1/ocr", "ocr"],
+  ["/v1/decisions", "decide"],
+  ["/v1/messages", "messages"],
+  ["/v1/messages/count_tokens", "countTokens"],
 ]);
 
 function modelOf({ model }: Record<string, unknown>): string | undefined {

@@ -127,7 +127,8 @@ function serveThroughChat<Request extends object, Answer extends object>(
  */
 export function requireServed(provider: BoundProvider, name: OperationName): void {
   const { chat, countChat } = provider.operations;
-  if (chat && isDialect(name)) return;
+  // decisions are made of chats too
+  if (chat && (isDialect(name) || name === "decide")) return;
   if (!(countChat && name === "countTokens")) requireOperation(provider, name);
 }
 

@@ -46,6 +46,8 @@ export function addressOf(
   const base = customHost ?? provider.baseUrlOf({ path, environment });
   // a path that brings its own version replaces the one of the base address
   if (/^\/v[2-9]\//.test(path)) return joinUrl(base.replace(/\/v[0-9]+\/?$/, ""), path);
+  // hosts are named with their version and without: it stands there once
+  if (path.startsWith("/v1/")) return joinUrl(base.replace(/\/v1\/?$/, ""), path);
   return joinUrl(base, path);
 }
 

@@ -2,6 +2,7 @@ import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
+import type { DecisionsRequest, DecisionsResponse } from "../schemas/decisions.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import type {
   CountTokensRequest,
@@ -10,6 +11,9 @@ import type {
   MessagesResponse,
 } from "../schemas/messages.ts";
 import type { ModelList } from "../schemas/models.ts";
+import type { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
+import type { OcrRequest, OcrResponse } from "../schemas/ocr.ts";
+import type { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
@@ -24,6 +28,10 @@ export interface Operations {
   countTokens: { request: CountTokensRequest; response: CountTokensResponse };
   /** Counts the tokens of a chat: what answers `countTokens` where a provider counts in another shape. */
   countChat: { request: ChatRequest; response: CountTokensResponse };
+  rerank: { request: RerankRequest; response: RerankResponse };
+  moderate: { request: ModerationRequest; response: ModerationResponse };
+  ocr: { request: OcrRequest; response: OcrResponse };
+  decide: { request: DecisionsRequest; response: DecisionsResponse };
 }
 export type OperationName = keyof Operations;
 
@@ -154,6 +162,8 @@ export interface ProviderDefinition<Settings> {
   authorize?(request: SignableRequest, settings: Settings, tools: AuthTools): Promise<Record<string, string>>;
   /** The operations, or what makes them of the settings. */
   operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
+  /** Chats tell how probable their tokens were, in OpenAI's form. Default: no. */
+  hasLogprobs?: boolean;
   /** Names in lower case of headers clients of this provider send: they go along unasked. Never ones with credentials. */
   clientHeaders?: readonly string[];
   /** Names of the operations, where a function makes them. */
@@ -209,6 +219,8 @@ export interface BoundProvider {
   readonly isRaw: boolean;
   readonly pathPrefix: string;
   readonly operations: OperationAdapters;
+  /** Whether chats tell how probable their tokens were. */
+  readonly hasLogprobs: boolean;
   /** Names of client headers that go along unasked. */
   readonly clientHeaders: readonly string[];
   authenticate(credential: string | undefined): Record<string, string>;
@@ -256,6 +268,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
     isRaw: definition.isRaw === true,
+    hasLogprobs: definition.hasLogprobs === true,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {

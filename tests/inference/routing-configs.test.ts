@@ -174,7 +174,7 @@ async function pass(path: string, config: object, body: BodyInit, headers: Heade
 test("passthrough follows retries, fallbacks and conditions on the body", async () => {
   a.script(() => faultOf("503"));
   const config = { ...fallback(), retry: { attempts: 2 } };
-  const answer = await pass("/v1/moderations", config, '{"input":"x","model":"m"}');
+  const answer = await pass("/v1/evaluations", config, '{"input":"x","model":"m"}');
   assert.deepEqual([answer.status, answer.label, answer.retries], [200, second, "0"]);
   assert.deepEqual([a.calls.length, b.calls.length, b.calls[0]?.text], [3, 1, '{"input":"x","model":"m"}']);
   const row = await logOf(gateway, answer);
@@ -182,13 +182,13 @@ test("passthrough follows retries, fallbacks and conditions on the body", async 
 
   const conditions = [{ query: { "params.input": "x" }, then: "b" }];
   const choosing = group({ mode: "conditional", conditions, default: "a" }, { name: "a" }, { name: "b" });
-  assert.equal((await pass("/v1/moderations", choosing, '{"input":"x"}')).label, second);
-  assert.equal((await pass("/v1/moderations", choosing, '{"input":"y"}')).label, first);
+  assert.equal((await pass("/v1/evaluations", choosing, '{"input":"x"}')).label, second);
+  assert.equal((await pass("/v1/evaluations", choosing, '{"input":"y"}')).label, first);
 });
 
 test("the last answer of a passthrough comes as it is", async () => {
   for (const upstream of upstreams) upstream.script(() => faultOf("429 retry-after soon"));
-  const answer = await pass("/v1/moderations", fallback(), "{}");
+  const answer = await pass("/v1/evaluations", fallback(), "{}");
   assert.deepEqual([answer.status, answer.label, JSON.parse(answer.text).error.code], [429, second, "upstream_code"]);
 });
 
@@ -202,7 +202,7 @@ test("a body that flows through is sent once only", async () => {
       else controller.close();
     },
   });
-  const answer = await pass("/v1/moderations", { ...fallback(), retry: { attempts: 2 } }, body);
+  const answer = await pass("/v1/evaluations", { ...fallback(), retry: { attempts: 2 } }, body);
   assert.deepEqual([answer.status, answer.label, a.calls.length, b.calls.length], [503, first, 1, 0]);
   assert.equal(a.calls[0]?.text, "one two");
 });

@@ -142,7 +142,7 @@ test("models that are not allowed are refused with 412, also where bodies pass t
   }
   const pass = async (init: RequestInit) => {
     const sent = { "x-gateway-api-key": workspaceKey, ...headers, ...(init.headers as Record<string, string>) };
-    return (await gateway.fetch("/v1/moderations", { method: "POST", ...init, headers: sent })).status;
+    return (await gateway.fetch("/v1/evaluations", { method: "POST", ...init, headers: sent })).status;
   };
   const json = (text: string) => ({
     headers: { "content-type": "application/json", "content-length": `${text.length}` },

@@ -178,12 +178,20 @@ test("the path in front of a provider's operations stands behind a custom host t
   assert.equal(wire.url, "https://models.example.com/a/v1/chat/completions");
 });
 
+test("a custom host named with its version has it once", async () => {
+  wire.answer = () => Response.json({ id: "fx-1", choices: [] });
+  for (const host of ["https://models.example.com/a/v1", "https://models.example.com/a/v1/"]) {
+    await ask("deepseek", helloBody, { "x-gateway-custom-host": host });
+    assert.equal(wire.url, "https://models.example.com/a/v1/chat/completions");
+  }
+});
+
 for (const [provider, path, url] of [
-  ["together-ai", "/v1/rerank", "https://api.together.xyz/v1/rerank"],
-  ["together-ai", "/v1/v1/rerank", "https://api.together.xyz/v1/rerank"],
+  ["together-ai", "/v1/evaluation", "https://api.together.xyz/v1/evaluation"],
+  ["together-ai", "/v1/v1/evaluation", "https://api.together.xyz/v1/evaluation"],
   ["together-ai", "/v1/proxy/api/x?a=1", "https://api.together.xyz/api/x?a=1"],
   ["lepton", "/v1/tts", "https://api.lepton.ai/api/v1/tts"],
-  ["groq", "/v1/rerank", "https://api.groq.com/openai/v1/rerank"],
+  ["groq", "/v1/evaluation", "https://api.groq.com/openai/v1/evaluation"],
 ] as const) {
   test(`${path} is passed on to ${provider} as ${url}`, async () => {
     wire.answer = () => Response.json({});

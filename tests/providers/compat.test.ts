@@ -12,33 +12,41 @@ import { testConformance } from "../conformance/suite.ts";
 const providers = [...vendors, ...providersWithSettings, ...smallProviders, ...hosts];
 
 /** Letters of the operations: Chat, Text, Embeddings, Models. */
-const letters: Readonly<Record<string, OperationName>> = { C: "chat", T: "complete", E: "embed", M: "models" };
+const letters: Readonly<Record<string, OperationName>> = {
+  C: "chat",
+  T: "complete",
+  E: "embed",
+  M: "models",
+  R: "rerank",
+  D: "decide",
+};
 const suffixes: Readonly<Record<string, string>> = {
   chat: "/chat/completions",
   complete: "/completions",
   embed: "/embeddings",
   models: "/models",
+  rerank: "/rerank",
 };
 
 /** By slug: what stands in front of each path, the operations, and the model of requests that name none. */
 const expected: Readonly<Record<string, readonly [base: string, operations: string, model?: string]>> = {
-  "together-ai": ["https://api.together.xyz/v1", "CTE", "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo"],
+  "together-ai": ["https://api.together.xyz/v1", "CTER", "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo"],
   groq: ["https://api.groq.com/openai/v1", "CM"],
   deepseek: ["https://api.deepseek.com/v1", "CM", "deepseek-chat"],
   "x-ai": ["https://api.x.ai/v1", "CTEM", "grok-beta"],
   "fireworks-ai": [
     "https://api.fireworks.ai/inference/v1",
-    "CTEM",
+    "CTEMR",
     "accounts/fireworks/models/llama-v3p1-405b-instruct",
   ],
   cerebras: ["https://api.cerebras.ai/v1", "CM"],
-  deepinfra: ["https://api.deepinfra.com/v1/openai", "CEM", "deepinfra/airoboros-70b"],
+  deepinfra: ["https://api.deepinfra.com/v1/openai", "CEMR", "deepinfra/airoboros-70b"],
   dashscope: ["https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "CEM", "qwen-turbo"],
   "z-ai": ["https://api.z.ai/api/paas/v4", "CM", "glm-4.6"],
   zhipu: ["https://open.bigmodel.cn/api/paas/v4", "CEM", "glm-3-turbo"],
   moonshot: ["https://api.moonshot.cn/v1", "CM", "moonshot-v1-8k"],
   minimax: ["https://api.minimax.io/v1", "C"],
-  openrouter: ["https://openrouter.ai/api/v1", "CM", "openrouter/auto"],
+  openrouter: ["https://openrouter.ai/api/v1", "CMRD", "openrouter/auto"],
   byteplus: ["https://ark.ap-southeast.bytepluses.com/api/v3", "CE"],
   modal: ["https://api.modal.com/v1", "CTEM"],
   anyscale: ["https://api.endpoints.anyscale.com/v1", "CTEM", "meta-llama/Llama-2-7b-chat-hf"],
@@ -63,8 +71,8 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
   krutrim: ["https://cloud.olakrutrim.com/v1", "C", "Llama-3.3-70B-Instruct"],
   "featherless-ai": ["https://api.featherless.ai/v1", "CTM", "mistralai/Magistral-Small-2506"],
   upstage: ["https://api.upstage.ai/v1/solar", "CE", "solar-pro"],
-  "novita-ai": ["https://api.novita.ai/v3/openai/v1", "CTM", "lzlv_70b"],
-  siliconflow: ["https://api.siliconflow.cn/v1", "CEM", "deepseek-ai/DeepSeek-V2-Chat"],
+  "novita-ai": ["https://api.novita.ai/v3/openai/v1", "CTMR", "lzlv_70b"],
+  siliconflow: ["https://api.siliconflow.cn/v1", "CEMR", "deepseek-ai/DeepSeek-V2-Chat"],
   "302ai": ["https://api.302.ai/v1", "CM", "gpt-3.5-turbo"],
   deepbricks: ["https://api.deepbricks.ai/v1", "CM", "gpt-3.5-turbo"],
   lepton: ["https://api.lepton.ai/api/v1", "CT"],
@@ -112,8 +120,18 @@ for (const provider of providers) {
   test(`${slug} is called at its address, with its operations`, () => {
     assert.deepEqual(Object.keys(bound.operations).toSorted(), names.toSorted());
     for (const name of names) {
-      const path = requireOperation(bound, name).path({ model: "m", messages, prompt: "", input: "a" });
-      assert.equal(bound.baseUrl + path, base + suffixes[name]);
+      const path = requireOperation(bound, name).path({
+        model: "m",
+        messages,
+        prompt: "",
+        input: "a",
+        query: "q",
+        documents: ["d"],
+      });
+      // its decisions stand beside its version
+      if (name === "decide") assert.equal(bound.baseUrl + path, "https://openrouter.ai/api/alpha/decisions");
+      else if (slug === "deepinfra" && name === "rerank") assert.equal(path, "/inference/m");
+      else assert.equal(bound.baseUrl + path, base + suffixes[name]);
       assert.equal(requireOperation(bound, name).method ?? "POST", name === "models" ? "GET" : "POST");
     }
   });

@@ -5,6 +5,8 @@ import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
 import { inferenceOperations } from "./inference.ts";
+import { createOcr } from "./ocr.ts";
+import { createRerank } from "./rerank.ts";
 
 const claude = claudeOperations("azure-ai");
 const param = "x-gateway-azure-foundry-url";
@@ -32,10 +34,12 @@ function isClaude(url: string | undefined): boolean {
   return url !== undefined && /\/anthropic(?:\/|$)/.test(url);
 }
 
-function baseUrlOf({ foundry_url: url }: Settings): string {
+function baseUrlOf({ foundry_url: url }: Settings, { path }: { path: string }): string {
   if (url === undefined) {
     throw new InvalidRequestError(`Cannot call azure-ai: give ${param}`, { param, code: "invalid_header" });
   }
+  // models of other makers stand beside the model inference API, not below it
+  if (path.startsWith("/providers/")) return URL.parse(url)?.origin ?? url;
   if (isClaude(url)) return url.endsWith("/v1") ? url : `${url}/v1`;
   return url;
 }
@@ -63,6 +67,10 @@ export const azureAi = defineProvider({
   operations: (values): OperationAdapters =>
     isClaude(values.foundry_url)
       ? { chat: claude.chat, messages: claude.messages, countTokens: claude.countTokens }
-      : inferenceOperations(values),
-  operationNames: ["chat", "complete", "embed", "messages", "countTokens"],
+      : {
+          ...inferenceOperations(values),
+          rerank: createRerank(values.foundry_url),
+          ocr: createOcr(values.foundry_url),
+        },
+  operationNames: ["chat", "complete", "embed", "messages", "countTokens", "rerank", "ocr"],
 });

@@ -39,6 +39,10 @@ function operationsOf(settings: DeploymentSettings) {
       path: ({ model }) => pathOf(settings, model, "/embeddings"),
       toUpstream: (request) => ({ ...request, model: modelOf(settings, request.model) }),
     },
+    moderate: {
+      path: ({ model }) => pathOf(settings, model ?? "", "/moderations"),
+      toUpstream: ({ model, ...request }) => ({ ...request, model: modelOf(settings, model ?? "") || undefined }),
+    },
   } satisfies OperationAdapters;
 }
 
@@ -47,9 +51,10 @@ export const azureOpenai = defineProvider({
   slug: "azure-openai",
   settings: { prefix: "azure", schema: v.object({ ...deploymentEntries, ...azureAuthEntries }) },
   baseUrl: baseUrlOf,
+  hasLogprobs: true,
   authenticate: () => ({}),
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed"],
+  operationNames: ["chat", "complete", "embed", "moderate"],
 });

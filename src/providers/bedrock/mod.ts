@@ -8,6 +8,7 @@ import { claudeOperations } from "./claude.ts";
 import { fromEmbedding, toEmbedding } from "./embed.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
+import { createRerank } from "./rerank.ts";
 import { createConverseMapper } from "./stream.ts";
 import { FoundationModels } from "./wire.ts";
 
@@ -25,7 +26,7 @@ function modelPath(model: string, action: string): string {
 
 const BedrockSettings = v.object({ ...awsEntries, bedrock_model: v.optional(v.string()) });
 
-function operations({ bedrock_model: stated }: v.InferOutput<typeof BedrockSettings>): OperationAdapters {
+function operations({ bedrock_model: stated, region }: v.InferOutput<typeof BedrockSettings>): OperationAdapters {
   return {
     chat: {
       path: ({ model, stream }) => modelPath(model, stream === true ? "converse-stream" : "converse"),
@@ -51,6 +52,7 @@ function operations({ bedrock_model: stated }: v.InferOutput<typeof BedrockSetti
         })),
       }),
     },
+    rerank: createRerank(region),
   };
 }
 
@@ -68,5 +70,5 @@ export const bedrock = defineProvider({
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,
-  operationNames: ["chat", "embed", "models", "messages", "countTokens"],
+  operationNames: ["chat", "embed", "models", "messages", "countTokens", "rerank"],
 });

@@ -4,6 +4,7 @@ import { defineProvider } from "../types.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { models } from "./models.ts";
+import { rerank } from "./rerank.ts";
 
 /** Cohere, version 2 of its interface (https://docs.cohere.com/reference/about). */
 export const cohere = defineProvider({
@@ -11,5 +12,5 @@ export const cohere = defineProvider({
   settings: { prefix: "cohere", schema: v.object({}) },
   baseUrl: "https://api.cohere.ai",
   authenticate: bearer,
-  operations: { chat, embed, models },
+  operations: { chat, embed, models, rerank },
 });

@@ -6,8 +6,8 @@ import type { Provider } from "../types.ts";
 export interface CompatDeclaration extends OpenaiCompatibleRules {
   /** Name in `x-gateway-provider`. */
   slug: string;
-  /** Base address, without a slash at its end. */
-  baseUrl: string;
+  /** Base address, without a slash at its end; of some it depends on the path below it. */
+  baseUrl: string | ((settings: object, facts: { path: string }) => string);
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined) => Record<string, string>;
 }

@@ -1,6 +1,7 @@
 import type { Provider } from "../types.ts";
 import { addThinking, checkMinimax, leaveOutForGrok, replaceEffort, toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
+import { deepinfraRerank } from "./deepinfra.ts";
 
 const glmReasons = { sensitive: "content_filter", network_error: "stop" } as const;
 
@@ -12,6 +13,8 @@ const declarations: readonly CompatDeclaration[] = [
     baseUrl: "https://api.together.xyz",
     pathPrefix: "/v1",
     operations: ["chat", "complete", "embed"],
+    // https://docs.together.ai/reference/rerank-1
+    rerank: { top_n: "top_n", return_documents: "return_documents", rank_fields: "rank_fields" },
     model: "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo",
     chat: {
       rename: oldTokenLimit,
@@ -33,6 +36,7 @@ const declarations: readonly CompatDeclaration[] = [
   /** https://api-docs.deepseek.com/api/create-chat-completion */
   {
     slug: "deepseek",
+    hasLogprobs: true,
     baseUrl: "https://api.deepseek.com",
     pathPrefix: "/v1",
     operations: ["chat", "models"],
@@ -59,6 +63,8 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "fireworks-ai",
     baseUrl: "https://api.fireworks.ai/inference/v1",
+    // https://docs.fireworks.ai/api-reference/rerank-documents
+    rerank: { top_n: "top_n", return_documents: "return_documents" },
     model: "accounts/fireworks/models/llama-v3p1-405b-instruct",
     chat: {
       rename: oldTokenLimit,
@@ -84,8 +90,10 @@ const declarations: readonly CompatDeclaration[] = [
   /** https://deepinfra.com/docs/openai_api */
   {
     slug: "deepinfra",
-    baseUrl: "https://api.deepinfra.com/v1/openai",
+    baseUrl: (_settings, { path }) =>
+      path.startsWith("/inference/") ? "https://api.deepinfra.com/v1" : "https://api.deepinfra.com/v1/openai",
     operations: ["chat", "embed", "models"],
+    rerank: deepinfraRerank,
     model: "deepinfra/airoboros-70b",
     chat: { rename: oldTokenLimit, bounds: { n: [1, 1] } },
     answers: {},

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
+import { decideAt } from "../shapes/decisions.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
 import { rightButForExtras } from "./declare.ts";
@@ -13,6 +14,10 @@ const openrouter = openaiCompatible({
   baseUrl: "https://openrouter.ai/api",
   pathPrefix: "/v1",
   operations: ["chat", "models"],
+  // models of other makers answer chats only
+  decide: decideAt("openrouter", "/alpha/decisions", ({ model }) => !/^(?!~?typesafe\/)[^/]+\//.test(model)),
+  // https://openrouter.ai/docs/api-reference/rerank
+  rerank: { top_n: "top_n" },
   settings: {
     prefix: "openrouter",
     open: true,

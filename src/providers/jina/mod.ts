@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
 import { embeddingList } from "../shapes/embeddings.ts";
 import { requireTextOrObjects } from "../shapes/inputs.ts";
+import { rerankLikeCohere } from "../shapes/rerank.ts";
 import { defineProvider } from "../types.ts";
 
 /** Jina AI (https://api.jina.ai/docs). */
@@ -22,5 +23,9 @@ export const jina = defineProvider({
       },
       fromUpstream: embeddingList,
     },
+    rerank: rerankLikeCohere({
+      path: "/rerank",
+      members: { top_n: "top_n", return_documents: "return_documents", truncation: "truncation" },
+    }),
   },
 });

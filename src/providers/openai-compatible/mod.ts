@@ -2,13 +2,14 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
 import type { SettingsDefinition } from "../settings.ts";
+import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
 import { defineProvider, type OperationAdapter, type OperationAdapters, type Provider } from "../types.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
 import type { AnswerRules } from "./members.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 import { createChunkCorrector, createChunkMapper } from "./stream.ts";
 
-/** Operations in OpenAI's shapes. */
+/** Operations in OpenAI's shapes that are named; those with rules of their own follow from them. */
 export type OpenaiOperation = "chat" | "complete" | "embed" | "models";
 
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
@@ -27,6 +28,14 @@ export interface OpenaiCompatibleRules {
   complete?: RequestRules;
   /** How requests for embeddings differ. */
   embed?: RequestRules;
+  /** Chats tell how probable their tokens were. */
+  hasLogprobs?: boolean;
+  /** It decides: the path, and which requests it takes. */
+  decide?: OperationAdapter<"decide">;
+  /** It classifies texts. */
+  moderates?: boolean;
+  /** How it reranks; where it does so as Cohere does, the members it takes beside what is reranked. */
+  rerank?: RerankMembers | OperationAdapter<"rerank">;
   /** How answers differ. Absent: answers and streams go back as they came. */
   answers?: AnswerRules;
   /** Answers and parts of streams go back as they came where that is what `answers` would make of them. */
@@ -36,7 +45,7 @@ export interface OpenaiCompatibleRules {
 /** What differs between providers that speak OpenAI's shapes. */
 export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   slug: string;
-  baseUrl: string | ((settings: Settings) => string);
+  baseUrl: string | ((settings: Settings, facts: { path: string }) => string);
   settings: SettingsDefinition<Settings>;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
@@ -72,6 +81,13 @@ function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAd
   return { path, toUpstream: createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false }) };
 }
 
+function rerankOperation(
+  rules: NonNullable<OpenaiCompatibleRules["rerank"]>,
+  pathPrefix: string,
+): OperationAdapter<"rerank"> {
+  return "path" in rules ? rules : rerankLikeCohere({ path: `${pathPrefix}/rerank`, members: rules });
+}
+
 function createOperations(slug: string, rules: OpenaiCompatibleRules): OperationAdapters {
   const { pathPrefix = "", operations = allOperations } = rules;
   const makers: { [Name in OpenaiOperation]: () => OperationAdapter<Name> } = {
@@ -84,7 +100,12 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
       fromUpstream: (body) => v.parse(ModelList, body),
     }),
   };
-  return Object.fromEntries(operations.map((name) => [name, makers[name]()]));
+  return {
+    ...Object.fromEntries(operations.map((name) => [name, makers[name]()])),
+    ...(rules.decide && { decide: rules.decide }),
+    ...(rules.moderates && { moderate: { path: () => `${pathPrefix}/moderations` } }),
+    ...(rules.rerank && { rerank: rerankOperation(rules.rerank, pathPrefix) }),
+  };
 }
 
 /** Declares a provider that speaks OpenAI's shapes (https://platform.openai.com/docs/api-reference). */
@@ -95,6 +116,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
     authenticate: options.authenticate ?? bearer,
+    ...(options.hasLogprobs && { hasLogprobs: true }),
     operations: createOperations(options.slug, options),
   });
 }

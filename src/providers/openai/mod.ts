@@ -19,6 +19,8 @@ export const openai = openaiCompatible({
   slug: "openai",
   baseUrl: "https://api.openai.com/v1",
   chat: { developer: true, replay: "none", adapt: leaveOutEffort },
+  hasLogprobs: true,
+  moderates: true,
   settings: {
     prefix: "openai",
     schema: v.object({

@@ -3,6 +3,7 @@ import { bearer } from "../auth/headers.ts";
 import { embeddingList } from "../shapes/embeddings.ts";
 import { requireTexts } from "../shapes/inputs.ts";
 import { copyMembers, type MemberMap } from "../shapes/members.ts";
+import { rerankLikeCohere } from "../shapes/rerank.ts";
 import { defineProvider } from "../types.ts";
 
 const members = {
@@ -27,5 +28,10 @@ export const voyage = defineProvider({
       }),
       fromUpstream: embeddingList,
     },
+    // https://docs.voyageai.com/reference/reranker-api
+    rerank: rerankLikeCohere({
+      path: "/rerank",
+      members: { top_n: "top_k", return_documents: "return_documents", truncation: "truncation" },
+    }),
   },
 });
