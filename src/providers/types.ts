@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import { hasVersion } from "../lib/path.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import type { ModelList } from "../schemas/models.ts";
@@ -94,6 +95,28 @@ export interface AddressFacts {
   environment: AuthTools["environment"];
 }
 
+/** A request on another route, whose path goes on as it was written. */
+export interface PassedPath {
+  /** What follows `/v1`, or `/v1/proxy`. */
+  path: string;
+  /** With its question mark; empty when there is none. */
+  query: string;
+  /** Written behind `/proxy`: the whole path below the base address is the caller's. */
+  isProxied: boolean;
+  /** The model its body names. */
+  model?: string | undefined;
+}
+
+/** Where a path that is passed on leads. */
+export interface PassedTarget {
+  /** Path below the base address, with its query. */
+  path: string;
+  /** Base address the path itself names: as if the caller had named it as custom host. */
+  baseUrl?: string;
+  /** The model the path names. */
+  model?: string | undefined;
+}
+
 /** What is declared of a provider. */
 export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
@@ -107,6 +130,8 @@ export interface ProviderDefinition<Settings> {
   isRaw?: boolean;
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
+  /** Where paths that are passed on lead, if not to the same path behind `pathPrefix`. */
+  passPath?(asked: PassedPath, settings: Settings): PassedTarget;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -167,6 +192,8 @@ export interface BoundProvider {
   /** Whether requests go on as they came, their authorization with them. */
   readonly isRaw: boolean;
   readonly pathPrefix: string;
+  /** Where a path that is passed on leads; throws what `baseUrl` throws. */
+  passPath(asked: PassedPath): PassedTarget;
   readonly operations: OperationAdapters;
   /** Names of client headers that go along unasked. */
   readonly clientHeaders: readonly string[];
@@ -206,6 +233,12 @@ function withOauth(provider: BoundProvider, text: string): BoundProvider {
   });
 }
 
+/** The same path below the base address, behind a prefix where it does not begin with a version of its own. */
+export function passBelow({ path, query, isProxied }: PassedPath, prefix = ""): PassedTarget {
+  const isWhole = isProxied || hasVersion(path) || path.startsWith(`${prefix}/`);
+  return { path: (isWhole ? path : prefix + path) + query };
+}
+
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
   const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
@@ -214,6 +247,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
+    passPath: (asked) => definition.passPath?.(asked, settings) ?? passBelow(asked, definition.pathPrefix),
     isRaw: definition.isRaw === true,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),

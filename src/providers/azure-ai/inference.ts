@@ -5,7 +5,6 @@ import type { OperationAdapters } from "../types.ts";
 /** Settings of the model inference API. */
 export interface InferenceSettings {
   api_version?: string | undefined;
-  deployment_name?: string | undefined;
   extra_params?: string | undefined;
 }
 
@@ -14,12 +13,9 @@ const toChat = createRequestMap("azure-ai", { unsupported: ["functions", "functi
 
 /** Operations of the model inference API (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
 export function inferenceOperations(settings: InferenceSettings) {
-  const { api_version: version, deployment_name: deployment, extra_params: extra } = settings;
+  const { api_version: version, extra_params: extra } = settings;
   const query = version === undefined ? "" : `?api-version=${encodeURIComponent(version)}`;
-  const headers = (): Record<string, string> => ({
-    ...(extra !== undefined && { "extra-parameters": extra }),
-    ...(deployment !== undefined && { "azureml-model-deployment": deployment }),
-  });
+  const headers = (): Record<string, string> => (extra === undefined ? {} : { "extra-parameters": extra });
   return {
     chat: {
       path: () => `/chat/completions${query}`,

@@ -10,6 +10,7 @@ export const cohere = defineProvider({
   slug: "cohere",
   settings: { prefix: "cohere", schema: v.object({}) },
   baseUrl: "https://api.cohere.ai",
+  pathPrefix: "/v1",
   authenticate: bearer,
   operations: { chat, embed, models },
 });

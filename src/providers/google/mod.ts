@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
-import { defineProvider, type OperationAdapter } from "../types.ts";
+import { decodeSegment } from "../shapes/hosts.ts";
+import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
 import { fromGeminiAnswer } from "./answer.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
 import { modelName, modelPath } from "./model.ts";
@@ -51,6 +52,11 @@ export const google = defineProvider({
   slug: "google",
   baseUrl: "https://generativelanguage.googleapis.com",
   settings: { prefix: "google", schema: v.object({}) },
+  passPath(asked) {
+    const [, model] = /\/(?:models|tunedModels)\/([^/:]+)/.exec(asked.path) ?? [];
+    const isUpload = /^\/(?:upload|download)\//.test(asked.path);
+    return { ...passBelow(asked, isUpload ? "" : "/v1beta"), ...(model && { model: decodeSegment(model) }) };
+  },
   authenticate: (credential): Record<string, string> =>
     credential === undefined ? {} : { "x-goog-api-key": credential },
   operations: { chat, embed, models },
