@@ -3,7 +3,6 @@ import type { CallerContext, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
-import { isHeaderValue } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -24,7 +23,7 @@ import { createMappedObserver } from "./mapped-observer.ts";
 import { relayEvents } from "./relay.ts";
 import { settle } from "./settle.ts";
 import { createCompletionObserver, type StreamObserver } from "./stream-observer.ts";
-import { readForwardedHeaders, readTimeout } from "./target.ts";
+import { readClientHeader, readForwardedHeaders, readTimeout } from "./target.ts";
 
 /** Largest decoded answer that is read whole. */
 const maxAnswerBytes = 64 * 1024 * 1024;
@@ -218,14 +217,13 @@ function isEventStream(response: Response): boolean {
 }
 
 /** How answers are converted, and who is told of what is left out. */
-function conversionOptions(
-  { id, header, log }: CallerContext,
-  settings: InheritedSettings | undefined,
-): ConversionOptions {
+function conversionOptions(context: CallerContext, settings: InheritedSettings | undefined): ConversionOptions {
+  const { id, header, log } = context;
   const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
   log.dropped = null;
   return {
     strict: asked !== "false" && settings?.strict !== false,
+    clientHeader: (name) => readClientHeader(name, context),
     answerId: `chatcmpl-${id}`,
     get created() {
       return Math.floor(timeOfId(id) / 1000);
@@ -272,9 +270,8 @@ export async function callTarget<Name extends OperationName>(
   const adapter = requireOperation(destination.provider, name);
   const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
   for (const header of destination.provider.clientHeaders) {
-    const value = context.headers.get(header);
-    const isSent = value !== undefined && isHeaderValue(value) && !value.includes(context.gatewayKey);
-    if (isSent) forwarded[header] ??= value;
+    const value = readClientHeader(header, context);
+    if (value !== undefined) forwarded[header] ??= value;
   }
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const asked = withModel(request, managed?.model);

@@ -24,6 +24,8 @@ export interface ConversionOptions {
   strict: boolean;
   /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
   drop(member: string): void;
+  /** A header the client sent, by its name in lower case, where its value may go upstream. */
+  clientHeader?(name: string): string | undefined;
   /** Names the answer where the upstream does not. */
   answerId?: string;
   /** Time of the answer in seconds of Unix time, where the upstream tells none. */

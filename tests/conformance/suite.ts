@@ -20,6 +20,8 @@ interface CaseBase {
   /** Settings by their header's name without prefix, such as `azure-resource-name`. */
   settings?: Readonly<Record<string, string>>;
   strict?: boolean;
+  /** Headers of the client, by their names in lower case. */
+  headers?: Readonly<Record<string, string>>;
   /** What the upstream is sent: its path and, but for methods without one, its body. */
   sent?: { path?: string; body?: unknown };
   /** Members that are left out and told. */
@@ -84,12 +86,16 @@ interface Bound {
   dropped: string[];
 }
 
-function bind(provider: Provider, { operation = "chat", settings = {}, strict = true }: CaseBase): Bound {
+function bind(provider: Provider, { operation = "chat", settings = {}, strict = true, headers = {} }: CaseBase): Bound {
   const bound = provider.bind((name) => settings[name] ?? null);
   const adapter = bound.operations[operation];
   assert.ok(adapter, `${provider.slug} has no ${operation}`);
   const dropped: string[] = [];
-  const options = { strict, drop: (member: string) => void (dropped.includes(member) || dropped.push(member)) };
+  const options = {
+    strict,
+    drop: (member: string) => void (dropped.includes(member) || dropped.push(member)),
+    clientHeader: (name: string) => headers[name],
+  };
   // the suite calls each adapter with requests of its own operation
   return { adapter: adapter as OperationAdapter<OperationName>, options, dropped };
 }

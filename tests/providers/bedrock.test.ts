@@ -58,7 +58,7 @@ function sends(
   name: string,
   request: object,
   body: object,
-  more: { dropped?: readonly string[]; settings?: Record<string, string> } = {},
+  more: { dropped?: readonly string[]; settings?: Record<string, string>; headers?: Record<string, string> } = {},
 ): ConformanceCase {
   return {
     name: `sends ${name}`,
@@ -385,6 +385,25 @@ testConformance(bedrock, [
         "anthropic_beta",
       ],
     },
+  ),
+  sends(
+    "the betas of a client's header it knows",
+    { anthropic_beta: ["newer-2030-01-01", "context-1m-2025-08-07"] },
+    {
+      additionalModelRequestFields: {
+        anthropic_beta: ["newer-2030-01-01", "context-1m-2025-08-07", "tool-search-tool-2025-10-19"],
+      },
+    },
+    {
+      headers: { "anthropic-beta": "claude-code-20250219, context-1m-2025-08-07,advanced-tool-use-2025-11-20" },
+      dropped: ["anthropic-beta"],
+    },
+  ),
+  sends(
+    "no betas of a client's header to another maker's model",
+    { model: "amazon.nova-pro-v1:0" },
+    {},
+    { headers: { "anthropic-beta": "context-1m-2025-08-07" } },
   ),
   sends(
     "a tool of the model's maker",
