@@ -22,6 +22,7 @@ import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt,
 import { createMappedObserver } from "./mapped-observer.ts";
 import { relayEvents } from "./relay.ts";
 import { settle } from "./settle.ts";
+import { callSplit } from "./split-call.ts";
 import { createCompletionObserver, type StreamObserver } from "./stream-observer.ts";
 import { readClientHeader, readForwardedHeaders, readTimeout } from "./target.ts";
 
@@ -275,6 +276,9 @@ export async function callTarget<Name extends OperationName>(
   }
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const asked = withModel(request, managed?.model);
+  const input = { adapter, request: asked, target, context, services };
+  const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, { context, services }));
+  if (joined) return joined;
   const streamed = Reflect.get(asked, "stream") === true;
   log.stream = streamed;
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);

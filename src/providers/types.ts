@@ -71,6 +71,16 @@ export interface OperationAdapter<Name extends OperationName> {
   ): Operations[Name]["response"] | undefined;
   /** Maps the upstream's streams. Absent, or without a result: they are in the gateway's shape already. */
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
+  /**
+   * The requests that are sent instead of one that holds more than a call takes, in order; undefined where one call does. They
+   * are not split again. Only beside `join`.
+   */
+  split?(request: Operations[Name]["request"]): readonly Operations[Name]["request"][] | undefined;
+  /** The answer to a request from those to its parts, in their order. */
+  join?(
+    answers: readonly Operations[Name]["response"][],
+    request: Operations[Name]["request"],
+  ): Operations[Name]["response"];
   /** Default `sse`. */
   framing?: StreamFraming;
   /** Further headers of the upstream's request; `given` are those it has already, by their names in lower case. */

@@ -254,6 +254,44 @@ testConformance(cohere, [
     refused: /not lists of tokens/,
   },
   {
+    name: "texts and images mixed",
+    operation: "embed",
+    request: {
+      model: "embed-v4.0",
+      input: [{ text: "harbour", image: { base64: "iVBORw==" } }, "tide"],
+      input_type: "search_query",
+    },
+    sent: {
+      body: {
+        model: "embed-v4.0",
+        inputs: [
+          {
+            content: [
+              { type: "text", text: "harbour" },
+              { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw==" } },
+            ],
+          },
+          { content: [{ type: "text", text: "tide" }] },
+        ],
+        ...{ input_type: "search_query", embedding_types: ["float"] },
+      },
+    },
+    answer: jsonFixture("cohere", "embeddings.json"),
+    wanted: "*",
+  },
+  {
+    name: "a film",
+    operation: "embed",
+    request: { model: "embed-v4.0", input: [{ video: { url: "https://example.com/a.mp4" } }] },
+    refused: /no films/,
+  },
+  {
+    name: "a text and an image as one, for the third generation",
+    operation: "embed",
+    request: { model: "embed-english-v3.0", input: [{ text: "a", image: { base64: "AAAA" } }] },
+    refused: /not both as one/,
+  },
+  {
     name: "models",
     operation: "models",
     request: {},

@@ -324,10 +324,22 @@ testConformance(vertexAi, [
     name: "an embedding of a newer model",
     operation: "embed",
     settings,
-    request: { model: "gemini-embedding-2", input: "a", dimensions: 4 },
+    request: {
+      ...{ model: "gemini-embedding-2", dimensions: 4 },
+      input: [{ text: "a", image: { url: "gs://b/i.webp" }, video: { base64: "AAAA" } }],
+    },
     sent: {
       path: `/v1/${place}/publishers/google/models/gemini-embedding-2:embedContent`,
-      body: { content: { parts: [{ text: "a" }] }, outputDimensionality: 4 },
+      body: {
+        content: {
+          parts: [
+            { text: "a" },
+            { fileData: { mimeType: "image/webp", fileUri: "gs://b/i.webp" } },
+            { inlineData: { mimeType: "video/mp4", data: "AAAA" } },
+          ],
+        },
+        outputDimensionality: 4,
+      },
     },
     answer: { embedding: { values: [1] }, usageMetadata: { promptTokenCount: 2 } },
     wanted: {

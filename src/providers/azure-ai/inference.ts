@@ -1,4 +1,5 @@
 import { createRequestMap } from "../openai-compatible/request.ts";
+import { encodeWhereAsked } from "../shapes/embeddings.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { OperationAdapters } from "../types.ts";
 
@@ -23,6 +24,6 @@ export function inferenceOperations(settings: InferenceSettings) {
       toUpstream: toChat,
     },
     complete: { path: () => `/completions${query}`, headers, toUpstream: withStreamUsage },
-    embed: { path: () => `/embeddings${query}`, headers },
+    embed: { path: () => `/embeddings${query}`, headers, fromUpstream: encodeWhereAsked },
   } satisfies OperationAdapters;
 }

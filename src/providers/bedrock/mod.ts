@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
+import { joinEmbeddings } from "../shapes/embeddings.ts";
 import { decodeSegment, encodeSegment } from "../shapes/hosts.ts";
 import { defineProvider, type OperationAdapters, passBelow } from "../types.ts";
 import { fromConverse } from "./answer.ts";
-import { fromEmbedding, toEmbedding } from "./embed.ts";
+import { fromEmbedding, splitEmbedding, toEmbedding } from "./embed.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
 import { createConverseMapper } from "./stream.ts";
@@ -40,6 +41,8 @@ function operations({ bedrock_model: stated }: v.InferOutput<typeof BedrockSetti
       path: ({ model }) => modelPath(model, "invoke"),
       toUpstream: (request, options) => toEmbedding(request, readModel(request.model, stated), options),
       fromUpstream: fromEmbedding,
+      split: (request) => splitEmbedding(request, readModel(request.model, stated)),
+      join: joinEmbeddings,
     },
     models: {
       method: "GET",

@@ -132,6 +132,7 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed"],
     model: "solar-pro",
     embedModel: "solar-embedding-1-large-query",
+    embedsTexts: true,
   },
   /** https://novita.ai/docs/api-reference/model-apis-llm-create-chat-completion */
   {
@@ -149,6 +150,7 @@ const declarations: readonly CompatDeclaration[] = [
     baseUrl: "https://api.siliconflow.cn/v1",
     operations: ["chat", "embed", "models"],
     model: "deepseek-ai/DeepSeek-V2-Chat",
+    embedsTexts: true,
     chat: { rename: oldTokenLimit, thinking: true, adapt: toQwenThinking },
     answers: {},
   },

@@ -3,6 +3,7 @@ import { bearer } from "../auth/headers.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
+import { embed } from "./byteplus-embed.ts";
 
 const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be part of a host name"));
 
@@ -34,6 +35,7 @@ const byteplus = openaiCompatible({
   operations: ["chat", "embed"],
   settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
   chat: { thinking: true },
+  embedAdapter: embed,
   answers: {},
 });
 

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
+import { inBatches } from "../shapes/embeddings.ts";
 import { decodeSegment } from "../shapes/hosts.ts";
 import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
 import { fromGeminiAnswer } from "./answer.ts";
@@ -35,6 +36,7 @@ const embed: OperationAdapter<"embed"> = {
     `/v1beta${modelPath(model)}:${Array.isArray(input) ? "batchEmbedContents" : "embedContent"}`,
   toUpstream: toEmbedRequest,
   fromUpstream: fromEmbedAnswer,
+  ...inBatches(100),
 };
 
 const models: OperationAdapter<"models"> = {
