@@ -19,7 +19,8 @@ function embedOf(slug: string) {
 const texts = (count: number) => Array.from({ length: count }, (_, index) => `t${index}`);
 const image = { image: { base64: "AAAA" } };
 
-for (const [slug, model, input, sizes] of [
+/** Who is asked for what, and the sizes of the parts it is sent in. */
+const splits: readonly (readonly [string, string, EmbeddingRequest["input"], number[] | undefined])[] = [
   ["bedrock", "amazon.titan-embed-text-v2:0", texts(3), [1, 1, 1]],
   ["bedrock", "us.amazon.titan-embed-text-v2:0", texts(1), undefined],
   ["bedrock", "amazon.titan-embed-text-v2:0", "t", undefined],
@@ -41,9 +42,10 @@ for (const [slug, model, input, sizes] of [
   ["byteplus", "skylark-embedding-vision", texts(2), [1, 1]],
   ["byteplus", "ep-1", texts(2), undefined],
   ["byteplus", "ep-1", [image, "a"], [1, 1]],
-] as const) {
+];
+for (const [slug, model, input, sizes] of splits) {
   test(`${slug} takes ${JSON.stringify(input).slice(0, 30)} for ${model} in ${sizes?.join(" + ") ?? "one call"}`, () => {
-    const request = { model, input: structuredClone(input), user: "u" } as EmbeddingRequest; // not frozen
+    const request: EmbeddingRequest = { model, input: structuredClone(input), user: "u" };
     const parts = embedOf(slug).split?.(request);
     assert.deepEqual(
       parts?.map((part) => part.input.length),
