@@ -1,7 +1,6 @@
 import { maskSecret } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
-import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
@@ -19,6 +18,7 @@ import {
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { createCutter, isEventStream } from "./framing.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
 import { relayEvents } from "./relay.ts";
 import { settle } from "./settle.ts";
@@ -191,7 +191,7 @@ async function answerStream<Name extends OperationName>(
   headers["x-accel-buffering"] = "no";
   const body = await relayEvents({
     ...{ upstream, attempt: run.attempt, observer, context, services },
-    ...(run.adapter.framing === "aws" && { blocks: new AwsEventBlocks() }),
+    blocks: createCutter(run.adapter.framing),
     idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
     onEnd({ status, error, sent }) {
       // an answer that was let go of for another target is not the end of the request
@@ -209,12 +209,6 @@ async function answerStream<Name extends OperationName>(
 /** The request as it goes upstream: with the plain name of the model where it was asked for by reference. */
 function withModel<Request extends object>(request: Request, model: string | undefined): Request {
   return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
-}
-
-/** Whether an answer is a stream of events, whichever way they are framed. */
-function isEventStream(response: Response): boolean {
-  const type = response.headers.get("content-type") ?? "";
-  return response.status === 200 && /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)/i.test(type);
 }
 
 /** How answers are converted, and who is told of what is left out. */
@@ -286,7 +280,8 @@ export async function callTarget<Name extends OperationName>(
   const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed, settings, options };
   try {
     const upstream = await send(prepareCall(run, headers), attempt, context, services);
-    if (streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
+    if (streamed && isEventStream(upstream, adapter.framing))
+      return await answerStream(upstream, run, context, services);
     return await answerWhole(upstream, run, context, services);
   } finally {
     if (!log.deferred) attempt.release();

@@ -52,8 +52,8 @@ export interface StreamMapper {
   usage(): unknown;
 }
 
-/** How an upstream frames the events of a stream: server-sent events, or AWS' binary messages. */
-export type StreamFraming = "sse" | "aws";
+/** How an upstream frames the events of a stream: server-sent events, AWS' binary messages, or JSON texts, one a line. */
+export type StreamFraming = "sse" | "aws" | "lines";
 
 /** How one provider does one operation. Conversions are pure: no network, clock, random source or environment. */
 export interface OperationAdapter<Name extends OperationName> {

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { GatewayError } from "../../src/errors.ts";
+import { createCutter } from "../../src/inference/framing.ts";
 import { createMappedObserver } from "../../src/inference/mapped-observer.ts";
-import { AwsEventBlocks } from "../../src/lib/aws-events.ts";
-import { EventBlocks, readEvents } from "../../src/lib/sse.ts";
+import { readEvents } from "../../src/lib/sse.ts";
 import type { ConversionOptions, OperationAdapter, OperationName, Provider } from "../../src/providers/types.ts";
 import { repository } from "../support/source-files.ts";
 
@@ -121,7 +121,7 @@ function replay(pieces: readonly Uint8Array[], one: StreamCase, { adapter, optio
   const mapper = adapter.streamMapper?.(one.request as never, options);
   assert.ok(mapper, "the operation has no stream mapper");
   const observer = createMappedObserver({ mapper, provider: "tested", includeUsage: false });
-  const cutter = adapter.framing === "aws" ? new AwsEventBlocks() : new EventBlocks();
+  const cutter = createCutter(adapter.framing);
   const decoder = new TextDecoder();
   let text = "";
   const pass = (block: Uint8Array | undefined) => {

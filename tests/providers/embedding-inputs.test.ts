@@ -53,10 +53,9 @@ for (const [slug, model, input, sizes] of splits) {
     );
     assert.deepEqual(request, { model, input, user: "u" });
     if (!parts) return;
-    assert.deepEqual(
-      parts.flatMap((part) => part.input),
-      input,
-    );
+    const joined: unknown[] = [];
+    for (const part of parts) joined.push(...part.input);
+    assert.deepEqual(joined, input);
     for (const part of parts) {
       assert.equal(part.user, "u");
       assert.equal(embedOf(slug).split?.(part), undefined);

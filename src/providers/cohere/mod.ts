@@ -3,6 +3,7 @@ import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../types.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
+import { generate } from "./generate.ts";
 import { models } from "./models.ts";
 
 /** Cohere, version 2 of its interface (https://docs.cohere.com/reference/about). */
@@ -12,5 +13,5 @@ export const cohere = defineProvider({
   baseUrl: "https://api.cohere.ai",
   pathPrefix: "/v1",
   authenticate: bearer,
-  operations: { chat, embed, models },
+  operations: { chat, complete: generate, embed, models },
 });
