@@ -141,8 +141,8 @@ const declarations: readonly CompatDeclaration[] = [
     pathPrefix: "/v1",
     operations: ["chat", "complete", "models"],
     model: "lzlv_70b",
-    chat: { rename: oldTokenLimit, defaults: { max_tokens: 128 } },
-    complete: { rename: oldTokenLimit, defaults: { max_tokens: 128 } },
+    chat: { rename: oldTokenLimit },
+    complete: { rename: oldTokenLimit },
   },
   /** https://docs.siliconflow.cn/cn/api-reference/chat-completions/chat-completions */
   {

@@ -16,11 +16,10 @@ const declarations: readonly CompatDeclaration[] = [
     model: "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo",
     chat: {
       rename: oldTokenLimit,
-      defaults: { max_tokens: 128 },
       bounds: { max_tokens: [1, Infinity] },
       replay: "reasoning",
     },
-    complete: { rename: oldTokenLimit, defaults: { max_tokens: 128 }, bounds: { max_tokens: [1, Infinity] } },
+    complete: { rename: oldTokenLimit, bounds: { max_tokens: [1, Infinity] } },
     answers: { finishReasons: { eos: "stop" } },
   },
   /** https://console.groq.com/docs/openai#currently-unsupported-openai-features */
