@@ -270,8 +270,11 @@ export async function callTarget<Name extends OperationName>(
   }
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const asked = withModel(request, managed?.model);
-  const input = { adapter, request: asked, target, context, services };
-  const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, { context, services }));
+  const joined =
+    adapter.split &&
+    callSplit({ adapter, request: asked, target, context, services }, (part, whole) =>
+      callTarget(name, part, whole, { context, services }),
+    );
   if (joined) return joined;
   const streamed = Reflect.get(asked, "stream") === true;
   log.stream = streamed;

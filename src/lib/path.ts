@@ -45,7 +45,7 @@ export function hasVersion(path: string): boolean {
 
 /** A base address without the version it ends with. */
 export function withoutVersion(base: string): string {
-  return base.replace(/\/v[0-9]+(?:(?:alpha|beta)[0-9]*)?\/?$/, "");
+  return base.replace(/(?<!\/)\/v[0-9]+(?:(?:alpha|beta)[0-9]*)?\/?$/, "");
 }
 
 /** Joins a base address and a path by segments; the query (with its `?`) is appended as written. */

@@ -2,6 +2,7 @@ import { cohere } from "../../src/providers/cohere/mod.ts";
 import { fixture, jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const hello = { model: "command-a", messages: [{ role: "user", content: "Hello" }] };
+const own = { content: [{ type: "text", text: "its own form" }] };
 const tools = [{ type: "function", function: { name: "tide_table", strict: true, parameters: { type: "object" } } }];
 const head = { object: "chat.completion.chunk", created: 0, model: "command-a" };
 const chunk = (id: string, delta: object, finish_reason: string | null = null) => ({
@@ -258,7 +259,7 @@ testConformance(cohere, [
     operation: "embed",
     request: {
       model: "embed-v4.0",
-      input: [{ text: "harbour", image: { base64: "iVBORw==" } }, "tide"],
+      input: [{ text: "harbour", image: { base64: "iVBORw==" } }, "tide", own],
       input_type: "search_query",
     },
     sent: {
@@ -272,6 +273,7 @@ testConformance(cohere, [
             ],
           },
           { content: [{ type: "text", text: "tide" }] },
+          own,
         ],
         ...{ input_type: "search_query", embedding_types: ["float"] },
       },

@@ -256,7 +256,7 @@ testConformance(vertexAi, [
     settings,
     request: {
       model: "text-embedding-005",
-      input: ["a", "b"],
+      input: ["a", { text: "b" }],
       dimensions: 3,
       task_type: "CLUSTERING",
       metadata: { a: "B" },

@@ -16,7 +16,9 @@ export function splitForCohere(request: EmbeddingRequest): readonly EmbeddingReq
   return splitInputs(hasMedia(request) && takesOneImage(request) ? 1 : maxInputs, request);
 }
 
-function toContent(provider: string, { text, image, video }: MediaInput): object {
+/** One input of the fourth generation; what is in Cohere's own form stays as it is. */
+function toContent(provider: string, { text, image, video, sent }: MediaInput): unknown {
+  if (Array.isArray(Reflect.get(Object(sent), "content"))) return sent;
   if (video) refuseMember(provider, "input", "it embeds texts and images, no films");
   const content = [
     ...(text === undefined ? [] : [{ type: "text", text }]),
