@@ -2,24 +2,30 @@ import { maskSecret } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
 import type { DialectOptions } from "../dialects/types.ts";
 import { UpstreamError } from "../errors.ts";
-import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
-import { isHeaderValue } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
-import type { CallFailure, ConversionOptions, OperationName, Operations } from "../providers/types.ts";
+import type {
+  CallFailure,
+  ConversionOptions,
+  OperationAdapters,
+  OperationName,
+  Operations,
+} from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { createCutter, isEventStream } from "./framing.ts";
 import { type ServedOperation, serveOperation } from "./operation.ts";
 import { relayEvents } from "./relay.ts";
 import { sendRepaired } from "./repair.ts";
 import { settle } from "./settle.ts";
-import { readForwardedHeaders, readTimeout } from "./target.ts";
+import { callSplit } from "./split-call.ts";
+import { readClientHeader, readForwardedHeaders, readTimeout } from "./target.ts";
 
 /** Largest decoded answer that is read whole. */
 const maxAnswerBytes = 64 * 1024 * 1024;
@@ -151,7 +157,7 @@ async function answerStream(upstream: Response, run: Run, context: CallerContext
   headers["x-accel-buffering"] = "no";
   const body = await relayEvents({
     ...{ upstream, attempt: run.attempt, observer, context, services },
-    ...(run.operation.framing === "aws" && { blocks: new AwsEventBlocks() }),
+    blocks: createCutter(run.operation.framing),
     idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
     onEnd({ status, error, sent }) {
       // an answer that was let go of for another target is not the end of the request
@@ -178,22 +184,18 @@ function withModel<Request extends object>(request: Request, model: string | und
   return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
 }
 
-/** Whether an answer is a stream of events, whichever way they are framed. */
-function isEventStream(response: Response): boolean {
-  const type = response.headers.get("content-type") ?? "";
-  return response.status === 200 && /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)/i.test(type);
-}
-
 /** How answers are converted, and who is told of what is left out. */
 function conversionOptions(
-  { id, header, log }: CallerContext,
+  context: CallerContext,
   settings: InheritedSettings | undefined,
 ): ConversionOptions & DialectOptions {
+  const { id, header, log } = context;
   const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
   log.dropped = null;
   return {
     strict: asked !== "false" && settings?.strict !== false,
     id,
+    clientHeader: (name) => readClientHeader(name, context),
     answerId: `chatcmpl-${id}`,
     get created() {
       return Math.floor(timeOfId(id) / 1000);
@@ -239,12 +241,18 @@ export async function callTarget<Name extends OperationName>(
   const { provider, managed } = destination;
   log.stream = Reflect.get(request, "stream") === true;
   const options = conversionOptions(context, settings);
-  const operation = serveOperation(name, withModel(request, managed?.model), provider, options);
+  const asked = withModel(request, managed?.model);
+  const adapter: OperationAdapters[Name] = provider.operations[name];
+  if (adapter?.split) {
+    const input = { adapter, request: asked, target, context, services };
+    const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, { context, services }));
+    if (joined) return joined;
+  }
+  const operation = serveOperation(name, asked, provider, options);
   const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
   for (const header of provider.clientHeaders) {
-    const value = context.headers.get(header);
-    const isSent = value !== undefined && isHeaderValue(value) && !value.includes(context.gatewayKey);
-    if (isSent) forwarded[header] ??= value;
+    const value = readClientHeader(header, context);
+    if (value !== undefined) forwarded[header] ??= value;
   }
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
@@ -257,7 +265,9 @@ export async function callTarget<Name extends OperationName>(
           repair: (failure) => repair(run, failure),
         })
       : send(prepareCall(run, headers), attempt, context, services));
-    if (operation.streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
+    if (operation.streamed && isEventStream(upstream, operation.framing)) {
+      return await answerStream(upstream, run, context, services);
+    }
     return await answerWhole(upstream, run, context, services);
   } finally {
     if (!log.deferred) attempt.release();

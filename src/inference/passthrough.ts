@@ -9,12 +9,12 @@ import type { Timers } from "../lib/timers.ts";
 import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import { AbortReason, type Destination } from "../providers/call.ts";
-import type { BoundProvider } from "../providers/types.ts";
 import { routingHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { listLeaves, readLeafDestination } from "./leaf.ts";
+import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
@@ -24,13 +24,6 @@ import { readRequestDestination, readTimeout } from "./target.ts";
 const heldBody = 256 * 1024;
 
 const longUpload = { totalMs: 30 * 60_000, silenceMs: 60_000 };
-
-/** Path below the provider's base address: what follows `/v1`, as it was written; behind `/proxy`, without any prefix. */
-function upstreamPath({ url }: CallerContext, { pathPrefix }: BoundProvider): string {
-  const path = url.pathname.replace(/^\/v1(?=\/|$)/, "");
-  if (path.startsWith("/proxy/")) return path.slice("/proxy".length);
-  return path.startsWith(`${pathPrefix}/`) ? path : pathPrefix + path;
-}
 
 /** Whether bytes of this content type can be read by a person in a log. */
 function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
@@ -232,7 +225,7 @@ interface PassedAnswer {
 
 /** The provider's request: the caller's, less what belongs to one connection or to the gateway. */
 function preparePassed(
-  destination: Destination,
+  { destination, path }: PassedDestination,
   body: Upload,
   context: CallerContext,
   services: Services,
@@ -247,7 +240,6 @@ function preparePassed(
   if (typeof body === "string") delete headers["content-encoding"];
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
-  const path = upstreamPath(context, destination.provider) + context.url.search;
   return {
     ...destination,
     ...{ method: context.method, path, headers, raw: true },
@@ -271,11 +263,12 @@ async function pass(
   services: Services,
 ): Promise<PassedAnswer> {
   requirePassable(destination);
+  const passed = readPassedDestination(destination, context, services);
   const isRead = body === undefined || context.log.requestBody !== null;
   requireModelOfBody(destination, { model: context.log.model, isRead });
   const attempt = startAttempt(context.request, times, services.timers);
   try {
-    const upstream = await send(preparePassed(destination, body, context, services), attempt, context, services);
+    const upstream = await send(preparePassed(passed, body, context, services), attempt, context, services);
     return { upstream, attempt };
   } catch (error) {
     attempt.release();

@@ -1,6 +1,6 @@
 import { GatewayError, InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
 import { type OutboundError, type OutboundInit, toOutboundError } from "../lib/outbound.ts";
-import { joinUrl } from "../lib/path.ts";
+import { hasVersion, joinUrl, withoutVersion } from "../lib/path.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
 
 /** Name and version the gateway gives to upstreams. */
@@ -45,10 +45,7 @@ export function addressOf(
 ): string {
   const base = customHost ?? provider.baseUrlOf({ path, environment });
   // a path that brings its own version replaces the one of the base address
-  if (/^\/v[2-9]\//.test(path)) return joinUrl(base.replace(/\/v[0-9]+\/?$/, ""), path);
-  // hosts are named with their version and without: it stands there once
-  if (path.startsWith("/v1/")) return joinUrl(base.replace(/\/v1\/?$/, ""), path);
-  return joinUrl(base, path);
+  return joinUrl(hasVersion(path) ? withoutVersion(base) : base, path);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import { hasVersion } from "../lib/path.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
 import type { DecisionsRequest, DecisionsResponse } from "../schemas/decisions.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
@@ -41,6 +42,8 @@ export interface ConversionOptions {
   strict: boolean;
   /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
   drop(member: string): void;
+  /** A header the client sent, by its name in lower case, where its value may go upstream. */
+  clientHeader?(name: string): string | undefined;
   /** Names the answer where the upstream does not. */
   answerId?: string;
   /** Time of the answer in seconds of Unix time, where the upstream tells none. */
@@ -79,8 +82,8 @@ export interface ChunkCorrector {
   correct(chunk: Record<string, unknown>): Record<string, unknown> | undefined;
 }
 
-/** How an upstream frames the events of a stream: server-sent events, or AWS' binary messages. */
-export type StreamFraming = "sse" | "aws";
+/** How an upstream frames the events of a stream: server-sent events, AWS' binary messages, or JSON texts, one a line. */
+export type StreamFraming = "sse" | "aws" | "lines";
 
 /** What an upstream refused a call with. */
 export interface CallFailure {
@@ -111,6 +114,16 @@ export interface OperationAdapter<Name extends OperationName> {
    * With neither all of them do.
    */
   chunkCorrector?(request: Operations[Name]["request"], options: ConversionOptions): ChunkCorrector | undefined;
+  /**
+   * The requests that are sent instead of one that holds more than a call takes, in order; undefined where one call does. They
+   * are not split again. Only beside `join`.
+   */
+  split?(request: Operations[Name]["request"]): readonly Operations[Name]["request"][] | undefined;
+  /** The answer to a request from those to its parts, in their order. */
+  join?(
+    answers: readonly Operations[Name]["response"][],
+    request: Operations[Name]["request"],
+  ): Operations[Name]["response"];
   /** Default `sse`. */
   framing?: StreamFraming;
   /** Another request to be sent once in place of one that was refused with a 4xx; undefined where there is none. */
@@ -143,6 +156,28 @@ export interface AddressFacts {
   environment: AuthTools["environment"];
 }
 
+/** A request on another route, whose path goes on as it was written. */
+export interface PassedPath {
+  /** What follows `/v1`, or `/v1/proxy`. */
+  path: string;
+  /** With its question mark; empty when there is none. */
+  query: string;
+  /** Written behind `/proxy`: the whole path below the base address is the caller's. */
+  isProxied: boolean;
+  /** The model its body names. */
+  model?: string | undefined;
+}
+
+/** Where a path that is passed on leads. */
+export interface PassedTarget {
+  /** Path below the base address, with its query. */
+  path: string;
+  /** Base address the path itself names: as if the caller had named it as custom host. */
+  baseUrl?: string;
+  /** The model the path names. */
+  model?: string | undefined;
+}
+
 /** What is declared of a provider. */
 export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
@@ -156,6 +191,8 @@ export interface ProviderDefinition<Settings> {
   isRaw?: boolean;
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
+  /** Where paths that are passed on lead, if not to the same path behind `pathPrefix`. */
+  passPath?(asked: PassedPath, settings: Settings): PassedTarget;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -218,6 +255,8 @@ export interface BoundProvider {
   /** Whether requests go on as they came, their authorization with them. */
   readonly isRaw: boolean;
   readonly pathPrefix: string;
+  /** Where a path that is passed on leads; throws what `baseUrl` throws. */
+  passPath(asked: PassedPath): PassedTarget;
   readonly operations: OperationAdapters;
   /** Whether chats tell how probable their tokens were. */
   readonly hasLogprobs: boolean;
@@ -259,6 +298,12 @@ function withOauth(provider: BoundProvider, text: string): BoundProvider {
   });
 }
 
+/** The same path below the base address, behind a prefix where it does not begin with a version of its own. */
+export function passBelow({ path, query, isProxied }: PassedPath, prefix = ""): PassedTarget {
+  const isWhole = isProxied || hasVersion(path) || path.startsWith(`${prefix}/`);
+  return { path: (isWhole ? path : prefix + path) + query };
+}
+
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
   const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
@@ -267,6 +312,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
+    passPath: (asked) => definition.passPath?.(asked, settings) ?? passBelow(asked, definition.pathPrefix),
     isRaw: definition.isRaw === true,
     hasLogprobs: definition.hasLogprobs === true,
     operations: typeof operations === "function" ? operations(settings) : operations,

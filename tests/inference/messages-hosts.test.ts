@@ -95,9 +95,12 @@ for (const { provider, model, headers, url, body, betas } of hosts) {
   test(`${provider} is sent a request to the Messages API as it came`, async () => {
     wire.answer = () => Response.json(answer);
     const request = { ...own, model, anthropic_beta: "context-1m-2025-08-07" };
-    const clientBeta = betas === undefined ? {} : { "anthropic-beta": "files-api-2025-04-14" };
+    const clientBeta = { "anthropic-beta": "files-api-2025-04-14" };
     const response = await post("/v1/messages", request, { "x-gateway-provider": provider, ...headers, ...clientBeta });
     assert.equal(response.status, 200, await response.clone().text());
+    // hosts that do not know a beta are not sent it, and the caller is told
+    const told = response.headers.get("x-gateway-dropped-params");
+    assert.equal(told, betas === undefined ? "anthropic-beta" : null);
     assert.equal(wire.url, url);
     assert.deepEqual(sentBody(), body);
     const sent = wire.init?.headers["anthropic-beta"];

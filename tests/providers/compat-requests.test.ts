@@ -128,7 +128,9 @@ const rows: readonly Row[] = [
   ["nebius", { max_completion_tokens: 5, top_k: 4 }, { max_completion_tokens: 5, top_k: 4 }],
   // defaults and bounds
   ["together-ai", { max_completion_tokens: 0 }, { max_tokens: 1 }],
-  ["together-ai", { max_tokens: null }, { max_tokens: 128 }],
+  ["together-ai", { max_tokens: 7 }, { max_tokens: 7 }],
+  ["together-ai", {}, {}],
+  ["novita-ai", {}, {}],
   ["novita-ai", { max_completion_tokens: 300, top_k: 3 }, { max_tokens: 300, top_k: 3 }],
   ["hyperbolic", { min_p: 1.5, top_k: -1 }, { min_p: 1, top_k: -1 }],
   [

@@ -24,10 +24,7 @@ const thought = "Check hours.";
 const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
 
 /** Members sent though nobody named them. */
-const sentAlways: Readonly<Record<string, object>> = {
-  "together-ai": { max_tokens: 128 },
-  "novita-ai": { max_tokens: 128 },
-};
+const sentAlways: Readonly<Record<string, object>> = {};
 
 const toldUsage = (vendor: Vendor) => ({ ...usage, ...vendor.usage });
 const plainUsage = (vendor: Vendor) => ({ ...usage, ...vendor.plainUsage });

@@ -1,43 +1,26 @@
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import type { CallFailure, ConversionOptions, OperationAdapter } from "../types.ts";
 import { withoutThinking } from "./repair.ts";
-import { type ClaudeHost, readBetas } from "./request.ts";
+import { bodyBetas, type ClaudeHost, readBetas } from "./request.ts";
 
 type Members = Record<string, unknown>;
 type NativeRequest = MessagesRequest | CountTokensRequest;
 
-/** Headers of Anthropic's API: betas stand in a member of the body only for the gateway. */
-export function nativeBetas(request: NativeRequest): string[] {
-  return readBetas(request.anthropic_beta);
-}
-
 /** Members that an address or a header tells instead. */
 const toldElsewhere = new Set(["model", "stream"]);
 
-/**
- * A request to the Messages API as one of its hosts takes it; everything it does not know of goes on as it is.
- *
- * @param betas Betas the caller named beside the request.
- */
-export function toHostRequest(
-  request: NativeRequest,
-  host: ClaudeHost,
-  { drop }: ConversionOptions,
-  betas: readonly string[] = [],
-): Members {
-  const { anthropic_beta: _, ...rest } = request;
+/** A request to the Messages API as one of its hosts takes it; everything it does not know of goes on as it is. */
+export function toHostRequest(request: NativeRequest, host: ClaudeHost, options: ConversionOptions): Members {
+  const { anthropic_beta: asked, ...rest } = request;
   const members: Members = rest;
   for (const name of host.omits ?? []) {
     if (members[name] === undefined) continue;
-    if (!toldElsewhere.has(name)) drop(name);
+    if (!toldElsewhere.has(name)) options.drop(name);
     delete members[name];
   }
   if (host.version !== undefined) members.anthropic_version ??= host.version;
-  if (!host.hasBetasInBody) return members;
-  const asked = [...new Set([...nativeBetas(request), ...betas])];
-  const taken = host.betas ? asked.filter((beta) => host.betas?.has(beta)) : asked;
-  if (taken.length < asked.length) drop("anthropic_beta");
-  return taken.length > 0 ? { ...members, anthropic_beta: taken } : members;
+  const betas = bodyBetas(readBetas(asked), host, options);
+  return betas.length > 0 ? { ...members, anthropic_beta: betas } : members;
 }
 
 /** The request as Anthropic itself takes it: the same, less what the gateway reads. */

@@ -1,11 +1,11 @@
 import { createRequestMap } from "../openai-compatible/request.ts";
+import { encodeWhereAsked } from "../shapes/embeddings.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { OperationAdapters } from "../types.ts";
 
 /** Settings of the model inference API. */
 export interface InferenceSettings {
   api_version?: string | undefined;
-  deployment_name?: string | undefined;
   extra_params?: string | undefined;
 }
 
@@ -14,12 +14,9 @@ const toChat = createRequestMap("azure-ai", { unsupported: ["functions", "functi
 
 /** Operations of the model inference API (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
 export function inferenceOperations(settings: InferenceSettings) {
-  const { api_version: version, deployment_name: deployment, extra_params: extra } = settings;
+  const { api_version: version, extra_params: extra } = settings;
   const query = version === undefined ? "" : `?api-version=${encodeURIComponent(version)}`;
-  const headers = (): Record<string, string> => ({
-    ...(extra !== undefined && { "extra-parameters": extra }),
-    ...(deployment !== undefined && { "azureml-model-deployment": deployment }),
-  });
+  const headers = (): Record<string, string> => (extra === undefined ? {} : { "extra-parameters": extra });
   return {
     chat: {
       path: () => `/chat/completions${query}`,
@@ -27,6 +24,6 @@ export function inferenceOperations(settings: InferenceSettings) {
       toUpstream: toChat,
     },
     complete: { path: () => `/completions${query}`, headers, toUpstream: withStreamUsage },
-    embed: { path: () => `/embeddings${query}`, headers },
+    embed: { path: () => `/embeddings${query}`, headers, fromUpstream: encodeWhereAsked },
   } satisfies OperationAdapters;
 }

@@ -3,9 +3,10 @@ import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
-import { defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
+import { type AddressFacts, defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
 import { inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
+import { isOfResource, passPath } from "./passed-path.ts";
 import { createRerank } from "./rerank.ts";
 
 const claude = claudeOperations("azure-ai");
@@ -34,12 +35,12 @@ function isClaude(url: string | undefined): boolean {
   return url !== undefined && /\/anthropic(?:\/|$)/.test(url);
 }
 
-function baseUrlOf({ foundry_url: url }: Settings, { path }: { path: string }): string {
+function baseUrlOf({ foundry_url: url }: Settings, { path }: AddressFacts): string {
   if (url === undefined) {
     throw new InvalidRequestError(`Cannot call azure-ai: give ${param}`, { param, code: "invalid_header" });
   }
   // models of other makers stand beside the model inference API, not below it
-  if (path.startsWith("/providers/")) return URL.parse(url)?.origin ?? url;
+  if (isOfResource(path) || path.startsWith("/providers/")) return URL.parse(url)?.origin ?? url;
   if (isClaude(url)) return url.endsWith("/v1") ? url : `${url}/v1`;
   return url;
 }
@@ -57,12 +58,16 @@ export const azureAi = defineProvider({
   settings: { prefix: "azure", schema: settings },
   baseUrl: baseUrlOf,
   isBaseInfluenced: true,
-  authenticate: () => ({}),
+  passPath,
+  authenticate: (_, { deployment_name: deployment }): Record<string, string> =>
+    deployment === undefined ? {} : { "azureml-model-deployment": deployment },
   clientHeaders: claudeClientHeaders,
   async authorize(request, values, tools) {
     const toKeyHeaders = (key: string) => keyHeaders(request, key);
     const credentials = await authorizeAzure(request, values, { tools, toKeyHeaders });
-    return isClaude(values.foundry_url) ? { ...claudeVersions(request.headers, {}), ...credentials } : credentials;
+    return isClaude(values.foundry_url) || isClaude(request.url)
+      ? { ...claudeVersions(request.headers, {}), ...credentials }
+      : credentials;
   },
   operations: (values): OperationAdapters =>
     isClaude(values.foundry_url)

@@ -5,6 +5,7 @@ import { createRequestMap } from "../openai-compatible/request.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
+import { passPath } from "./passed-path.ts";
 
 /** Path of an operation: dated versions name the deployment there, `v1` in the body. */
 function pathOf(settings: DeploymentSettings, model: string, suffix: string): string {
@@ -52,6 +53,7 @@ export const azureOpenai = defineProvider({
   settings: { prefix: "azure", schema: v.object({ ...deploymentEntries, ...azureAuthEntries }) },
   baseUrl: baseUrlOf,
   hasLogprobs: true,
+  passPath: (asked, settings) => passPath(asked, settings),
   authenticate: () => ({}),
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),

@@ -1,16 +1,17 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import { nativeBetas, repairMessages, toHostRequest } from "../anthropic/native.ts";
+import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
+import { repairMessages, toHostRequest } from "../anthropic/native.ts";
 import type { ClaudeHost } from "../anthropic/request.ts";
-import type { OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import { betaFields } from "./betas.ts";
 import { readModel } from "./model.ts";
 import { StreamFailure } from "./wire.ts";
 
 /** Claude on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html). */
 const host: ClaudeHost = {
   version: "bedrock-2023-05-31",
-  hasBetasInBody: true,
   omits: ["model", "stream", "service_tier", "speed", "container", "mcp_servers", "inference_geo"],
 };
 
@@ -52,12 +53,16 @@ type PathMaker = (model: string, action: string) => string;
 
 /** The Messages API by InvokeModel: requests and answers of the model itself. */
 export function claudeOperations(toPath: PathMaker, stated: string | undefined) {
+  const toBody = (request: MessagesRequest | CountTokensRequest, options: ConversionOptions) => ({
+    ...toHostRequest(request, host, options),
+    ...betaFields(request, readModel(request.model, stated), options),
+  });
   const serves = ({ model }: { model: string }) => readModel(model, stated).vendor === "anthropic";
   return {
     messages: {
       serves,
       path: ({ model, stream }) => toPath(model, stream === true ? "invoke-with-response-stream" : "invoke"),
-      toUpstream: (request, options) => toHostRequest(request, host, options),
+      toUpstream: (request, options) => toBody(request, options),
       streamMapper: createChunkReader,
       repair: repairMessages,
       framing: "aws",
@@ -67,7 +72,7 @@ export function claudeOperations(toPath: PathMaker, stated: string | undefined) 
       path: ({ model }) => toPath(model, "count-tokens"),
       toUpstream(request, options) {
         // the service counts whole requests, which name a length
-        const body = { ...toHostRequest(request, host, options, nativeBetas(request)), max_tokens: 1 };
+        const body = { ...toBody(request, options), max_tokens: 1 };
         const text = new TextEncoder().encode(JSON.stringify(body));
         return { input: { invokeModel: { body: btoa(String.fromCodePoint(...text)) } } };
       },

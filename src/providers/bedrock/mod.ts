@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import { withoutThinking } from "../anthropic/repair.ts";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
-import { defineProvider, type OperationAdapters } from "../types.ts";
+import { joinEmbeddings } from "../shapes/embeddings.ts";
+import { decodeSegment, encodeSegment } from "../shapes/hosts.ts";
+import { defineProvider, type OperationAdapters, passBelow } from "../types.ts";
 import { fromConverse } from "./answer.ts";
 import { claudeOperations } from "./claude.ts";
-import { fromEmbedding, toEmbedding } from "./embed.ts";
+import { fromEmbedding, splitEmbedding, toEmbedding } from "./embed.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
 import { createRerank } from "./rerank.ts";
@@ -16,7 +17,11 @@ import { FoundationModels } from "./wire.ts";
 const hosts: readonly (readonly [RegExp, string])[] = [
   [/^\/(?:rerank|knowledgebases|retrieveAndGenerate|agents|flows)(?:[/?]|$)/, "bedrock-agent-runtime"],
   [/^\/(?:foundation-models|inference-profiles|model-invocation-jobs?|model-customization-jobs)(?:[/?]|$)/, "bedrock"],
-  [/^\/(?:custom-models|provisioned-model-throughputs?|guardrails|imported-models)(?:[/?]|$)/, "bedrock"],
+  [
+    /^\/(?:custom-models|provisioned-model-throughputs?|guardrails|imported-models|prompt-routers)(?:[/?]|$)/,
+    "bedrock",
+  ],
+  [/^\/(?:model-(?:import|copy)-jobs|evaluation-jobs|custom-model-deployments)(?:[/?]|$)/, "bedrock"],
 ];
 
 /** One segment of a path: ids hold colons, and ARNs slashes. */
@@ -40,6 +45,8 @@ function operations({ bedrock_model: stated, region }: v.InferOutput<typeof Bedr
       path: ({ model }) => modelPath(model, "invoke"),
       toUpstream: (request, options) => toEmbedding(request, readModel(request.model, stated), options),
       fromUpstream: fromEmbedding,
+      split: (request) => splitEmbedding(request, readModel(request.model, stated)),
+      join: joinEmbeddings,
     },
     ...claudeOperations(modelPath, stated),
     models: {
@@ -66,6 +73,10 @@ export const bedrock = defineProvider({
   baseUrl: ({ region }, { path, environment }) => {
     const name = hosts.find(([form]) => form.test(path))?.[1] ?? "bedrock-runtime";
     return `https://${name}.${region}.${awsDomain(environment)}`;
+  },
+  passPath(asked) {
+    const [, model] = /^\/model\/([^/]+)\//.exec(asked.path) ?? [];
+    return { ...passBelow(asked), ...(model && { model: decodeSegment(model) }) };
   },
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),

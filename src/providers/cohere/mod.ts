@@ -3,6 +3,7 @@ import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../types.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
+import { generate } from "./generate.ts";
 import { models } from "./models.ts";
 import { rerank } from "./rerank.ts";
 
@@ -11,6 +12,7 @@ export const cohere = defineProvider({
   slug: "cohere",
   settings: { prefix: "cohere", schema: v.object({}) },
   baseUrl: "https://api.cohere.ai",
+  pathPrefix: "/v1",
   authenticate: bearer,
-  operations: { chat, embed, models, rerank },
+  operations: { chat, complete: generate, embed, models, rerank },
 });

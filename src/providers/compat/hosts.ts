@@ -132,6 +132,7 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed"],
     model: "solar-pro",
     embedModel: "solar-embedding-1-large-query",
+    embedsTexts: true,
   },
   /** https://novita.ai/docs/api-reference/model-apis-llm-create-chat-completion */
   {
@@ -143,8 +144,8 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "complete", "models"],
     rerank: { top_n: "top_n" },
     model: "lzlv_70b",
-    chat: { rename: oldTokenLimit, defaults: { max_tokens: 128 } },
-    complete: { rename: oldTokenLimit, defaults: { max_tokens: 128 } },
+    chat: { rename: oldTokenLimit },
+    complete: { rename: oldTokenLimit },
   },
   /** https://docs.siliconflow.cn/cn/api-reference/chat-completions/chat-completions */
   {
@@ -154,6 +155,7 @@ const declarations: readonly CompatDeclaration[] = [
     // https://docs.siliconflow.cn/cn/api-reference/rerank/create-rerank
     rerank: { top_n: "top_n", return_documents: "return_documents", max_chunks_per_doc: "max_chunks_per_doc" },
     model: "deepseek-ai/DeepSeek-V2-Chat",
+    embedsTexts: true,
     chat: { rename: oldTokenLimit, thinking: true, adapt: toQwenThinking },
     answers: {},
   },

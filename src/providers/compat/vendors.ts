@@ -15,14 +15,14 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "complete", "embed"],
     // https://docs.together.ai/reference/rerank-1
     rerank: { top_n: "top_n", return_documents: "return_documents", rank_fields: "rank_fields" },
+    embedsTexts: true,
     model: "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo",
     chat: {
       rename: oldTokenLimit,
-      defaults: { max_tokens: 128 },
       bounds: { max_tokens: [1, Infinity] },
       replay: "reasoning",
     },
-    complete: { rename: oldTokenLimit, defaults: { max_tokens: 128 }, bounds: { max_tokens: [1, Infinity] } },
+    complete: { rename: oldTokenLimit, bounds: { max_tokens: [1, Infinity] } },
     answers: { finishReasons: { eos: "stop" } },
   },
   /** https://console.groq.com/docs/openai#currently-unsupported-openai-features */
@@ -105,6 +105,8 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed", "models"],
     model: "qwen-turbo",
     embedModel: "text-embedding-v1",
+    embedsTexts: true,
+    embedsAtMost: 10,
     chat: { thinking: true, adapt: toQwenThinking },
     answers: {},
   },
@@ -124,6 +126,7 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed", "models"],
     model: "glm-3-turbo",
     embedModel: "embedding-2",
+    embedsTexts: true,
     chat: { rename: oldTokenLimit, thinking: true, systemText: true, adapt: replaceEffort },
     answers: { finishReasons: glmReasons },
   },

@@ -4,6 +4,7 @@ import { openaiCompatible } from "../openai-compatible/mod.ts";
 import { decideAt } from "../shapes/decisions.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
+import { embed } from "./byteplus-embed.ts";
 import { rightButForExtras } from "./declare.ts";
 
 const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be part of a host name"));
@@ -40,6 +41,7 @@ const byteplus = openaiCompatible({
   operations: ["chat", "embed"],
   settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
   chat: { thinking: true },
+  embedAdapter: embed,
   answers: {},
 });
 

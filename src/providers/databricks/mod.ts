@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { authorizeByOauth } from "../auth/oauth-client.ts";
+import { encodeWhereAsked } from "../shapes/embeddings.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { chatOperation } from "./chat.ts";
@@ -37,7 +38,7 @@ function operationsOf({ serving_endpoint_name: endpoint }: Settings) {
   return {
     chat: chatOperation(pathOf("/chat/completions")),
     complete: { path: () => pathOf("/completions"), toUpstream: withStreamUsage },
-    embed: { path: () => pathOf("/embeddings") },
+    embed: { path: () => pathOf("/embeddings"), fromUpstream: encodeWhereAsked },
   } satisfies OperationAdapters;
 }
 

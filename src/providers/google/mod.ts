@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
-import { defineProvider, type OperationAdapter } from "../types.ts";
+import { inBatches } from "../shapes/embeddings.ts";
+import { decodeSegment } from "../shapes/hosts.ts";
+import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
 import { fromGeminiAnswer } from "./answer.ts";
 import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
@@ -44,6 +46,7 @@ const embed: OperationAdapter<"embed"> = {
     `/v1beta${modelPath(model)}:${Array.isArray(input) ? "batchEmbedContents" : "embedContent"}`,
   toUpstream: toEmbedRequest,
   fromUpstream: fromEmbedAnswer,
+  ...inBatches(100),
 };
 
 const models: OperationAdapter<"models"> = {
@@ -61,6 +64,11 @@ export const google = defineProvider({
   slug: "google",
   baseUrl: "https://generativelanguage.googleapis.com",
   settings: { prefix: "google", schema: v.object({}) },
+  passPath(asked) {
+    const [, model] = /\/(?:models|tunedModels)\/([^/:]+)/.exec(asked.path) ?? [];
+    const isUpload = /^\/(?:upload|download)\//.test(asked.path);
+    return { ...passBelow(asked, isUpload ? "" : "/v1beta"), ...(model && { model: decodeSegment(model) }) };
+  },
   authenticate: (credential): Record<string, string> =>
     credential === undefined ? {} : { "x-goog-api-key": credential },
   operations: { chat, embed, models, countChat },

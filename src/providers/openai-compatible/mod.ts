@@ -2,6 +2,8 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
 import type { SettingsDefinition } from "../settings.ts";
+import { encodeWhereAsked, inBatches } from "../shapes/embeddings.ts";
+import { requireTextOrObjects } from "../shapes/inputs.ts";
 import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
 import { defineProvider, type OperationAdapter, type OperationAdapters, type Provider } from "../types.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
@@ -36,6 +38,12 @@ export interface OpenaiCompatibleRules {
   moderates?: boolean;
   /** How it reranks; where it does so as Cohere does, the members it takes beside what is reranked. */
   rerank?: RerankMembers | OperationAdapter<"rerank">;
+  /** Embeddings in a form of the provider's own. */
+  embedAdapter?: OperationAdapter<"embed">;
+  /** Inputs for embeddings are texts: lists of tokens are refused. */
+  embedsTexts?: boolean;
+  /** Most inputs of one call for embeddings. */
+  embedsAtMost?: number;
   /** How answers differ. Absent: answers and streams go back as they came. */
   answers?: AnswerRules;
   /** Answers and parts of streams go back as they came where that is what `answers` would make of them. */
@@ -75,10 +83,20 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
 }
 
 function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAdapter<"embed"> {
-  const { pathPrefix = "", embed, embedModel } = rules;
-  const path = () => `${pathPrefix}/embeddings`;
-  if (!embed && embedModel === undefined) return { path };
-  return { path, toUpstream: createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false }) };
+  const { pathPrefix = "", embed, embedModel, embedsTexts, embedsAtMost } = rules;
+  const isMapped = embed !== undefined || embedModel !== undefined;
+  const map = isMapped && createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false });
+  const adapter: OperationAdapter<"embed"> = {
+    path: () => `${pathPrefix}/embeddings`,
+    fromUpstream: encodeWhereAsked,
+    ...(embedsAtMost !== undefined && inBatches(embedsAtMost)),
+  };
+  if (!map && !embedsTexts) return adapter;
+  adapter.toUpstream = (request, options) => {
+    if (embedsTexts) requireTextOrObjects(slug, request);
+    return map ? map(request, options) : request;
+  };
+  return adapter;
 }
 
 function rerankOperation(
@@ -93,7 +111,7 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
   const makers: { [Name in OpenaiOperation]: () => OperationAdapter<Name> } = {
     chat: () => textOperation(slug, "chat", rules),
     complete: () => textOperation(slug, "complete", rules),
-    embed: () => embedOperation(slug, rules),
+    embed: () => rules.embedAdapter ?? embedOperation(slug, rules),
     models: (): OperationAdapter<"models"> => ({
       method: "GET",
       path: () => `${pathPrefix}/models`,

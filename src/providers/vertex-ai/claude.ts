@@ -1,4 +1,4 @@
-import { nativeBetas, repairMessages, toHostRequest } from "../anthropic/native.ts";
+import { repairMessages, toHostRequest } from "../anthropic/native.ts";
 import { toGeminiCount } from "../google/count.ts";
 import type { OperationAdapter } from "../types.ts";
 import { claudeHost, host } from "./chat.ts";
@@ -23,8 +23,7 @@ export function createCountTokens(settings: VertexSettings): OperationAdapter<"c
     serves: isClaude,
     path: () => `${locationPath(settings)}/publishers/anthropic/models/count-tokens:rawPredict`,
     toUpstream(request, options) {
-      const betas = nativeBetas(request);
-      const body = toHostRequest(request, claudeHost, options, betas);
+      const body = toHostRequest(request, claudeHost, options);
       return { ...body, model: readModel(request.model).name };
     },
   };

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { authorizeGoogle, isApiKey } from "../auth/google.ts";
-import { defineProvider, type OperationAdapter } from "../types.ts";
+import { decodeSegment } from "../shapes/hosts.ts";
+import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
 import { createChat } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
@@ -28,6 +29,11 @@ export const vertexAi = defineProvider({
   slug: "vertex-ai",
   baseUrl: baseUrlOf,
   settings: { prefix: "vertex", schema: VertexSettings },
+  passPath(asked) {
+    const [, publisher, name = ""] = /\/publishers\/([^/]+)\/models\/([^/:]+)/.exec(asked.path) ?? [];
+    const owner = publisher === undefined || publisher === "google" ? "" : `${publisher}.`;
+    return { ...passBelow(asked, "/v1"), ...(name && { model: owner + decodeSegment(name) }) };
+  },
   authenticate: () => ({}),
   async authorize(request, settings, tools) {
     const { service_account_json: serviceAccount, auth_type: authType } = settings;
