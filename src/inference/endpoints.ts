@@ -9,6 +9,7 @@ import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { CountTokensRequest, CountTokensResponse, MessagesRequest, MessagesResponse } from "../schemas/messages.ts";
 import { ModelList } from "../schemas/models.ts";
 import { explainConfig } from "./explain.ts";
+import { geminiEndpoints } from "./gemini-endpoints.ts";
 import { listModels } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
 import { runInference } from "./run.ts";
@@ -108,6 +109,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     handle: (context: CallerContext, services: Services) =>
       isPassedOn(context, services) ? runPassthrough(context, services) : listModels(context, services),
   }),
+  ...geminiEndpoints,
 ];
 
 /** Rows that hand every other path under `/v1` to the provider. They come last. */

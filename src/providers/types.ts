@@ -4,6 +4,16 @@ import type { Outbound } from "../lib/outbound.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import type {
+  BatchEmbedContentsRequest,
+  BatchEmbedContentsResponse,
+  CountContentsRequest,
+  CountContentsResponse,
+  EmbedContentRequest,
+  EmbedContentResponse,
+  GenerateContentRequest,
+  GenerateContentResponse,
+} from "../schemas/gemini.ts";
+import type {
   CountTokensRequest,
   CountTokensResponse,
   MessagesRequest,
@@ -24,6 +34,10 @@ export interface Operations {
   countTokens: { request: CountTokensRequest; response: CountTokensResponse };
   /** Counts the tokens of a chat: what answers `countTokens` where a provider counts in another shape. */
   countChat: { request: ChatRequest; response: CountTokensResponse };
+  generateContent: { request: GenerateContentRequest; response: GenerateContentResponse };
+  countContents: { request: CountContentsRequest; response: CountContentsResponse };
+  embedContent: { request: EmbedContentRequest; response: EmbedContentResponse };
+  batchEmbedContents: { request: BatchEmbedContentsRequest; response: BatchEmbedContentsResponse };
 }
 export type OperationName = keyof Operations;
 

@@ -94,8 +94,9 @@ async function sendStream(response: ServerResponse, slug: string, name: string):
   response.end(bytes.subarray(middle));
 }
 
-/** Text of an answer that comes whole: the recorded text, or an object in its place; the others are streamed only. */
+/** Text of an answer that comes whole: the recorded text, calls, or an object in place of the text; thoughts are streamed only. */
 function wholeAnswer(slug: string, scenario: Scenario): string | undefined {
+  if (scenario === "tools") return readFixture(slug, "tool-call.json");
   const recorded = readFixture(slug, "chat.json");
   if (scenario === "text") return recorded;
   if (scenario !== "object") return undefined;

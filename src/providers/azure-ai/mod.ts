@@ -62,7 +62,10 @@ export const azureAi = defineProvider({
   },
   operations: (values): OperationAdapters =>
     isClaude(values.foundry_url)
-      ? { chat: claude.chat, messages: claude.messages, countTokens: claude.countTokens }
+      ? {
+          ...{ chat: claude.chat, messages: claude.messages },
+          ...{ countTokens: claude.countTokens, countChat: claude.countChat },
+        }
       : inferenceOperations(values),
   operationNames: ["chat", "complete", "embed", "messages", "countTokens"],
 });

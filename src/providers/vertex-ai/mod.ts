@@ -5,6 +5,7 @@ import { defineProvider, type OperationAdapter } from "../types.ts";
 import { createChat } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
+import { createGemini } from "./gemini.ts";
 import { baseUrlOf, projectOf, VertexSettings } from "./settings.ts";
 
 const PublisherModels = v.looseObject({ publisherModels: v.nullish(v.array(v.looseObject({ name: v.string() }))) });
@@ -43,6 +44,7 @@ export const vertexAi = defineProvider({
     messages: createMessages(settings),
     countTokens: createCountTokens(settings),
     countChat: createCountChat(settings),
+    ...createGemini(settings),
   }),
-  operationNames: ["chat", "embed", "models", "messages", "countTokens"],
+  operationNames: ["chat", "embed", "models", "messages", "countTokens", "generateContent", "countContents"],
 });
