@@ -214,11 +214,15 @@ async function serveEndpoint(endpoint: Endpoint, context: RequestContext, servic
   }
 }
 
+/** Paths of the Gemini API. */
+const geminiForm =
+  /^\/v1beta\/|^\/v1\/models\/.+:(?:(?:streamG|g)enerateContent|countTokens|(?:e|batchE)mbedContents?)\/?$/;
+
 /** Paths whose clients look for more than the common members of an error. */
 function formOf(context: RequestContext | undefined): ErrorForm {
   const path = context?.url.pathname ?? "";
   if (/^(?:\/v1)?\/scim\/v2(?:\/|$)/.test(path)) return "scim";
-  if (/^\/v1beta\/|^\/v1\/models\/.+:[A-Za-z]+\/?$/.test(path)) return "gemini";
+  if (geminiForm.test(path)) return "gemini";
   return path.startsWith("/v1/messages") ? "messages" : "common";
 }
 

@@ -380,6 +380,12 @@ for (const [name, [path, body, status, word, param]] of Object.entries(refused))
   });
 }
 
+test("a model whose name holds a colon is no call of the Gemini API", async () => {
+  next = { body: '{"id":"ft:gpt:acme"}' };
+  const response = await gateway.fetch("/v1/models/ft:gpt:acme?key=abc", { headers: headersFor("openai", other.url) });
+  assert.deepEqual([response.status, await response.text()], [200, '{"id":"ft:gpt:acme"}']);
+});
+
 test("the key of the gateway comes in any of its headers, and never goes upstream", async () => {
   for (const header of ["x-goog-api-key", "x-gateway-api-key", "x-api-key", "authorization"]) {
     other.requests.length = 0;
@@ -435,4 +441,54 @@ test("models are listed page by page", async () => {
   const unknown = await get("/v1beta/models/d");
   assert.deepEqual([unknown.status, unknown.body.error.status], [404, "NOT_FOUND"]);
   assert.equal((await get("/v1beta/models?pageToken=x")).status, 400);
+});
+
+test("embeddings of vertex-ai keep what they are for", async () => {
+  const headers = headersFor("vertex-ai", other.url, {
+    ...{ "x-gateway-vertex-project-id": "fake-project", "x-goog-api-key": null, authorization: "Bearer ya29.fake" },
+  });
+  const content = { parts: [{ text: "a" }] };
+  const values = [0.5, 1];
+  next = { body: JSON.stringify({ predictions: [{ embeddings: { values, statistics: { token_count: 1 } } }] }) };
+  const sent = async (action: string, body: unknown) => {
+    other.requests.length = 0;
+    const response = await post(`/v1beta/models/text-embedding-005:${action}`, headers, body);
+    const answer = await response.json();
+    assert.equal(response.status, 200, JSON.stringify(answer));
+    assert.match(other.requests[0]?.path ?? "", /text-embedding-005:predict$/);
+    return { answer, body: JSON.parse(other.requests[0]?.text ?? "{}") };
+  };
+  const instances = [{ content: "a", task_type: "RETRIEVAL_QUERY", title: "T" }];
+  const one = { content, taskType: "RETRIEVAL_QUERY", title: "T", output_dimensionality: 2 };
+  const wanted = { instances, parameters: { outputDimensionality: 2 } };
+  const single = await sent("embedContent", one);
+  assert.deepEqual([single.body, single.answer.embedding], [wanted, { values }]);
+  const batch = await sent("batchEmbedContents", { requests: [one] });
+  assert.deepEqual([batch.body, batch.answer.embeddings], [wanted, [{ values }]]);
+  for (const requests of [[one, { content }], [{ content: { parts: [{ inlineData: {} }] } }]]) {
+    const response = await post("/v1beta/models/text-embedding-005:batchEmbedContents", headers, { requests });
+    assert.equal(response.status, 400);
+  }
+});
+
+test("tokens are counted for the hosts of Claude, wherever they are", async () => {
+  const vertex = { "x-gateway-vertex-project-id": "p", "x-goog-api-key": null, authorization: "Bearer ya29.fake" };
+  next = { body: '{"input_tokens": 7}' };
+  other.requests.length = 0;
+  const body = { generateContentRequest: { ...hello, systemInstruction: { parts: [{ text: "S" }] } } };
+  for (const [provider, model, more] of [
+    ["anthropic", "claude-sonnet-4-6", {}],
+    ["vertex-ai", "anthropic.claude-sonnet-4-6", vertex],
+  ] as const) {
+    const response = await post(`/v1beta/models/${model}:countTokens`, headersFor(provider, other.url, more), body);
+    assert.equal((await response.json()).totalTokens, 7);
+    const sent = JSON.parse(other.requests.pop()?.text ?? "{}");
+    assert.deepEqual(
+      [sent.model, sent.messages, "max_tokens" in sent],
+      ["claude-sonnet-4-6", [{ role: "user", content: "Hello" }], false],
+    );
+    assert.match(JSON.stringify(sent.system), /"S"/);
+  }
+  const llama = await post("/v1beta/models/meta.llama:countTokens", headersFor("vertex-ai", other.url, vertex), hello);
+  assert.deepEqual([llama.status, (await llama.json()).error.details[0].reason], [400, "UNSUPPORTED_ENDPOINT"]);
 });

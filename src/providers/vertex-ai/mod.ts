@@ -39,12 +39,18 @@ export const vertexAi = defineProvider({
     }
     return authorizeGoogle(request, { serviceAccount, authType }, tools);
   },
-  operations: (settings) => ({
-    ...{ chat: createChat(settings), embed: createEmbed(settings), models },
-    messages: createMessages(settings),
-    countTokens: createCountTokens(settings),
-    countChat: createCountChat(settings),
-    ...createGemini(settings),
-  }),
-  operationNames: ["chat", "embed", "models", "messages", "countTokens", "generateContent", "countContents"],
+  operations(settings) {
+    const embed = createEmbed(settings);
+    return {
+      ...{ chat: createChat(settings), embed, models },
+      messages: createMessages(settings),
+      countTokens: createCountTokens(settings),
+      countChat: createCountChat(settings),
+      ...createGemini(settings, embed),
+    };
+  },
+  operationNames: [
+    ...(["chat", "embed", "models", "messages", "countTokens", "generateContent", "countContents"] as const),
+    ...(["embedContent", "batchEmbedContents"] as const),
+  ],
 });
