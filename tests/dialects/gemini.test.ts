@@ -543,6 +543,38 @@ test("fromChat() and its events read answers that are none", () => {
   }
 });
 
+const cited = { type: "url_citation", url_citation: { url: "https://host.example/a", title: "A" } };
+const pictures = [
+  { type: "image_url", image_url: { url: "data:image/webp;base64,UklG" } },
+  { type: "image_url", image_url: { url: "https://host.example/a.png" } },
+  { type: "image_url", image_url: { url: "nothing" } },
+  { type: "image_url", image_url: { url: "data:image/png;base64,iVBO" }, thought: true },
+];
+const shown = [
+  { inlineData: { mimeType: "image/webp", data: "UklG" } },
+  { fileData: { fileUri: "https://host.example/a.png" } },
+];
+const grounding = { groundingChunks: [{ web: { uri: "https://host.example/a", title: "A" } }] };
+
+for (const name of ["images", "content_blocks"]) {
+  test(`pictures among the ${name} of an answer, and what it cites, are told`, () => {
+    const message = { content: "Here", [name]: pictures, annotations: [cited] };
+    const choices = [{ index: 0, message, finish_reason: "stop" }];
+    const [candidate] = geminiDialect.fromChat({ choices }, request(), createOptions()).candidates ?? [];
+    assert.deepEqual(candidate?.content, { role: "model", parts: [{ text: "Here" }, ...shown] });
+    assert.deepEqual(candidate?.groundingMetadata, grounding);
+    const events = geminiDialect.createEvents(request(), createOptions());
+    const held = name === "images" ? pictures : pictures.map((one, index) => ({ index, delta: one }));
+    const made = events.push(delta({ content: "Here", [name]: held, annotations: [cited] }));
+    assert.deepEqual(made.map(toShort), [[[{ text: "Here" }, ...shown]]]);
+    const [last] = events.end(undefined);
+    assert.deepEqual(
+      (last as { candidates: { groundingMetadata: unknown }[] }).candidates[0]?.groundingMetadata,
+      grounding,
+    );
+  });
+}
+
 /** An event without what is the same in all. */
 function toShort(event: object): unknown {
   const { candidates, usageMetadata } = event as { candidates: Record<string, unknown>[]; usageMetadata?: object };

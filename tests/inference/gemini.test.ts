@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { readMarkedSignature } from "../../src/lib/signature-mark.ts";
 import { readEvents } from "../../src/lib/sse.ts";
+import { call, done } from "../support/control.ts";
 import {
   createTestGateway,
   type HeaderChanges,
@@ -14,7 +15,7 @@ import {
 } from "../support/gateway.ts";
 import { recordedText, type Scenario, startNativeUpstream } from "../support/native-upstreams.ts";
 import { repository } from "../support/source-files.ts";
-import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
+import { eventually, type RecordingUpstream, startRecordingUpstream, startServer } from "../support/upstream.ts";
 
 let gateway: TestGateway;
 let upstream: RecordingUpstream;
@@ -492,3 +493,78 @@ test("tokens are counted for the hosts of Claude, wherever they are", async () =
   const llama = await post("/v1beta/models/meta.llama:countTokens", headersFor("vertex-ai", other.url, vertex), hello);
   assert.deepEqual([llama.status, (await llama.json()).error.details[0].reason], [400, "UNSUPPORTED_ENDPOINT"]);
 });
+
+/** A stored provider of this slug, which may call these models. */
+async function store(slug: string, aiProviderId: string, models: readonly string[]): Promise<void> {
+  const key = workspaceKey;
+  const integration = {
+    ...{
+      name: slug,
+      slug: `${slug}-integration`,
+      ai_provider_id: aiProviderId,
+      key: "fake-stored-credential-1234567890",
+    },
+    ...{ configurations: { custom_host: other.url }, create_default_provider: false },
+  };
+  await done(call(gateway, "POST /integrations", { key, body: integration }));
+  const listed = { allow_all_models: false, models: models.map((one) => ({ slug: one, enabled: true })) };
+  await done(call(gateway, `PUT /integrations/${slug}-integration/models`, { key, body: listed }));
+  const provider = { name: slug, slug, integration_id: `${slug}-integration` };
+  await done(call(gateway, "POST /providers", { key, body: provider }));
+}
+
+test("a stored provider is named in the path, its models are allowed or not, and listed", async () => {
+  await store("gem", "google", ["gemini-3-flash"]);
+  const headers = { "content-type": "application/json", "x-goog-api-key": workspaceKey };
+  const answer = fixture("chat.json");
+  for (const model of ["@gem/gemini-3-flash", "%40gem%2Fgemini-3-flash"]) {
+    next = { body: answer };
+    other.requests.length = 0;
+    const response = await post(`/v1beta/models/${model}:generateContent`, headers);
+    assert.equal(await response.text(), answer, model);
+    const [sent] = other.requests;
+    assert.equal(sent?.path, "/v1beta/models/gemini-3-flash:generateContent");
+    assert.equal(sent?.headers["x-goog-api-key"], "fake-stored-credential-1234567890");
+    assert.equal(sent?.text, JSON.stringify(hello));
+  }
+  next = { body: '{"embeddings": []}' };
+  const requests = [{ model: "models/@gem/gemini-3-flash", content: hello.contents[0] }];
+  assert.equal(
+    (await post("/v1beta/models/@gem/gemini-3-flash:batchEmbedContents", headers, { requests })).status,
+    200,
+  );
+  assert.equal(JSON.parse(other.requests.at(-1)?.text ?? "{}").requests[0].model, "models/gemini-3-flash");
+  const refusedModel = await post("/v1beta/models/@gem/gemini-3-pro:generateContent", headers);
+  assert.deepEqual([refusedModel.status, (await refusedModel.json()).error.status], [412, "FAILED_PRECONDITION"]);
+  const list = await gateway.fetch("/v1beta/models", { headers });
+  const { models } = (await list.json()) as { models: { name: string; displayName: string }[] };
+  assert.deepEqual(
+    models.map(({ name, displayName }) => [name, displayName]),
+    [["models/@gem/gemini-3-flash", "gemini-3-flash"]],
+  );
+  const one = await gateway.fetch("/v1beta/models/@gem/gemini-3-flash", { headers });
+  assert.equal((await one.json()).name, "models/@gem/gemini-3-flash");
+});
+
+for (const alt of ["sse", "json"]) {
+  test(`a client that leaves a stream ends the call upstream (${alt})`, async () => {
+    let isGone = false;
+    const endless = await startServer((message, response) => {
+      message.resume();
+      response.writeHead(200, { "content-type": sse });
+      response.on("close", () => {
+        isGone = true;
+      });
+      response.write(half);
+    });
+    try {
+      const response = await post(`${google}:streamGenerateContent?alt=${alt}`, headersFor("google", endless.url));
+      const reader = response.body?.getReader();
+      assert.match(new TextDecoder().decode((await reader?.read())?.value), /Half/);
+      await reader?.cancel();
+      await eventually(() => isGone, "the upstream's connection to close");
+    } finally {
+      await endless.close();
+    }
+  });
+}

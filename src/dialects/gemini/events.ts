@@ -1,9 +1,10 @@
 import { rpcStatusOf } from "../../lib/rpc-status.ts";
 import type { GenerateContentRequest } from "../../schemas/gemini.ts";
-import { readChat, toFinish } from "../chat-reader.ts";
+import { type ChatPiece, readChat, toFinish } from "../chat-reader.ts";
 import { Sequencer } from "../sequence.ts";
 import type { DialectEvent, DialectOptions, EventMapper, StreamError } from "../types.ts";
 import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from "./candidates.ts";
+import { readPictures, toGrounding } from "./extras.ts";
 import { wantsThoughts } from "./generation.ts";
 import { type AnswerPart, mergeParts, PartWriter } from "./parts.ts";
 
@@ -12,6 +13,8 @@ interface Candidate {
   writer: PartWriter;
   sequencer: Sequencer<AnswerPart>;
   finish: string | undefined;
+  /** What the answer cites. */
+  cited: ChatPiece[];
 }
 
 /** A failure as an event (https://cloud.google.com/apis/design/errors#error_model). */
@@ -29,7 +32,7 @@ export function createEvents(request: GenerateContentRequest, { id }: DialectOpt
     const known = candidates.get(index);
     if (known) return known;
     const writer = new PartWriter({ answerId: `${id}_${index}`, hasThoughts });
-    const made = { writer, sequencer: new Sequencer(writer), finish: undefined };
+    const made = { writer, sequencer: new Sequencer(writer), finish: undefined, cited: [] };
     candidates.set(index, made);
     return made;
   };
@@ -45,7 +48,9 @@ export function createEvents(request: GenerateContentRequest, { id }: DialectOpt
         const candidate = candidateOf(index);
         const { pieces, finish } = readChat({ choices: [choice] });
         candidate.finish = finish ?? candidate.finish;
-        const parts = mergeParts(pieces.flatMap((piece) => candidate.sequencer.push(piece)));
+        const said = mergeParts(pieces.flatMap((piece) => candidate.sequencer.push(piece)));
+        const parts = [...said, ...readPictures(choice)];
+        candidate.cited.push(...pieces.filter(({ kind }) => kind === "annotation"));
         if (parts.length === 0) return [];
         return [{ content: { role: "model", parts }, index, ...toLogprobsResult(choice.logprobs) }];
       });
@@ -53,13 +58,14 @@ export function createEvents(request: GenerateContentRequest, { id }: DialectOpt
     },
     end(usage) {
       if (candidates.size === 0) candidateOf(0);
-      const made = [...candidates].map(([index, { writer, sequencer, finish }]) => {
+      const made = [...candidates].map(([index, { writer, sequencer, finish, cited }]) => {
         const parts = mergeParts(sequencer.end());
         return {
           // clients take a slice without parts for a broken one
           content: { role: "model", parts: parts.length === 0 ? [{ text: "" }] : parts },
           finishReason: finishReasons[toFinish(finish, writer.hasCalls)],
           index,
+          ...toGrounding(cited),
         };
       });
       return [slice(made, toUsageMetadata(usage))];

@@ -4,6 +4,7 @@ import { readChat, toFinish } from "../chat-reader.ts";
 import { Sequencer } from "../sequence.ts";
 import type { DialectOptions } from "../types.ts";
 import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from "./candidates.ts";
+import { readPictures, toGrounding } from "./extras.ts";
 import { wantsThoughts } from "./generation.ts";
 import { mergeParts, PartWriter } from "./parts.ts";
 
@@ -18,11 +19,13 @@ export function fromChat(
     const { pieces, finish } = readChat({ choices: [choice] });
     const writer = new PartWriter({ answerId: `${id}_${index}`, hasThoughts });
     const sequencer = new Sequencer(writer);
-    const parts = mergeParts([...pieces.flatMap((piece) => sequencer.push(piece)), ...sequencer.end()]);
+    const said = mergeParts([...pieces.flatMap((piece) => sequencer.push(piece)), ...sequencer.end()]);
+    const parts = [...said, ...readPictures(choice)];
     return {
       content: { role: "model", parts: parts.length === 0 ? [{ text: "" }] : parts },
       finishReason: finishReasons[toFinish(finish, writer.hasCalls)],
       index,
+      ...toGrounding(pieces),
       ...toLogprobsResult(choice.logprobs),
     };
   });
