@@ -61,7 +61,11 @@ const errorSchema = {
     message: { type: "string" },
     error: {
       type: "object",
-      properties: { message: { type: "string" }, type: { type: "string" }, code: nullableText, param: nullableText },
+      properties: {
+        ...{ message: { type: "string" }, type: { type: "string" }, param: nullableText },
+        // a number, and its name in `status`, on routes of the Gemini API
+        ...{ code: { type: ["string", "integer", "null"] }, status: { type: "string" } },
+      },
     },
     provider: { type: "string" },
   },

@@ -290,7 +290,7 @@ const requests: Readonly<Record<string, { body: object; chat: object; dropped?: 
   },
   "a budget of thinking": {
     body: { ...hello, generationConfig: { thinkingConfig: { thinkingBudget: 5000 } } },
-    chat: { messages: [said], reasoning_effort: "medium", thinking: { type: "enabled", budget_tokens: 5000 } },
+    chat: { messages: [said], reasoning_effort: "medium" },
   },
   "no thinking": {
     body: { ...hello, generationConfig: { thinkingConfig: { thinkingBudget: 0 } } },

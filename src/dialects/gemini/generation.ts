@@ -65,15 +65,17 @@ function effortOf(budget: number): string {
   return budget < 16_384 ? "medium" : "high";
 }
 
-/** How much to think (https://ai.google.dev/gemini-api/docs/thinking); a budget of 0 asks for nothing, -1 leaves it to the model. */
+/**
+ * How much to think (https://ai.google.dev/gemini-api/docs/thinking); a budget of 0 asks for nothing, -1 leaves it to the model.
+ * An effort fits every model: budgets have bounds of their own elsewhere, and may not fill the answer.
+ */
 function toThinking({ thinkingConfig }: Members): Members {
   const { thinkingBudget, thinkingLevel } = membersOf(thinkingConfig);
   const level = textOf(thinkingLevel)?.toLowerCase();
   if (level !== undefined && level !== "thinking_level_unspecified") return { reasoning_effort: level };
   const budget = numberOf(thinkingBudget);
   if (budget === undefined || budget === 0) return {};
-  if (budget < 0) return { reasoning_effort: "medium" };
-  return { thinking: { type: "enabled", budget_tokens: budget }, reasoning_effort: effortOf(budget) };
+  return { reasoning_effort: budget < 0 ? "medium" : effortOf(budget) };
 }
 
 /** Whether thoughts are to be told. */
