@@ -12,7 +12,7 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
 
 interface EndpointBase {
   readonly method: Method;
-  /** Path with parameters, such as `/v1/logs/:id`; `*` at its end takes the rest. */
+  /** Path with parameters, such as `/v1/logs/:id`, in the words of `lib/route-path.ts`. */
   readonly path: string;
   readonly summary: string;
   readonly tag: string;

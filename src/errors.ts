@@ -1,5 +1,6 @@
 import { isHeaderValue } from "./lib/headers.ts";
 import { jsonReply, type Reply } from "./lib/reply.ts";
+import { isRpcStatus, rpcStatusOf } from "./lib/rpc-status.ts";
 
 /** What an error may carry besides its message. */
 export interface GatewayErrorOptions {
@@ -193,7 +194,7 @@ export function toMessagesType(type: string, status: number): string {
 export const scimContentType = "application/scim+json";
 
 /** Shape of an error body: every route has the common members, some clients look for more. */
-export type ErrorForm = "common" | "messages" | "admin" | "scim";
+export type ErrorForm = "common" | "messages" | "gemini" | "admin" | "scim";
 
 /** An error as a caller may see it: anything we did not foresee becomes a fixed text. */
 export function toGatewayError(error: unknown): GatewayError {
@@ -235,6 +236,14 @@ function toScimErrorBody({ message, status, code }: GatewayError): Record<string
   };
 }
 
+/** The error object as clients of the Gemini API read it (https://cloud.google.com/apis/design/errors#error_model), our members beside. */
+function toRpcError({ status, message, type, param, code }: GatewayError): Record<string, unknown> {
+  const name = [code, type].find((one) => one !== null && isRpcStatus(one)) ?? rpcStatusOf(status);
+  const reason = code === null ? undefined : code.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+  const details = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "gateway" };
+  return { code: status, message, status: name, type, param, ...(reason !== undefined && { details: [details] }) };
+}
+
 /** The body of an error answer. */
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
   if (form === "scim") return toScimErrorBody(error);
@@ -246,7 +255,8 @@ export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Re
     message,
     ...(form === "messages" && { type: "error" }),
     ...(form === "admin" && { success: false, data: { message, errorCode: code } }),
-    error: { message, type, code, param, ...(field !== undefined && { field }) },
+    error:
+      form === "gemini" ? toRpcError(error) : { message, type, code, param, ...(field !== undefined && { field }) },
     ...(provider !== undefined && { provider }),
     ...(errors !== undefined && { errors }),
   };

@@ -37,6 +37,7 @@ import {
 import { settle } from "./inference/settle.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
 import { type Reply, toResponse } from "./lib/reply.ts";
+import { isOpenPath, takesSlashes, toPathForm, toRouterPath } from "./lib/route-path.ts";
 
 /** Most characters of one config header. */
 const maxConfigLength = 48 * 1024;
@@ -70,12 +71,22 @@ function readCredentials(context: RequestContext): { gatewayKey: string; provide
   const { headers } = context;
   const authorization = headers.get("authorization");
   const token = authorization === undefined ? undefined : readBearer(authorization);
-  const key = token ?? headers.get("x-api-key");
+  const key = token ?? headers.get("x-api-key") ?? headers.get("x-goog-api-key");
+  if (context.url.search !== "" && formOf(context) === "gemini") refuseKeyInAddress(context.url);
   // the same key twice is the gateway's twice
   if (own !== null) return { gatewayKey: own, providerCredential: key === own ? undefined : key };
   if (key !== undefined) return { gatewayKey: key, providerCredential: undefined };
   throw new AuthenticationError("Cannot authenticate: send your gateway key in x-gateway-api-key", {
     code: "missing_api_key",
+  });
+}
+
+/** Addresses are kept in logs of proxies and clients: a key in one is known to too many. */
+function refuseKeyInAddress({ searchParams }: URL): void {
+  const found = ["key", "access_token"].find((name) => searchParams.has(name));
+  if (found === undefined) return;
+  throw new AuthenticationError(`Cannot authenticate by ${found} in the address: send the key in x-goog-api-key`, {
+    ...{ code: "credential_in_url", param: found },
   });
 }
 
@@ -140,7 +151,7 @@ function checkCaller(endpoint: KeyEndpoint | JsonEndpoint, context: CallerContex
       param: "x-gateway-config",
     });
   }
-  if (!endpoint.path.endsWith("*") && hasEncodedSlash(context.url.pathname)) {
+  if (!takesSlashes(endpoint.path) && hasEncodedSlash(context.url.pathname)) {
     throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "invalid_path" });
   }
 }
@@ -203,10 +214,15 @@ async function serveEndpoint(endpoint: Endpoint, context: RequestContext, servic
   }
 }
 
+/** Paths of the Gemini API. */
+const geminiForm =
+  /^\/v1beta\/|^\/v1\/models\/.+:(?:(?:streamG|g)enerateContent|countTokens|(?:e|batchE)mbedContents?)\/?$/;
+
 /** Paths whose clients look for more than the common members of an error. */
 function formOf(context: RequestContext | undefined): ErrorForm {
   const path = context?.url.pathname ?? "";
   if (/^(?:\/v1)?\/scim\/v2(?:\/|$)/.test(path)) return "scim";
+  if (geminiForm.test(path)) return "gemini";
   return path.startsWith("/v1/messages") ? "messages" : "common";
 }
 
@@ -237,18 +253,13 @@ function groupOf(path: string): string {
   return path.split("/", 3)[2] ?? "";
 }
 
-/** Regular expression of a row's path, for questions the router does not answer. */
-function pathForm(path: string): RegExp {
-  return new RegExp(`^${path.replace(/:\w+/g, "[^/]+").replace(/\/\*$/, "(?:/.*)?")}/?$`);
-}
-
 function decodeParams(params: Record<string, string> | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
 }
 
 /** Methods each known path has. */
 function createMethodTable(endpoints: readonly Endpoint[]): (pathname: string) => Method[] {
-  const forms = endpoints.map((endpoint) => ({ endpoint, form: pathForm(endpoint.path) }));
+  const forms = endpoints.map((endpoint) => ({ endpoint, form: toPathForm(endpoint.path) }));
   return (pathname) => {
     const matching = forms.filter(({ form }) => form.test(pathname)).map(({ endpoint }) => endpoint);
     const own = matching.filter((endpoint) => !isPassthrough(endpoint));
@@ -270,8 +281,8 @@ function createRouter(
       route.context.params = isPassthrough(endpoint) ? {} : decodeParams(route.params);
       return serveEndpoint(endpoint, route.context, services);
     };
-    router[verb(endpoint.method)](endpoint.path, serve);
-    if (!/[:*]/.test(endpoint.path)) plain.set(`${endpoint.method} ${endpoint.path}`, endpoint);
+    router[verb(endpoint.method)](toRouterPath(endpoint.path), serve);
+    if (!isOpenPath(endpoint.path)) plain.set(`${endpoint.method} ${endpoint.path}`, endpoint);
   }
   return (context) => {
     const { method, url } = context;

@@ -2,6 +2,7 @@ import type * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
 import { jsonReply } from "./lib/reply.ts";
+import { pathParameters, toPathTemplate } from "./lib/route-path.ts";
 
 const version = "3.0.0";
 
@@ -30,10 +31,8 @@ function securityOf({ access }: Endpoint): object {
 
 function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
   const parameters = [
-    ...Array.from(endpoint.path.matchAll(/:(\w+)/g), ([, name]) => ({
-      name,
-      in: "path",
-      required: true,
+    ...pathParameters(endpoint.path).map((name) => ({
+      ...{ name, in: "path", required: true },
       schema: { type: "string" },
     })),
     ...(endpoint.query ?? []).map((query) => ({ ...query, in: "query", schema: { type: "string" } })),
@@ -63,7 +62,11 @@ const errorSchema = {
     error: {
       type: ["object", "string"],
       description: "A text only where a price or a model is not known",
-      properties: { message: { type: "string" }, type: { type: "string" }, code: nullableText, param: nullableText },
+      properties: {
+        ...{ message: { type: "string" }, type: { type: "string" }, param: nullableText },
+        // a number, and its name in `status`, on routes of the Gemini API
+        ...{ code: { type: ["string", "integer", "null"] }, status: { type: "string" } },
+      },
     },
     provider: { type: "string" },
   },
@@ -74,7 +77,7 @@ export async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object>
   const convert = await loadConverter();
   const paths: Record<string, Record<string, object>> = {};
   for (const endpoint of endpoints) {
-    const path = endpoint.path.replace(/:(\w+)/g, "{$1}").replace(/\*$/, "{path}");
+    const path = toPathTemplate(endpoint.path);
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint, convert) };
   }
   return {

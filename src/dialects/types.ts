@@ -18,6 +18,8 @@ export interface StreamError {
   message: string;
   type: string;
   code: string | null;
+  /** The status an answer with this error would have; absent where nobody knows it. */
+  status?: number;
 }
 
 /** Turns the chunks of a chat's answer into the events of another API. Its state is in its closure. */

@@ -125,7 +125,7 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }
   const answer = convert(run, body);
-  log.usage = toLoggedUsage((answer ?? body).usage);
+  log.usage = toLoggedUsage(run.operation.usageOf(answer ?? body));
   const converted = answer && JSON.stringify(answer);
   log.responseBody = converted ?? bytes;
   const headers = unifiedHeaders(upstream, slug, context, services);

@@ -86,11 +86,11 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
       return isDone;
     },
     ending: () => encoder.encode(write(events.end(mapper.usage()))),
-    failure(body) {
+    failure(body, status) {
       const error: unknown = Reflect.get(body, "error");
       const { message, type, code } = isObject(error) ? error : {};
       const told = { message: String(message ?? ""), type: String(type ?? "api_error") };
-      return encoder.encode(write(events.fail({ ...told, code: typeof code === "string" ? code : null })));
+      return encoder.encode(write(events.fail({ ...told, code: typeof code === "string" ? code : null, status })));
     },
     usage: () => mapper.usage(),
   };

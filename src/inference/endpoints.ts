@@ -14,6 +14,7 @@ import { OcrRequest, OcrResponse } from "../schemas/ocr.ts";
 import { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
 import { runDecisions } from "./decide.ts";
 import { explainConfig } from "./explain.ts";
+import { geminiEndpoints } from "./gemini-endpoints.ts";
 import { listModels } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
 import { runInference } from "./run.ts";
@@ -157,6 +158,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     handle: (context: CallerContext, services: Services) =>
       isPassedOn(context, services) ? runPassthrough(context, services) : listModels(context, services),
   }),
+  ...geminiEndpoints,
 ];
 
 /** Rows that hand every other path under `/v1` to the provider. They come last. */

@@ -1,5 +1,6 @@
-import { messagesDialect } from "../dialects/messages/mod.ts";
+import { fromUsageMetadata } from "../dialects/gemini/candidates.ts";
 import type { Dialect, DialectOptions } from "../dialects/types.ts";
+import { InvalidRequestError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
 import {
   type BoundProvider,
@@ -12,7 +13,8 @@ import {
   requireOperation,
   type StreamFraming,
 } from "../providers/types.ts";
-import type { CountTokensRequest } from "../schemas/messages.ts";
+import { type Bridge, bridges } from "./bridges.ts";
+import { createContentObserver } from "./content-observer.ts";
 import { createDialectObserver, createPlainMapper } from "./dialect-observer.ts";
 import { dialects, isDialect } from "./dialects.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
@@ -34,6 +36,8 @@ export interface ServedOperation {
   body(): unknown;
   /** The client's answer from the upstream's; undefined where it came in that shape. */
   answer(body: unknown): object | undefined;
+  /** Token counts of the client's answer. */
+  usageOf(answer: object): unknown;
   /** What watches the upstream's stream and writes the client's. */
   createObserver(): StreamObserver;
   /** The operation with another request, to be sent once in place of one that was refused; undefined where there is none. */
@@ -57,6 +61,7 @@ function createNativeObserver<Name extends OperationName>({
   provider,
   options,
 }: Parts<Name>): StreamObserver {
+  if (name === "generateContent") return createContentObserver();
   const corrector = adapter.chunkCorrector?.(request, options);
   const mapper = corrector ? undefined : adapter.streamMapper?.(request, options);
   const typed = typedStreams[name];
@@ -66,6 +71,9 @@ function createNativeObserver<Name extends OperationName>({
   if (!mapper) return createCompletionObserver({ includeUsage, corrector });
   return createMappedObserver({ mapper, provider: provider.slug, includeUsage });
 }
+
+/** Token counts of an answer, in whichever of the shapes there are. */
+const usageOf = (answer: object): unknown => Reflect.get(answer, "usage") ?? fromUsageMetadata(answer);
 
 function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation {
   const { adapter, request, options } = parts;
@@ -77,6 +85,7 @@ function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation 
     headers: (given) => adapter.headers?.(request, given) ?? {},
     body: () => (adapter.toUpstream ? adapter.toUpstream(request, options) : request),
     answer: (body) => adapter.fromUpstream?.(body, request, options),
+    usageOf,
     createObserver: () => createNativeObserver(parts),
     repair:
       adapter.repair &&
@@ -120,16 +129,35 @@ function serveThroughChat<Request extends object, Answer extends object>(
   return serveChat(dialect.toChat(request, options));
 }
 
+/** A request that another operation of the provider answers; undefined where the provider does not have that one either. */
+function serveOver(
+  { over, toRequest, fromAnswer }: Bridge,
+  request: Operations[OperationName]["request"],
+  provider: BoundProvider,
+  options: ConversionOptions & DialectOptions,
+): ServedOperation | undefined {
+  if (!provider.operations[over]) return undefined;
+  const asked = toRequest(request, options);
+  const adapter = findOperation(provider, over, asked);
+  if (!adapter) return undefined;
+  const served = serve({ name: over, adapter, request: asked, provider, options });
+  if (!fromAnswer) return served;
+  return {
+    ...served,
+    answer: (body) => fromAnswer((served.answer(body) ?? body) as Operations[OperationName]["response"]), // read leniently
+  };
+}
+
 /**
  * Refuses an operation a provider cannot serve in any way.
  *
  * @throws {InvalidRequestError}
  */
 export function requireServed(provider: BoundProvider, name: OperationName): void {
-  const { chat, countChat } = provider.operations;
+  const over = bridges[name]?.over;
   // decisions are made of chats too
-  if (chat && (isDialect(name) || name === "decide")) return;
-  if (!(countChat && name === "countTokens")) requireOperation(provider, name);
+  if (provider.operations.chat && (isDialect(name) || name === "decide")) return;
+  if (over === undefined || !provider.operations[over]) requireOperation(provider, name);
 }
 
 /**
@@ -145,15 +173,17 @@ export function serveOperation<Name extends OperationName>(
 ): ServedOperation {
   const adapter = findOperation(provider, name, request);
   if (adapter) return serve({ name, adapter, request, provider, options });
-  const { chat, countChat } = provider.operations;
-  if (name === "countTokens" && countChat) {
-    const asked = messagesDialect.toChat({ ...(request as CountTokensRequest), max_tokens: 1 }, options); // as named
-    return serve({ name: "countChat", adapter: countChat, request: asked, provider, options });
-  }
+  const bridge = bridges[name];
+  const bridged = bridge && serveOver(bridge, request, provider, options);
+  if (bridged) return bridged;
+  const { chat } = provider.operations;
   if (chat && isDialect(name)) {
     // the table holds the dialect of this very operation
     const dialect = dialects[name] as unknown as Dialect<Operations[Name]["request"], Operations[Name]["response"]>;
     return serveThroughChat(dialect, request, { adapter: chat, provider, options });
   }
-  return serve({ name, adapter: requireOperation(provider, name), request, provider, options });
+  requireOperation(provider, name);
+  throw new InvalidRequestError(`Cannot call ${name} on ${provider.slug}: it does not have it for this model`, {
+    ...{ code: "unsupported_endpoint", param: "model" },
+  });
 }

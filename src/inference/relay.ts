@@ -277,12 +277,13 @@ class Relay implements RunningStream {
     if (this.#ended) return;
     const { attempt, observer } = this.#options;
     const error = this.#describe(cause);
+    const told = toGatewayError(error);
     this.#reader.cancel().catch(() => {});
     if (!(attempt.signal.reason instanceof AbortReason) || attempt.signal.reason.kind !== "client") {
-      this.#send(observer.failure(toErrorBody(toGatewayError(error))));
+      this.#send(observer.failure(toErrorBody(told), told.status));
     }
     attempt.abort(new AbortReason("client", "the stream is over"));
-    this.#close(toGatewayError(error).status, error);
+    this.#close(told.status, error);
   }
 
   #describe(cause: unknown): Error {

@@ -13,8 +13,8 @@ export interface StreamObserver {
   isOver(): boolean;
   /** What is still owed to the client after a right end. */
   ending(): Uint8Array | undefined;
-  /** Error event in the form of the route. */
-  failure(body: object): Uint8Array;
+  /** Error event in the form of the route; `status` is the one an answer would have had. */
+  failure(body: object, status: number): Uint8Array;
   /** Usage the upstream told; undefined while it told none. */
   usage(): unknown;
 }

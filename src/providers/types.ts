@@ -6,6 +6,16 @@ import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/ch
 import type { DecisionsRequest, DecisionsResponse } from "../schemas/decisions.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import type {
+  BatchEmbedContentsRequest,
+  BatchEmbedContentsResponse,
+  CountContentsRequest,
+  CountContentsResponse,
+  EmbedContentRequest,
+  EmbedContentResponse,
+  GenerateContentRequest,
+  GenerateContentResponse,
+} from "../schemas/gemini.ts";
+import type {
   CountTokensRequest,
   CountTokensResponse,
   MessagesRequest,
@@ -33,6 +43,10 @@ export interface Operations {
   moderate: { request: ModerationRequest; response: ModerationResponse };
   ocr: { request: OcrRequest; response: OcrResponse };
   decide: { request: DecisionsRequest; response: DecisionsResponse };
+  generateContent: { request: GenerateContentRequest; response: GenerateContentResponse };
+  countContents: { request: CountContentsRequest; response: CountContentsResponse };
+  embedContent: { request: EmbedContentRequest; response: EmbedContentResponse };
+  batchEmbedContents: { request: BatchEmbedContentsRequest; response: BatchEmbedContentsResponse };
 }
 export type OperationName = keyof Operations;
 

@@ -23,9 +23,6 @@ const text = "At six.";
 const thought = "Check hours.";
 const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
 
-/** Members sent though nobody named them. */
-const sentAlways: Readonly<Record<string, object>> = {};
-
 const toldUsage = (vendor: Vendor) => ({ ...usage, ...vendor.usage });
 const plainUsage = (vendor: Vendor) => ({ ...usage, ...vendor.plainUsage });
 const thoughtIn = ({ thought: member }: Vendor, value: string) => (member ? { [member]: value } : {});
@@ -141,7 +138,7 @@ for (const provider of providers) {
   const vendor = compatVendors[slug] ?? {};
   const request = { model: "m", messages: [{ role: "user", content: "When does it open?" }], own_switch: { a: [1] } };
   const { own_switch: own, ...known } = request;
-  const sent = { body: { ...sentAlways[slug], ...known, ...(!vendor.closed && { own_switch: own }) } };
+  const sent = { body: { ...known, ...(!vendor.closed && { own_switch: own }) } };
   const dropped = vendor.closed ? ["own_switch"] : [];
   const whole = wholeOf(vendor);
   const streamed = streamOf(vendor);

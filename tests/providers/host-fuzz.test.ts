@@ -35,6 +35,10 @@ const requests: Readonly<Record<OperationName, object>> = {
   messages: { messages: [], max_tokens: 1 },
   countTokens: { messages: [] },
   countChat: { messages: [] },
+  generateContent: { contents: [] },
+  countContents: { contents: [] },
+  embedContent: { content: { parts: [] } },
+  batchEmbedContents: { requests: [] },
 };
 
 /** Providers whose settings stand in no address: the host is the one they always have. */

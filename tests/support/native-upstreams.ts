@@ -116,9 +116,11 @@ async function sendStream(response: ServerResponse, slug: string, name: string):
   response.end(bytes.subarray(middle));
 }
 
-/** Text of an answer that comes whole: the recorded text, or an object in its place; the others are streamed only. */
+/** Text of an answer that comes whole: the recorded text, calls, or an object in place of the text; thoughts are streamed only. */
 function wholeAnswer(slug: string, scenario: Scenario): string | undefined {
-  const recorded = readFixture(slug === "bedrock/invoke" ? "anthropic" : slug, "chat.json");
+  const folder = slug === "bedrock/invoke" ? "anthropic" : slug;
+  if (scenario === "tools") return readFixture(folder, "tool-call.json");
+  const recorded = readFixture(folder, "chat.json");
   if (scenario === "text") return recorded;
   if (scenario !== "object") return undefined;
   const quoted = JSON.stringify(JSON.stringify(answeredObject)).slice(1, -1);

@@ -70,7 +70,8 @@ export function createAnswerCheck(readDocument: () => Promise<Document>): Answer
     // its answers are its upstream's, whatever the route
     if (response.headers.get("x-gateway-provider") === "passthrough") return;
     const schema = await schemaOf(request, response.status);
-    if (!schema) return;
+    // a list that is still being written is not waited for
+    if (!schema || request.url.includes(":streamGenerateContent")) return;
     const { valid, errors } = validatorOf(schema).validate(JSON.parse(await response.clone().text()));
     if (valid) return;
     throw new Error(`${request.method} ${request.url} (${response.status}) is not as documented:\n${describe(errors)}`);

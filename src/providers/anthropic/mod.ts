@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { createCompletion } from "./complete.ts";
+import { createCountChat } from "./count.ts";
 import { models } from "./models.ts";
 import { nativeOperations } from "./native.ts";
 import { withoutThinking } from "./repair.ts";
@@ -73,6 +74,7 @@ export function claudeOperations(provider: string) {
     complete: createCompletion(provider),
     models,
     ...nativeOperations(nativeHeaders),
+    countChat: createCountChat(claudeHeaders),
   } satisfies OperationAdapters;
 }
 

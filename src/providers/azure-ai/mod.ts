@@ -71,7 +71,10 @@ export const azureAi = defineProvider({
   },
   operations: (values): OperationAdapters =>
     isClaude(values.foundry_url)
-      ? { chat: claude.chat, messages: claude.messages, countTokens: claude.countTokens }
+      ? {
+          ...{ chat: claude.chat, messages: claude.messages },
+          ...{ countTokens: claude.countTokens, countChat: claude.countChat },
+        }
       : {
           ...inferenceOperations(values),
           rerank: createRerank(values.foundry_url),

@@ -3,8 +3,8 @@ import { UpstreamError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import { repairMessages, toHostRequest } from "../anthropic/native.ts";
-import type { ClaudeHost } from "../anthropic/request.ts";
-import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import { type ClaudeHost, toClaudeRequest } from "../anthropic/request.ts";
+import type { ConversionOptions, OperationAdapters, StreamMapper } from "../types.ts";
 import { betaFields } from "./betas.ts";
 import { readModel } from "./model.ts";
 import { StreamFailure } from "./wire.ts";
@@ -48,6 +48,16 @@ function createChunkReader(): StreamMapper {
   };
 }
 
+/** What the service counts: a whole request, which names a length. */
+function toCount(request: object): object {
+  const text = new TextEncoder().encode(JSON.stringify({ ...request, max_tokens: 1 }));
+  let binary = "";
+  for (const byte of text) binary += String.fromCharCode(byte);
+  return { input: { invokeModel: { body: btoa(binary) } } };
+}
+
+const Count = v.looseObject({ inputTokens: v.number() });
+
 /** How the paths of calls are made. */
 type PathMaker = (model: string, action: string) => string;
 
@@ -70,13 +80,14 @@ export function claudeOperations(toPath: PathMaker, stated: string | undefined) 
     countTokens: {
       serves,
       path: ({ model }) => toPath(model, "count-tokens"),
-      toUpstream(request, options) {
-        // the service counts whole requests, which name a length
-        const body = { ...toBody(request, options), max_tokens: 1 };
-        const text = new TextEncoder().encode(JSON.stringify(body));
-        return { input: { invokeModel: { body: btoa(String.fromCodePoint(...text)) } } };
-      },
-      fromUpstream: (body) => ({ input_tokens: v.parse(v.looseObject({ inputTokens: v.number() }), body).inputTokens }),
+      toUpstream: (request, options) => toCount(toBody(request, options)),
+      fromUpstream: (body) => ({ input_tokens: v.parse(Count, body).inputTokens }),
     },
-  } satisfies { messages: OperationAdapter<"messages">; countTokens: OperationAdapter<"countTokens"> };
+    countChat: {
+      serves,
+      path: ({ model }) => toPath(model, "count-tokens"),
+      toUpstream: (request, options) => toCount(toClaudeRequest(request, { ...options, drop: () => {} }, host)),
+      fromUpstream: (body) => ({ input_tokens: v.parse(Count, body).inputTokens }),
+    },
+  } satisfies OperationAdapters;
 }

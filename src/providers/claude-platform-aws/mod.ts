@@ -3,7 +3,7 @@ import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthro
 import { awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
 import { defineProvider } from "../types.ts";
 
-const { chat, models, messages, countTokens } = claudeOperations("claude-platform-aws");
+const { chat, models, messages, countTokens, countChat } = claudeOperations("claude-platform-aws");
 
 const sign = createAwsAuthorize({ provider: "claude-platform-aws", service: "aws-external-anthropic" });
 const WorkspaceId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,128}$/, "must be the id of a workspace"));
@@ -35,5 +35,5 @@ export const claudePlatformAws = defineProvider({
       ...(await sign({ ...request, headers: { ...request.headers, ...versions } }, settings, tools)),
     };
   },
-  operations: { chat, models, messages, countTokens },
+  operations: { chat, models, messages, countTokens, countChat },
 });

@@ -7,6 +7,7 @@ import { fromGeminiAnswer } from "./answer.ts";
 import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
 import { modelName, modelPath } from "./model.ts";
+import { nativeOperations } from "./native.ts";
 import { type GeminiHost, toGeminiRequest } from "./request.ts";
 import { createGeminiMapper } from "./stream.ts";
 import { ListModelsResponse } from "./wire.ts";
@@ -71,5 +72,5 @@ export const google = defineProvider({
   },
   authenticate: (credential): Record<string, string> =>
     credential === undefined ? {} : { "x-goog-api-key": credential },
-  operations: { chat, embed, models, countChat },
+  operations: { chat, embed, models, countChat, ...nativeOperations },
 });

@@ -1,3 +1,4 @@
+import { toClaudeCount } from "../anthropic/count.ts";
 import { repairMessages, toHostRequest } from "../anthropic/native.ts";
 import { toGeminiCount } from "../google/count.ts";
 import type { OperationAdapter } from "../types.ts";
@@ -17,11 +18,14 @@ export function createMessages(settings: VertexSettings): OperationAdapter<"mess
   };
 }
 
+const countPath = (settings: VertexSettings): string =>
+  `${locationPath(settings)}/publishers/anthropic/models/count-tokens:rawPredict`;
+
 /** Counts for Claude: the model stands in the body, in place of the path. */
 export function createCountTokens(settings: VertexSettings): OperationAdapter<"countTokens"> {
   return {
     serves: isClaude,
-    path: () => `${locationPath(settings)}/publishers/anthropic/models/count-tokens:rawPredict`,
+    path: () => countPath(settings),
     toUpstream(request, options) {
       const body = toHostRequest(request, claudeHost, options);
       return { ...body, model: readModel(request.model).name };
@@ -29,13 +33,19 @@ export function createCountTokens(settings: VertexSettings): OperationAdapter<"c
   };
 }
 
-/** Counts for Gemini (https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/projects.locations.publishers.models/countTokens). */
+/** Counts of chats, for Claude and Gemini (https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/projects.locations.publishers.models/countTokens). */
 export function createCountChat(settings: VertexSettings): OperationAdapter<"countChat"> {
   const { toUpstream, fromUpstream } = toGeminiCount(host, (request) => readModel(request.model).name);
   return {
-    serves: ({ model }) => readModel(model).dialect === "gemini",
-    path: ({ model }) => googleModelPath(readModel(model), "countTokens", settings),
-    toUpstream,
-    fromUpstream,
+    serves: ({ model }) => ["claude", "gemini"].includes(readModel(model).dialect),
+    path: ({ model }) =>
+      isClaude({ model }) ? countPath(settings) : googleModelPath(readModel(model), "countTokens", settings),
+    toUpstream(request, options) {
+      const { name } = readModel(request.model);
+      return isClaude(request)
+        ? toClaudeCount({ ...request, model: name }, options, claudeHost)
+        : toUpstream(request, options);
+    },
+    fromUpstream: (body, request, options) => (isClaude(request) ? undefined : fromUpstream(body, request, options)),
   };
 }

@@ -132,8 +132,12 @@ function fromTexts(body: unknown, request: EmbeddingRequest): EmbeddingResponse 
   return toEmbeddingAnswer(lists, request, tokens);
 }
 
+/** An adapter whose conversions others can use. */
+export type EmbedAdapter = OperationAdapter<"embed"> &
+  Required<Pick<OperationAdapter<"embed">, "path" | "toUpstream" | "fromUpstream">>;
+
 /** Embeddings by Google's models. */
-export function createEmbed(settings: VertexSettings): OperationAdapter<"embed"> {
+export function createEmbed(settings: VertexSettings): EmbedAdapter {
   return {
     path(request) {
       const model = modelOf(request);

@@ -6,6 +6,7 @@ import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
 import { createChat } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
+import { createGemini } from "./gemini.ts";
 import { createRerank } from "./rerank.ts";
 import { baseUrlOf, projectOf, VertexSettings } from "./settings.ts";
 
@@ -45,12 +46,19 @@ export const vertexAi = defineProvider({
     }
     return authorizeGoogle(request, { serviceAccount, authType }, tools);
   },
-  operations: (settings) => ({
-    ...{ chat: createChat(settings), embed: createEmbed(settings), models },
-    messages: createMessages(settings),
-    countTokens: createCountTokens(settings),
-    countChat: createCountChat(settings),
-    rerank: createRerank(settings),
-  }),
-  operationNames: ["chat", "embed", "models", "messages", "countTokens", "rerank"],
+  operations(settings) {
+    const embed = createEmbed(settings);
+    return {
+      ...{ chat: createChat(settings), embed, models },
+      messages: createMessages(settings),
+      countTokens: createCountTokens(settings),
+      countChat: createCountChat(settings),
+      ...createGemini(settings, embed),
+      rerank: createRerank(settings),
+    };
+  },
+  operationNames: [
+    ...(["chat", "embed", "models", "messages", "countTokens", "generateContent", "countContents"] as const),
+    ...(["embedContent", "batchEmbedContents", "rerank"] as const),
+  ],
 });
