@@ -10,6 +10,7 @@ import { ModelList } from "../schemas/models.ts";
 import { explainConfig } from "./explain.ts";
 import { listModels } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
+import { runRealtime } from "./realtime.ts";
 import { runInference } from "./run.ts";
 
 type UnifiedHandler<Name extends OperationName> = (
@@ -84,6 +85,19 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     response: ModelList,
     handle: (context: CallerContext, services: Services) =>
       isPassedOn(context, services) ? runPassthrough(context, services) : listModels(context, services),
+  }),
+  defineEndpoint({
+    method: "GET",
+    path: "/v1/realtime",
+    operation: "realtime",
+    tag: "Realtime",
+    summary: "Open a realtime session (WebSocket)",
+    access: inferenceAccess,
+    query: [
+      { name: "model", description: "Model of the session; @slug/model names a stored provider" },
+      { name: "call_id", description: "Call to attach to; any other parameter goes to the provider too" },
+    ],
+    handle: runRealtime,
   }),
 ];
 

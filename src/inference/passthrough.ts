@@ -6,6 +6,7 @@ import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
+import { isSocketHandshake } from "../lib/websocket.ts";
 import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/record.ts";
 import { AbortReason, type Destination } from "../providers/call.ts";
@@ -349,6 +350,11 @@ async function passByConfig(
  * to one connection.
  */
 export async function runPassthrough(context: CallerContext, services: Services): Promise<Reply> {
+  if (isSocketHandshake(context.method, context.headers)) {
+    throw new InvalidRequestError("Cannot open a WebSocket here: only /v1/realtime takes them", {
+      ...{ code: "invalid_handshake", param: "upgrade" },
+    });
+  }
   const given = readRequestConfig(context, services);
   const config = given instanceof Promise ? await given : given;
   const readBody = () => readUpload(context, services);

@@ -8,12 +8,22 @@ import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
 
+/** What a realtime session is asked for with. */
+export interface RealtimeRequest {
+  /** Undefined where the session needs none, such as one that transcribes. */
+  model: string | undefined;
+  /** Every other query parameter, in order. */
+  query: readonly (readonly [name: string, value: string])[];
+}
+
 /** Unified operations: what a client sends and gets, whichever provider serves it. */
 export interface Operations {
   chat: { request: ChatRequest; response: ChatResponse };
   complete: { request: CompletionRequest; response: ChatResponse };
   embed: { request: EmbeddingRequest; response: EmbeddingResponse };
   models: { request: Record<string, never>; response: ModelList };
+  /** A WebSocket: it has no answer of its own. */
+  realtime: { request: RealtimeRequest; response: Record<string, never> };
 }
 export type OperationName = keyof Operations;
 

@@ -5,6 +5,7 @@ import { OutboundError, type Transport, type TransportInit } from "../lib/outbou
 import { createCheckedSender, createSocketSender, type SocketSenderOptions } from "./transport-http.ts";
 import { announcedLength, decodeAnswer, findHeader, markBody } from "./transport-streams.ts";
 import { createUndiciSender } from "./transport-undici.ts";
+import { createSocketConnector } from "./websocket-connect.ts";
 
 /** Members of `fetch` options the DOM types do not know. */
 interface FetchInit extends RequestInit {
@@ -34,6 +35,7 @@ export function createBunTransport(options: SocketSenderOptions = {}): Transport
       return init.raw ? answer : answer.then((response) => decodeAnswer(response, init.signal));
     },
     sendChecked: createCheckedSender(options),
+    openSocket: createSocketConnector(options),
   };
 }
 
@@ -53,12 +55,17 @@ export function createDenoTransport(options: SocketSenderOptions = {}): Transpor
       return init.raw ? response : decodeAnswer(response, init.signal);
     },
     sendChecked: createCheckedSender(options),
+    openSocket: createSocketConnector(options),
   };
 }
 
 /** Node: undici's dispatcher and the checked connector. */
 export function createNodeTransport(options: SocketSenderOptions = {}): Transport {
-  return { send: createUndiciSender(), sendChecked: createCheckedSender(options) };
+  return {
+    send: createUndiciSender(),
+    sendChecked: createCheckedSender(options),
+    openSocket: createSocketConnector(options),
+  };
 }
 
 /** A client of Deno's that ignores the proxy variables of the environment. It reads them once, when it is made. */

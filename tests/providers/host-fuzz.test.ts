@@ -28,6 +28,7 @@ const requests: Readonly<Record<OperationName, object>> = {
   complete: { prompt: "Hello", user: "acme" },
   embed: { input: "Hello" },
   models: {},
+  realtime: { query: [] },
 };
 
 /** Providers whose settings stand in no address: the host is the one they always have. */

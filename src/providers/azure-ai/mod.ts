@@ -3,8 +3,9 @@ import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
-import { defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
+import { type AddressFacts, defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
 import { inferenceOperations } from "./inference.ts";
+import { realtimeBase, realtimeOperation, realtimePath } from "./realtime.ts";
 
 const claude = claudeOperations("azure-ai");
 const param = "x-gateway-azure-foundry-url";
@@ -32,12 +33,13 @@ function isClaude(url: string | undefined): boolean {
   return url !== undefined && /\/anthropic(?:\/|$)/.test(url);
 }
 
-function baseUrlOf({ foundry_url: url }: Settings): string {
+function baseUrlOf(values: Settings, { path }: Pick<AddressFacts, "path">): string {
+  const { foundry_url: url } = values;
   if (url === undefined) {
     throw new InvalidRequestError(`Cannot call azure-ai: give ${param}`, { param, code: "invalid_header" });
   }
   if (isClaude(url)) return url.endsWith("/v1") ? url : `${url}/v1`;
-  return url;
+  return path.startsWith(`${realtimePath}?`) || path === realtimePath ? realtimeBase(url, values) : url;
 }
 
 /** Resources of the OpenAI kind take keys in a header of their own. */
@@ -61,6 +63,8 @@ export const azureAi = defineProvider({
     return isClaude(values.foundry_url) ? { ...claudeVersions(request.headers, {}), ...credentials } : credentials;
   },
   operations: (values): OperationAdapters =>
-    isClaude(values.foundry_url) ? { chat: claude.chat } : inferenceOperations(values),
-  operationNames: ["chat", "complete", "embed"],
+    isClaude(values.foundry_url)
+      ? { chat: claude.chat }
+      : { ...inferenceOperations(values), realtime: realtimeOperation(values.foundry_url ?? "", values) },
+  operationNames: ["chat", "complete", "embed", "realtime"],
 });

@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
-import { defineProvider, type OperationAdapters } from "../types.ts";
+import { defineProvider, type OperationAdapters, type RealtimeRequest } from "../types.ts";
 import { baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
 
 /** Path of an operation: dated versions name the deployment there, `v1` in the body. */
@@ -10,6 +11,21 @@ function pathOf(settings: DeploymentSettings, model: string, suffix: string): st
   const { name, apiVersion } = findDeployment(settings, model);
   if (apiVersion === "v1" || name === undefined) return `/v1${suffix}`;
   return `/deployments/${encodeURIComponent(name)}${suffix}?api-version=${encodeURIComponent(apiVersion)}`;
+}
+
+/**
+ * Path of a session: dated versions take a deployment, `v1` takes it as the model
+ * (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/realtime-audio-websockets).
+ */
+function realtimePath(settings: DeploymentSettings, request: RealtimeRequest): string {
+  const { name, apiVersion } = findDeployment(settings, request.model ?? "");
+  const deployment = name ?? modelOf(settings, request.model ?? "");
+  if (apiVersion !== "v1") {
+    const own = { "api-version": apiVersion, deployment, model: undefined };
+    return toSessionPath("/realtime", own, request);
+  }
+  const model = deployment === "" ? undefined : deployment;
+  return toSessionPath("/v1/realtime", { model, deployment: model }, request);
 }
 
 const toChat = createRequestMap("azure-openai", { developer: true }, { streams: true });
@@ -34,6 +50,7 @@ function operationsOf(settings: DeploymentSettings) {
       path: ({ model }) => pathOf(settings, model, "/embeddings"),
       toUpstream: (request) => ({ ...request, model: modelOf(settings, request.model) }),
     },
+    realtime: { method: "GET", path: (request) => realtimePath(settings, request) },
   } satisfies OperationAdapters;
 }
 
@@ -46,5 +63,5 @@ export const azureOpenai = defineProvider({
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed"],
+  operationNames: ["chat", "complete", "embed", "realtime"],
 });

@@ -10,13 +10,14 @@ import {
   type Provider,
 } from "../types.ts";
 import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answer.ts";
+import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
 export interface OpenaiCompatibleRules {
   /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
-  /** Default: all of them. */
+  /** Default: all of them but `realtime`. */
   operations?: readonly OperationName[];
   /** Model of chats and completions that name none, by an empty text. */
   model?: string;
@@ -83,6 +84,7 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
       path: () => `${pathPrefix}/models`,
       fromUpstream: (body) => v.parse(ModelList, body),
     }),
+    realtime: () => realtimeOperation(pathPrefix),
   };
   return Object.fromEntries(operations.map((name) => [name, makers[name]()]));
 }
