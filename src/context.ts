@@ -19,7 +19,7 @@ import type { HeldBody } from "./logs/body.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
-import type { AuthTools } from "./providers/types.ts";
+import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
 import type { AttemptLog, LoggedUsage } from "./schemas/logs.ts";
 
@@ -167,6 +167,16 @@ export interface CallerContext extends RequestContext {
   /** The gateway key as it was sent: nothing that holds it leaves for a provider. */
   readonly gatewayKey: string;
   metadata: Metadata;
+  /** What the route asks of a request that is passed on; set by its row. */
+  relay?: RelayRules;
+}
+
+/** What a known route asks of requests that are passed on. */
+export interface RelayRules {
+  /** The provider must have it. */
+  readonly group: RelayGroup;
+  /** Headers clients may leave out, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const noLabels: readonly string[] = [];

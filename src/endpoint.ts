@@ -12,7 +12,10 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
 
 interface EndpointBase {
   readonly method: Method;
-  /** Path with parameters, such as `/v1/logs/:id`; `*` at its end takes the rest. */
+  /**
+   * Path with parameters, such as `/v1/logs/:id`. At its end `*` takes the rest, and so does a parameter written `:id+`;
+   * both take encoded slashes.
+   */
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
@@ -48,6 +51,8 @@ export interface KeyEndpoint extends EndpointBase {
   readonly access: KeyAccess;
   /** Name of the route in logs; absent: its requests leave no row. */
   readonly operation?: string;
+  /** What bodies hold, for the OpenAPI document alone: they go to the provider as they came, and it judges them. */
+  readonly documentedBody?: { readonly schema: v.GenericSchema; readonly types: readonly string[] };
   /** The body is streamed or absent: the handler reads what it needs. */
   handle(context: CallerContext, services: Services): Reply | Promise<Reply>;
 }

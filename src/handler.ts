@@ -149,7 +149,7 @@ function checkCaller(endpoint: KeyEndpoint | JsonEndpoint, context: CallerContex
       param: "x-gateway-config",
     });
   }
-  if (!endpoint.path.endsWith("*") && hasEncodedSlash(context.url.pathname)) {
+  if (!/[*+]$/.test(endpoint.path) && hasEncodedSlash(context.url.pathname)) {
     throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "invalid_path" });
   }
 }
@@ -248,7 +248,12 @@ function groupOf(path: string): string {
 
 /** Regular expression of a row's path, for questions the router does not answer. */
 function pathForm(path: string): RegExp {
-  return new RegExp(`^${path.replace(/:\w+/g, "[^/]+").replace(/\/\*$/, "(?:/.*)?")}/?$`);
+  return new RegExp(
+    `^${path
+      .replace(/:\w+\+/g, ".+")
+      .replace(/:\w+/g, "[^/]+")
+      .replace(/\/\*$/, "(?:/.*)?")}/?$`,
+  );
 }
 
 function decodeParams(params: Record<string, string> | undefined): Record<string, string> {

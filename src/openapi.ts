@@ -22,6 +22,15 @@ function requestBody(schema: v.GenericSchema, endpoint: Endpoint, convert: JsonS
   return { required: !optional, ...json(convert(schema, "input")) };
 }
 
+/** What a row says of its bodies. */
+function bodyOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
+  if ("body" in endpoint && endpoint.body) return { requestBody: requestBody(endpoint.body, endpoint, convert) };
+  if (!("documentedBody" in endpoint) || !endpoint.documentedBody) return {};
+  const { schema, types } = endpoint.documentedBody;
+  const content = Object.fromEntries(types.map((type) => [type, { schema: convert(schema, "input") }]));
+  return { requestBody: { required: true, content } };
+}
+
 /** What a caller needs. */
 function securityOf({ access }: Endpoint): object {
   if (access === "public") return { security: [] };
@@ -44,7 +53,7 @@ function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
     tags: [endpoint.tag],
     ...securityOf(endpoint),
     ...(parameters.length > 0 && { parameters }),
-    ...("body" in endpoint && endpoint.body && { requestBody: requestBody(endpoint.body, endpoint, convert) }),
+    ...bodyOf(endpoint, convert),
     responses: {
       [endpoint.access === "scim" ? endpoint.success : 200]: { description: "Success", ...answer },
       default: { description: "Failure", ...json({ $ref: "#/components/schemas/Error" }) },
@@ -73,7 +82,7 @@ export async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object>
   const convert = await loadConverter();
   const paths: Record<string, Record<string, object>> = {};
   for (const endpoint of endpoints) {
-    const path = endpoint.path.replace(/:(\w+)/g, "{$1}").replace(/\*$/, "{path}");
+    const path = endpoint.path.replace(/:(\w+)\+?/g, "{$1}").replace(/\*$/, "{path}");
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint, convert) };
   }
   return {

@@ -8,9 +8,10 @@ import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { ModelList } from "../schemas/models.ts";
 import { explainConfig } from "./explain.ts";
-import { listModels } from "./models.ts";
+import { listModels, modelEndpoints } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
 import { runRealtime } from "./realtime.ts";
+import { relayedEndpoints } from "./relayed-endpoints.ts";
 import { runInference } from "./run.ts";
 
 type UnifiedHandler<Name extends OperationName> = (
@@ -83,6 +84,14 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     summary: "List models",
     access: { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] },
     response: ModelList,
+    query: [
+      { name: "ai_service", description: "Without a provider: only models of this service" },
+      { name: "provider", description: "Without a provider in the headers: only models of this stored provider" },
+      { name: "limit", description: "Most models" },
+      { name: "offset", description: "Models to leave out" },
+      { name: "sort", description: "name, provider or ai_service; default name" },
+      { name: "order", description: "asc or desc; default asc" },
+    ],
     handle: (context: CallerContext, services: Services) =>
       isPassedOn(context, services) ? runPassthrough(context, services) : listModels(context, services),
   }),
@@ -99,6 +108,8 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     ],
     handle: runRealtime,
   }),
+  ...modelEndpoints,
+  ...relayedEndpoints,
 ];
 
 /** Rows that hand every other path under `/v1` to the provider. They come last. */

@@ -11,11 +11,13 @@ import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/record.ts";
 import { AbortReason, type Destination } from "../providers/call.ts";
 import type { BoundProvider } from "../providers/types.ts";
+import { hasOwnVersion } from "../providers/version-path.ts";
 import { routingHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { listLeaves, readLeafDestination } from "./leaf.ts";
+import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
@@ -30,6 +32,7 @@ const longUpload = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 function upstreamPath({ url }: CallerContext, { pathPrefix }: BoundProvider): string {
   const path = url.pathname.replace(/^\/v1(?=\/|$)/, "");
   if (path.startsWith("/proxy/")) return path.slice("/proxy".length);
+  if (hasOwnVersion(path)) return path;
   return path.startsWith(`${pathPrefix}/`) ? path : pathPrefix + path;
 }
 
@@ -244,11 +247,13 @@ function preparePassed(
   for (const [name, value] of Object.entries(headers)) {
     if (value.includes(context.gatewayKey)) delete headers[name];
   }
+  for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
   Object.assign(headers, destination.managed?.headers);
   if (typeof body === "string") delete headers["content-encoding"];
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
-  const path = upstreamPath(context, destination.provider) + context.url.search;
+  const { provider } = destination;
+  const path = provider.passedPath(upstreamPath(context, provider) + context.url.search);
   return {
     ...destination,
     ...{ method: context.method, path, headers, raw: true },
@@ -272,6 +277,7 @@ async function pass(
   services: Services,
 ): Promise<PassedAnswer> {
   requirePassable(destination);
+  requireRelayed(destination, context);
   const isRead = body === undefined || context.log.requestBody !== null;
   requireModelOfBody(destination, { model: context.log.model, isRead });
   const attempt = startAttempt(context.request, times, services.timers);

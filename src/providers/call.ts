@@ -1,7 +1,7 @@
 import { GatewayError, InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
 import { type OutboundError, type OutboundInit, toOutboundError } from "../lib/outbound.ts";
-import { joinUrl } from "../lib/path.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
+import { joinVersioned } from "./version-path.ts";
 
 /** Name and version the gateway gives to upstreams. */
 export const productName = "gateway/0.1.0";
@@ -44,9 +44,7 @@ export function addressOf(
   environment: AuthTools["environment"] = {},
 ): string {
   const base = customHost ?? provider.baseUrlOf({ path, environment });
-  // a path that brings its own version replaces the one of the base address
-  if (/^\/v[2-9]\//.test(path)) return joinUrl(base.replace(/\/v[0-9]+\/?$/, ""), path);
-  return joinUrl(base, path);
+  return joinVersioned(base, path);
 }
 
 /**

@@ -87,6 +87,15 @@ export interface OperationAdapter<Name extends OperationName> {
 /** Operations a provider has; the rest is refused. */
 export type OperationAdapters = { readonly [Name in OperationName]?: OperationAdapter<Name> };
 
+/** Routes without an adapter that are passed on to the providers that have them. */
+export type RelayGroup =
+  | "assistants"
+  | "vector_stores"
+  | "videos"
+  | "videos_v2"
+  | "image_variations"
+  | "realtime_secrets";
+
 /** A request to a provider that answers inside the process. */
 export interface LocalRequest {
   method: string;
@@ -115,6 +124,10 @@ export interface ProviderDefinition<Settings> {
   isBaseInfluenced?: boolean;
   /** Callers' requests go on as they came on every route, their own authorization with them. Default: no. */
   isRaw?: boolean;
+  /** Routes that are passed on as they are and that it has. Default: none. */
+  relays?: readonly RelayGroup[];
+  /** Path, with its query, of a request that is passed on, where it is another one than the caller's. */
+  passedPath?(path: string, settings: Settings): string;
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
   /** Headers that carry the credential, and those that follow from settings. */
@@ -177,6 +190,10 @@ export interface BoundProvider {
   /** Whether requests go on as they came, their authorization with them. */
   readonly isRaw: boolean;
   readonly pathPrefix: string;
+  /** Path, with its query, at which a request is passed on. */
+  passedPath(path: string): string;
+  /** Routes it has that are passed on as they are. */
+  readonly relays: readonly RelayGroup[];
   readonly operations: OperationAdapters;
   /** Names of client headers that go along unasked. */
   readonly clientHeaders: readonly string[];
@@ -224,6 +241,8 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
+    relays: definition.relays ?? [],
+    passedPath: (path) => definition.passedPath?.(path, settings) ?? path,
     isRaw: definition.isRaw === true,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),

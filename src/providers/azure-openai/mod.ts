@@ -28,6 +28,14 @@ function realtimePath(settings: DeploymentSettings, request: RealtimeRequest): s
   return toSessionPath("/v1/realtime", { model, deployment: model }, request);
 }
 
+/** Path of a request that is passed on: below `/v1`, or with the dated version it needs where it names none. */
+function toPassedPath(path: string, { api_version: version }: DeploymentSettings): string {
+  if (version === undefined) return path;
+  if (version === "v1") return path.startsWith("/v1/") ? path : `/v1${path}`;
+  if (/[?&]api-version=/.test(path)) return path;
+  return `${path}${path.includes("?") ? "&" : "?"}api-version=${encodeURIComponent(version)}`;
+}
+
 const toChat = createRequestMap("azure-openai", { developer: true }, { streams: true });
 
 /** The model the deployment of a request wants to read. */
@@ -59,6 +67,8 @@ export const azureOpenai = defineProvider({
   slug: "azure-openai",
   settings: { prefix: "azure", schema: v.object({ ...deploymentEntries, ...azureAuthEntries }) },
   baseUrl: baseUrlOf,
+  passedPath: (path, settings) => toPassedPath(path, settings),
+  relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
   authenticate: () => ({}),
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),

@@ -8,6 +8,7 @@ import {
   type OperationAdapters,
   type OperationName,
   type Provider,
+  type RelayGroup,
 } from "../types.ts";
 import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answer.ts";
 import { realtimeOperation } from "./realtime.ts";
@@ -19,6 +20,8 @@ export interface OpenaiCompatibleRules {
   pathPrefix?: string;
   /** Default: all of them but `realtime`. */
   operations?: readonly OperationName[];
+  /** Routes that are passed on as they are and that it has. Default: none. */
+  relays?: readonly RelayGroup[];
   /** Model of chats and completions that name none, by an empty text. */
   model?: string;
   /** As `model`, for embeddings. */
@@ -96,6 +99,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
+    ...(options.relays && { relays: options.relays }),
     authenticate: options.authenticate ?? bearer,
     operations: createOperations(options.slug, options),
   });

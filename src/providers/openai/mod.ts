@@ -7,6 +7,7 @@ export const openai = openaiCompatible({
   slug: "openai",
   baseUrl: "https://api.openai.com/v1",
   operations: ["chat", "complete", "embed", "models", "realtime"],
+  relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
   chat: { developer: true },
   settings: {
     prefix: "openai",
