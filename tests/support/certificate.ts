@@ -1,10 +1,11 @@
-import { generateKeyPairSync, sign } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
-/** A certificate that vouches for itself, for 127.0.0.1 and localhost. */
+/** A certificate for 127.0.0.1 and localhost, with its authority. PEM texts. */
 export interface TestCertificate {
-  /** PEM texts. */
   cert: string;
   key: string;
+  /** Certificate of the authority that vouches for it. */
+  authority: string;
 }
 
 /** One value in DER (X.690). */
@@ -21,33 +22,48 @@ const time = (at: number) =>
   der(0x17, Buffer.from(`${new Date(at).toISOString().replace(/[-:T]/g, "").slice(2, 14)}Z`));
 
 const ecdsaSha256 = sequence(identifier("2a8648ce3d040302"));
-const name = sequence(der(0x31, sequence(identifier("550403"), der(0x0c, Buffer.from("gateway.test")))));
 const day = 86_400_000;
 
-/** Makes a certificate (RFC 5280) with a key of its own. */
-export function createCertificate(): TestCertificate {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const names = sequence(der(0x87, Buffer.from([127, 0, 0, 1])), der(0x82, Buffer.from("localhost")));
-  const isAuthority = sequence(der(0x01, Buffer.from([0xff])));
-  const extensions = sequence(
-    sequence(identifier("551d11"), der(0x04, names)),
-    sequence(identifier("551d13"), der(0x01, Buffer.from([0xff])), der(0x04, isAuthority)),
-  );
+/** A distinguished name. */
+const nameOf = (common: string) => sequence(der(0x31, sequence(identifier("550403"), der(0x0c, Buffer.from(common)))));
+
+const createKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+
+/** A certificate (RFC 5280) as PEM text. */
+function issue(
+  subject: { name: string; publicKey: KeyObject },
+  issuer: { name: string; privateKey: KeyObject },
+  extensions: readonly Buffer[],
+): string {
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
-    der(0x02, Buffer.from([1])),
+    der(0x02, Buffer.from([subject.name.length])),
     ecdsaSha256,
-    name,
+    nameOf(issuer.name),
     sequence(time(Date.now() - day), time(Date.now() + day)),
-    name,
-    publicKey.export({ type: "spki", format: "der" }),
-    der(0xa3, extensions),
+    nameOf(subject.name),
+    subject.publicKey.export({ type: "spki", format: "der" }),
+    der(0xa3, sequence(...extensions)),
   );
-  const signature = sign("sha256", body, privateKey);
+  const signature = sign("sha256", body, issuer.privateKey);
   const whole = sequence(body, ecdsaSha256, der(0x03, Buffer.from([0]), signature)).toString("base64");
   const lines = whole.match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
+}
+
+/** Makes a certificate and an authority of its own. */
+export function createCertificate(): TestCertificate {
+  const yes = der(0x01, Buffer.from([0xff]));
+  const authorityKeys = createKeys();
+  const keys = createKeys();
+  const authority = { name: "Test authority", ...authorityKeys };
+  const names = sequence(der(0x87, Buffer.from([127, 0, 0, 1])), der(0x82, Buffer.from("localhost")));
+  const basicConstraints = sequence(identifier("551d13"), yes, der(0x04, sequence(yes)));
   return {
-    cert: `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`,
-    key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    authority: issue(authority, authority, [basicConstraints]),
+    cert: issue({ name: "gateway.test", publicKey: keys.publicKey }, authority, [
+      sequence(identifier("551d11"), der(0x04, names)),
+    ]),
+    key: keys.privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   };
 }
