@@ -63,8 +63,8 @@ class BunSocketEnd implements SocketEnd {
 
 /** Handlers of every WebSocket of a server on Bun. */
 export const bunSocketHandlers: BunSocketHandlers<BunSocketData> = {
-  // Bun's own bound for all sockets; the gateway's is asked for with each
-  maxPayloadLength: 4 * 1024 * 1024,
+  // beyond it Bun breaks off; messages above the gateway's own, smaller bound are told that they are too large
+  maxPayloadLength: 8 * 1024 * 1024,
   idleTimeout: idleSeconds,
   sendPings: true,
   perMessageDeflate: false,

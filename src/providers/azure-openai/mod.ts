@@ -68,7 +68,7 @@ export const azureOpenai = defineProvider({
   settings: { prefix: "azure", schema: v.object({ ...deploymentEntries, ...azureAuthEntries }) },
   baseUrl: baseUrlOf,
   passedPath: (path, settings) => toPassedPath(path, settings),
-  relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
+  relays: ["assistants", "vector_stores", "videos", "realtime_secrets"],
   authenticate: () => ({}),
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
