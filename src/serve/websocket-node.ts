@@ -6,6 +6,9 @@ import type { SocketAcceptance } from "../lib/websocket.ts";
 import { acceptKeyOf } from "./websocket-connect.ts";
 import { RawSocketEnd } from "./websocket-end.ts";
 
+/** Bytes a client may send before its handshake is answered. */
+const maxEarlyBytes = 64 * 1024;
+
 /** Whether Node hands a request to the `upgrade` event: only what asks for a WebSocket, and nothing with a body. */
 export function isUpgrade({ method, headers }: IncomingMessage): boolean {
   return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
@@ -63,6 +66,27 @@ function acceptOn(
   return new Response(null);
 }
 
+/**
+ * Reads a socket whose handshake is not answered yet, which is the only way to hear that the client left. The result stops
+ * it and gives what came: clients should wait for the answer, but need not.
+ */
+function watchSocket(socket: Socket, head: Uint8Array): () => Uint8Array {
+  let early: Buffer = Buffer.from(head);
+  const onData = (bytes: Buffer) => {
+    early = Buffer.concat([early, bytes]);
+    if (early.length > maxEarlyBytes) socket.destroy();
+  };
+  const onEnd = () => socket.destroy();
+  socket.on("data", onData);
+  socket.on("end", onEnd);
+  return () => {
+    socket.pause();
+    socket.off("data", onData);
+    socket.off("end", onEnd);
+    return early;
+  };
+}
+
 /** Answers the upgrade requests of a server. The result ends the connections that became WebSockets. */
 export function serveUpgrades(server: Server, gateway: Gateway): () => void {
   const sockets = new Set<Socket>();
@@ -75,13 +99,14 @@ export function serveUpgrades(server: Server, gateway: Gateway): () => void {
       sockets.delete(socket);
       left.abort();
     });
+    const takeEarly = watchSocket(socket, head);
     const answer = async () => {
       // Node before 24.9 hands over whatever wants an upgrade, such as HTTP/2, and its body with it
       if (message.method !== "GET") throw new Error("Cannot read the body of this request");
       const response = await gateway.fetch(toRequest(message, left.signal), {
         remoteAddress: socket.remoteAddress ?? "unknown",
         upgrade(acceptance) {
-          const accepted = acceptOn(socket, message, { acceptance, head });
+          const accepted = acceptOn(socket, message, { acceptance, head: takeEarly() });
           isAccepted = true;
           return accepted;
         },

@@ -8,6 +8,7 @@ import { createServer as createTlsServer } from "node:tls";
 import OpenAI from "openai";
 import { OpenAIRealtimeWS } from "openai/realtime/ws";
 import { WebSocketServer } from "ws";
+import { encodeMessage } from "../../src/lib/websocket-frames.ts";
 import { createCertificate } from "../support/certificate.ts";
 import {
   createFolder,
@@ -19,7 +20,13 @@ import {
   within,
 } from "../support/process.ts";
 import { startServer, startSocketServer } from "../support/upstream.ts";
-import { askPlainly, openClient, type SocketScript, startSocketUpstream } from "../support/websocket-upstream.ts";
+import {
+  askPlainly,
+  handshakeHeaders,
+  openClient,
+  type SocketScript,
+  startSocketUpstream,
+} from "../support/websocket-upstream.ts";
 
 const providerKey = "sk-fake-provider-key-for-tests";
 const allowedOrigin = "https://app.example.com";
@@ -403,6 +410,43 @@ test("the openai SDK holds a session", async () => {
   } finally {
     front.close();
   }
+});
+
+test("a client that leaves while its session is being opened ends the attempt at the upstream", async () => {
+  await withUpstream({ silent: true }, async (upstream) => {
+    await withGateway({}, async (patient) => {
+      const headers = sessionHeaders(upstream, { "x-gateway-trace-id": "trace-of-leaving" });
+      const leave = new AbortController();
+      const asked = askPlainly(`${patient.url}/v1/realtime`, headers, leave.signal).catch(() => {});
+      await waitFor("the upstream's handshake", 5_000, () => upstream.handshakes.length === 1);
+      leave.abort();
+      await asked;
+      await waitFor("the upstream's socket to be closed", 5_000, () => upstream.sockets.size === 0);
+      assert.equal((await findRow("trace-of-leaving", patient)).status, 499);
+    });
+  });
+});
+
+test("a message that comes before the handshake is answered waits", {
+  // clients must not do it (RFC 6455, section 4.1)
+  skip: runtime === "bun" && "Bun drops what comes early",
+}, async () => {
+  const heard: string[] = [];
+  const script: SocketScript = {
+    open: (socket) => socket.on("message", (data: Buffer) => heard.push(data.toString())),
+  };
+  await withUpstream(script, async (upstream) => {
+    const { host, hostname, port, pathname } = new URL(sessionUrl());
+    const lines = Object.entries({ host, ...handshakeHeaders, ...sessionHeaders(upstream) });
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    socket.write(`GET ${pathname} HTTP/1.1\r\n${head}\r\n`);
+    socket.write(encodeMessage("early", Uint8Array.of(1, 2, 3, 4)));
+    await waitFor("the message", 5_000, () => heard.length > 0);
+    assert.deepEqual(heard, ["early"]);
+    socket.destroy();
+  });
 });
 
 test("a client that reads nothing holds the upstream back, and gets everything once it reads", async () => {

@@ -64,7 +64,7 @@ export async function startSocketUpstream(script: SocketScript = {}): Promise<So
         const protocols = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
         const handshake = { path: request.url ?? "", headers: request.headers, protocols };
         handshakes.push(handshake);
-        if (script.silent) return;
+        if (script.silent) return socket.on("end", () => socket.end()).resume();
         if (script.refuse) return refuseWith(socket, script.refuse);
         sockets.handleUpgrade(request, socket, head, (opened) => {
           opened.on("error", () => {});
@@ -125,6 +125,7 @@ export const handshakeHeaders: Readonly<Record<string, string>> = {
 export function askPlainly(
   url: string,
   headers: Readonly<Record<string, string | undefined>> = {},
+  signal?: AbortSignal,
 ): Promise<PlainAnswer> {
   const { hostname, port, host, pathname, search } = new URL(url);
   const lines = Object.entries({ host, ...handshakeHeaders, ...headers })
@@ -141,6 +142,7 @@ export function askPlainly(
       socket.destroy();
       resolve(answer);
     };
+    signal?.addEventListener("abort", () => socket.destroy());
     socket.setEncoding("utf8");
     socket.setTimeout(15_000, () => socket.destroy(new Error("Waited 15 s for the answer to a handshake")));
     socket.on("data", (text: string) => {
