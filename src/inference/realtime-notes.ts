@@ -1,6 +1,7 @@
 import { isObject, parseJson } from "../lib/json.ts";
 import type { SocketMessage } from "../lib/websocket.ts";
 import { BodyPieces } from "../logs/body.ts";
+import { toLoggedUsage } from "../logs/record.ts";
 import type { LoggedUsage } from "../schemas/logs.ts";
 
 /** What the log keeps of a realtime session. */
@@ -23,28 +24,25 @@ const keptForm = /"type"\s*:\s*"(session\.created|session\.updated|response\.don
 
 const encoder = new TextEncoder();
 
-function count(holder: unknown, name: string): number {
-  const value = isObject(holder) ? holder[name] : undefined;
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : 0;
-}
-
-/** Adds the usage of one answer. */
-function addUsage(sum: LoggedUsage, usage: Record<string, unknown>): LoggedUsage {
-  const input = count(usage, "input_tokens");
-  const output = count(usage, "output_tokens");
+/** The usage of an answer by the names it has in chats. */
+function toChatUsage(usage: Record<string, unknown>): Record<string, unknown> {
   return {
-    input_tokens: sum.input_tokens + input,
-    output_tokens: sum.output_tokens + output,
-    total_tokens: sum.total_tokens + (count(usage, "total_tokens") || input + output),
-    cached_tokens: sum.cached_tokens + count(usage.input_token_details, "cached_tokens"),
-    reasoning_tokens: sum.reasoning_tokens + count(usage.output_token_details, "reasoning_tokens"),
+    prompt_tokens: usage.input_tokens,
+    completion_tokens: usage.output_tokens,
+    total_tokens: usage.total_tokens,
+    prompt_tokens_details: usage.input_token_details,
+    completion_tokens_details: usage.output_token_details,
   };
 }
 
-const noUsage: LoggedUsage = {
-  ...{ input_tokens: 0, output_tokens: 0, total_tokens: 0 },
-  ...{ cached_tokens: 0, reasoning_tokens: 0 },
-};
+/** Adds the counts of one answer to those before it. */
+function addCounts(sum: LoggedUsage | null, counts: LoggedUsage | null): LoggedUsage | null {
+  if (!sum || !counts) return counts ?? sum;
+  const added = { ...sum };
+  // the names are those of the type
+  for (const name of Object.keys(counts) as (keyof LoggedUsage)[]) added[name] += counts[name];
+  return added;
+}
 
 /** Notes of one session. */
 export function createSessionNotes(): SessionNotes {
@@ -58,7 +56,7 @@ export function createSessionNotes(): SessionNotes {
       if (!isObject(event)) return;
       const { type, response, session } = event;
       if (type === "response.done" && isObject(response) && isObject(response.usage)) {
-        usage = addUsage(usage ?? noUsage, response.usage);
+        usage = addCounts(usage, toLoggedUsage(toChatUsage(response.usage)));
       }
       if (isObject(session) && typeof session.model === "string") model ??= session.model;
       pieces.add(encoder.encode(`${message}\n`));

@@ -6,7 +6,6 @@ import {
   defineProvider,
   type OperationAdapter,
   type OperationAdapters,
-  type OperationName,
   type Provider,
   type RelayGroup,
 } from "../types.ts";
@@ -14,12 +13,17 @@ import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answe
 import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 
+/** Operations in OpenAI's shapes that are named; those with rules of their own follow from them. */
+export type OpenaiOperation = "chat" | "complete" | "embed" | "models";
+
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
 export interface OpenaiCompatibleRules {
   /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
-  /** Default: all of them but `realtime`. */
-  operations?: readonly OperationName[];
+  /** Default: all of them. */
+  operations?: readonly OpenaiOperation[];
+  /** It holds realtime sessions. */
+  realtime?: boolean;
   /** Routes that are passed on as they are and that it has. Default: none. */
   relays?: readonly RelayGroup[];
   /** Model of chats and completions that name none, by an empty text. */
@@ -47,7 +51,7 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
 }
 
-const allOperations: readonly OperationName[] = ["chat", "complete", "embed", "models"];
+const allOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
 
 function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
@@ -87,9 +91,11 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
       path: () => `${pathPrefix}/models`,
       fromUpstream: (body) => v.parse(ModelList, body),
     }),
-    realtime: () => realtimeOperation(pathPrefix),
   };
-  return Object.fromEntries(operations.map((name) => [name, makers[name]()]));
+  return {
+    ...Object.fromEntries(operations.map((name) => [name, makers[name]()])),
+    ...(rules.realtime && { realtime: realtimeOperation(pathPrefix) }),
+  };
 }
 
 /** Declares a provider that speaks OpenAI's shapes (https://platform.openai.com/docs/api-reference). */

@@ -6,7 +6,7 @@ import { openaiCompatible } from "../openai-compatible/mod.ts";
 export const openai = openaiCompatible({
   slug: "openai",
   baseUrl: "https://api.openai.com/v1",
-  operations: ["chat", "complete", "embed", "models", "realtime"],
+  realtime: true,
   relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
   chat: { developer: true },
   settings: {
