@@ -66,7 +66,7 @@ export function providersDocument(): string {
     "Name one in `x-gateway-provider`, in a config, or in an integration. Unified operations: `chat` is `POST /v1/chat/completions`,\n",
     "`complete` is `POST /v1/completions`, `embed` is `POST /v1/embeddings`, `models` is `GET /v1/models`,\n",
     "`rerank` is `POST /v1/rerank`, `moderate` is `POST /v1/moderations`, `ocr` is `POST /v1/ocr`, `decide` is\n",
-    "`POST /v1/decisions`, which every provider with `chat` answers too. Every other path under `/v1` is handed to the provider as it is,\n",
+    "`POST /v1/decisions`, which every provider with `chat` answers too, `realtime` the WebSocket `GET /v1/realtime`. Every other path under `/v1` is handed to the provider as it is,\n",
     "below its base address.\n\n",
     "Settings are given in the headers of the last column, or as members of a config or integration under the same name with underscores.\n",
     "`x-gateway-custom-host` replaces the base address, but not what is said to stand behind it. What a provider cannot take is left out and named in\n",

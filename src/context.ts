@@ -11,14 +11,15 @@ import type { Mac } from "./lib/hash.ts";
 import { HeaderMap, type HeaderRules } from "./lib/headers.ts";
 import type { IdFactory } from "./lib/ids.ts";
 import { type Metadata, readBaggage, readMetadata, readTraceparent } from "./lib/metadata.ts";
-import type { Outbound } from "./lib/outbound.ts";
+import type { Outbound, SocketOutbound } from "./lib/outbound.ts";
 import { findPathProblem, isValidHost } from "./lib/path.ts";
 import type { Timers } from "./lib/timers.ts";
+import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { HeldBody } from "./logs/body.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
-import type { AuthTools } from "./providers/types.ts";
+import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
 import type { AttemptLog, LoggedUsage } from "./schemas/logs.ts";
 
@@ -34,6 +35,12 @@ export interface Limits {
   streamIdleTimeoutMs: number;
   /** A whole stream. */
   streamTotalTimeoutMs: number;
+  /** From resolving the name of a realtime upstream to its open WebSocket. */
+  realtimeConnectTimeoutMs: number;
+  /** Silence in both directions of a realtime session. */
+  realtimeIdleTimeoutMs: number;
+  /** A whole realtime session. */
+  realtimeTotalTimeoutMs: number;
 }
 
 /** Facts about the connection that a `Request` cannot carry. */
@@ -42,6 +49,13 @@ export interface ConnectionInfo {
   readonly remoteAddress?: string;
   /** Keeps the host alive until a promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
+  /**
+   * Accepts the WebSocket handshake the request is, and hands the open socket over. Its result goes back to the host as
+   * the answer. Absent: the host has no WebSockets.
+   *
+   * @throws If the client left, or the handshake is none.
+   */
+  upgrade?(acceptance: SocketAcceptance): Response;
 }
 
 /** A stream that is being answered; the gateway ends it when it closes. */
@@ -60,6 +74,10 @@ export interface Services {
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
   readonly outbound: Outbound;
+  /** Opens WebSockets; undefined where the host has no sockets. */
+  readonly openSocket: SocketOutbound | undefined;
+  /** Web origins whose pages may open realtime sessions, in lower case. */
+  readonly realtimeOrigins: ReadonlySet<string>;
   readonly addressGuard: AddressGuard;
   readonly authenticator: Authenticator;
   readonly scimAuthenticator: ScimAuthenticator;
@@ -149,6 +167,16 @@ export interface CallerContext extends RequestContext {
   /** The gateway key as it was sent: nothing that holds it leaves for a provider. */
   readonly gatewayKey: string;
   metadata: Metadata;
+  /** What the route asks of a request that is passed on; set by its row. */
+  relay?: RelayRules;
+}
+
+/** What a known route asks of requests that are passed on. */
+export interface RelayRules {
+  /** The provider must have it. */
+  readonly group: RelayGroup;
+  /** Headers clients may leave out, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const noLabels: readonly string[] = [];

@@ -48,6 +48,8 @@ export interface KeyEndpoint extends EndpointBase {
   readonly access: KeyAccess;
   /** Name of the route in logs; absent: its requests leave no row. */
   readonly operation?: string;
+  /** What bodies hold, for the OpenAPI document alone: they go to the provider as they came, and it judges them. */
+  readonly documentedBody?: { readonly schema: v.GenericSchema; readonly types: readonly string[] };
   /** The body is streamed or absent: the handler reads what it needs. */
   handle(context: CallerContext, services: Services): Reply | Promise<Reply>;
 }

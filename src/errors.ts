@@ -60,6 +60,22 @@ export class UnsupportedMediaError extends InvalidRequestError {
   override readonly status = 415;
 }
 
+/** The route is reached by a protocol the request does not ask for. */
+export class UpgradeRequiredError extends InvalidRequestError {
+  override readonly status = 426;
+
+  /** @param protocol What the request must ask for. */
+  constructor(message: string, protocol: string) {
+    super(message, { code: "upgrade_required", headers: { upgrade: protocol } });
+  }
+}
+
+/** This gateway cannot do what is asked for where it runs. */
+export class NotImplementedError extends GatewayError {
+  override readonly status = 501;
+  override readonly type = "api_error";
+}
+
 /** A header, or all of them, are larger than the gateway takes. */
 export class HeadersTooLargeError extends InvalidRequestError {
   override readonly status = 431;

@@ -38,9 +38,12 @@ import { settle } from "./inference/settle.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
 import { type Reply, toResponse } from "./lib/reply.ts";
 import { isOpenPath, takesSlashes, toPathForm, toRouterPath } from "./lib/route-path.ts";
+import { isSocketHandshake, readProtocolKey } from "./lib/websocket.ts";
 
 /** Most characters of one config header. */
 const maxConfigLength = 48 * 1024;
+
+const realtimePath = /^\/v1\/realtime\/?$/;
 
 /** What the router matches on: exactly the path that was checked. */
 interface Route extends IRequest {
@@ -71,7 +74,7 @@ function readCredentials(context: RequestContext): { gatewayKey: string; provide
   const { headers } = context;
   const authorization = headers.get("authorization");
   const token = authorization === undefined ? undefined : readBearer(authorization);
-  const key = token ?? headers.get("x-api-key") ?? headers.get("x-goog-api-key");
+  const key = token ?? headers.get("x-api-key") ?? headers.get("x-goog-api-key") ?? readRealtimeKey(context);
   if (context.url.search !== "" && formOf(context) === "gemini") refuseKeyInAddress(context.url);
   // the same key twice is the gateway's twice
   if (own !== null) return { gatewayKey: own, providerCredential: key === own ? undefined : key };
@@ -88,6 +91,12 @@ function refuseKeyInAddress({ searchParams }: URL): void {
   throw new AuthenticationError(`Cannot authenticate by ${found} in the address: send the key in x-goog-api-key`, {
     ...{ code: "credential_in_url", param: found },
   });
+}
+
+/** The key among the subprotocols of a realtime handshake: browsers can set no headers there. */
+function readRealtimeKey({ method, url, headers }: RequestContext): string | undefined {
+  if (!realtimePath.test(url.pathname) || !isSocketHandshake(method, headers)) return undefined;
+  return readProtocolKey(headers.get("sec-websocket-protocol"));
 }
 
 /** The token of an `authorization` header; one with white space or a comma is two headers joined. */
@@ -323,7 +332,12 @@ export function withFixedHeaders(reply: Reply, { id, traceId = id }: { id: strin
 }
 
 /** Sets what every answer carries; nothing an upstream sent can stand in its place. */
-function finish(reply: Reply, ids: { id: string; traceId: string; startedAt: number }, services: Services): Response {
+function finish(
+  reply: Reply,
+  connection: ConnectionInfo,
+  ids: { id: string; traceId: string; startedAt: number },
+  services: Services,
+): Response {
   const { headers } = withFixedHeaders(reply, ids);
   for (const prefix of services.headerPrefixes.slice(1)) {
     for (const name of aliased) {
@@ -334,7 +348,9 @@ function finish(reply: Reply, ids: { id: string; traceId: string; startedAt: num
   if (services.serverTiming) {
     headers["server-timing"] = `total;dur=${(services.clock.monotonic() - ids.startedAt).toFixed(1)}`;
   }
-  return toResponse(reply);
+  if (!reply.upgrade) return toResponse(reply);
+  if (!connection.upgrade) throw new TypeError("Cannot accept a WebSocket: the host offers none");
+  return connection.upgrade({ ...reply.upgrade, headers });
 }
 
 /** The trace id of a request that never got a context. */
@@ -359,10 +375,11 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services)
     }
     const ids = { id, traceId: context?.traceId ?? traceIdOf(request, id), startedAt };
     try {
-      return finish(reply, ids, services);
+      return finish(reply, connection, ids, services);
     } catch (error) {
-      // a header or status no answer can carry
-      return finish(toErrorReply(error, formOf(context)), ids, services);
+      // a header or status no answer can carry, or a handshake whose client is gone
+      reply.upgrade?.failed(error);
+      return finish(toErrorReply(error, formOf(context)), connection, ids, services);
     }
   };
 }

@@ -23,6 +23,15 @@ function requestBody(schema: v.GenericSchema, endpoint: Endpoint, convert: JsonS
   return { required: !optional, ...json(convert(schema, "input")) };
 }
 
+/** What a row says of its bodies. */
+function bodyOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
+  if ("body" in endpoint && endpoint.body) return { requestBody: requestBody(endpoint.body, endpoint, convert) };
+  if (!("documentedBody" in endpoint) || !endpoint.documentedBody) return {};
+  const { schema, types } = endpoint.documentedBody;
+  const content = Object.fromEntries(types.map((type) => [type, { schema: convert(schema, "input") }]));
+  return { requestBody: { required: true, content } };
+}
+
 /** What a caller needs. */
 function securityOf({ access }: Endpoint): object {
   if (access === "public") return { security: [] };
@@ -43,7 +52,7 @@ function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
     tags: [endpoint.tag],
     ...securityOf(endpoint),
     ...(parameters.length > 0 && { parameters }),
-    ...("body" in endpoint && endpoint.body && { requestBody: requestBody(endpoint.body, endpoint, convert) }),
+    ...bodyOf(endpoint, convert),
     responses: {
       [endpoint.access === "scim" ? endpoint.success : 200]: { description: "Success", ...answer },
       default: { description: "Failure", ...json({ $ref: "#/components/schemas/Error" }) },

@@ -79,13 +79,28 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
   const request = integer(environment, "REQUEST_TIMEOUT", timer);
   const idle = integer(environment, "STREAM_IDLE_TIMEOUT_MS", timer);
   const total = integer(environment, "STREAM_TOTAL_TIMEOUT_MS", timer);
+  const connect = integer(environment, "REALTIME_CONNECT_TIMEOUT_MS", timer);
+  const quiet = integer(environment, "REALTIME_IDLE_TIMEOUT_MS", timer);
+  const session = integer(environment, "REALTIME_TOTAL_TIMEOUT_MS", timer);
   return {
     ...(json !== undefined && { jsonBodyBytes: json * megabyte }),
     ...(upload !== undefined && { streamedBodyBytes: upload * megabyte }),
     ...(request !== undefined && { requestTimeoutMs: request }),
     ...(idle !== undefined && { streamIdleTimeoutMs: idle }),
     ...(total !== undefined && { streamTotalTimeoutMs: total }),
+    ...(connect !== undefined && { realtimeConnectTimeoutMs: connect }),
+    ...(quiet !== undefined && { realtimeIdleTimeoutMs: quiet }),
+    ...(session !== undefined && { realtimeTotalTimeoutMs: session }),
   };
+}
+
+/** Web origins as browsers send them (RFC 6454, section 6.2). */
+function origins(environment: Environment): string[] {
+  return list(environment, "REALTIME_ORIGINS").map((item) => {
+    const origin = URL.parse(item)?.origin;
+    if (origin !== undefined && origin !== "null" && origin === item.toLowerCase()) return origin;
+    throw new TypeError("Cannot use REALTIME_ORIGINS: write origins without a path, such as https://app.example.com");
+  });
 }
 
 /** A switch that is on unless it is switched off. */
@@ -175,6 +190,7 @@ export function readSettings(environment: Environment): Settings {
       headerAliases: aliases(environment),
       sensitiveHeaders: list(environment, "ORGANISATION_HEADERS_TO_MASK").map((name) => name.toLowerCase()),
       serverTiming: flag(environment, "SERVER_TIMING"),
+      realtimeOrigins: origins(environment),
       cloudEnvironment: cloudEnvironment(environment),
       savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
       targetLimits: targetLimits(environment),

@@ -44,6 +44,8 @@ export interface GatewayOptions {
   /** Tokens of identity providers. */
   tokens?: TokenSettings;
   serverTiming?: boolean;
+  /** Web origins whose pages may open realtime sessions, such as `https://app.example.com`. Default: none. */
+  realtimeOrigins?: readonly string[];
   /** Most targets of a config. */
   targetLimits?: Partial<TargetLimits>;
   /** The operator's own identity in clouds: the variables clouds name, such as `AWS_ROLE_ARN`. */

@@ -16,7 +16,7 @@ import type { Clock } from "../lib/clock.ts";
 import { webMac } from "../lib/hash.ts";
 import { createHeaderRules } from "../lib/headers.ts";
 import { createIdFactory } from "../lib/ids.ts";
-import { createOutbound, webTransport } from "../lib/outbound.ts";
+import { createOutbound, createSocketOutbound, webTransport } from "../lib/outbound.ts";
 import { createTimers } from "../lib/timers.ts";
 import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
@@ -35,6 +35,9 @@ const defaultLimits: Limits = {
   requestTimeoutMs: 300_000,
   streamIdleTimeoutMs: 120_000,
   streamTotalTimeoutMs: 30 * 60_000,
+  realtimeConnectTimeoutMs: 10_000,
+  realtimeIdleTimeoutMs: 15 * 60_000,
+  realtimeTotalTimeoutMs: 2 * 60 * 60_000,
 };
 
 /** What services are made from besides the options. */
@@ -153,12 +156,15 @@ export async function createServices(
     trustedHosts: options.trustedHosts ?? [],
     warn: (message) => warnOf(options)(message),
   });
-  const outbound = createOutbound({ transport: options.transport ?? webTransport, guard });
+  const transport = options.transport ?? webTransport;
+  const outbound = createOutbound({ transport, guard });
   const providers = createProviderRegistry(options.providers);
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const services: Services = {
     ...identity,
     ...{ clock, createId, isReady, outbound, addressGuard: guard, timers: createTimers() },
+    openSocket: createSocketOutbound({ transport, guard }),
+    realtimeOrigins: new Set(options.realtimeOrigins),
     ...{ logStore, redactor, record: queue.add },
     limits: { ...defaultLimits, ...options.limits },
     ...{ providers, routing: createRouting(options, providers, clock), savedOnly: options.savedOnly ?? false },

@@ -93,7 +93,7 @@ function badAnswer(provider: string, problem: string, cause?: unknown): Upstream
 }
 
 /** An upstream that repeats the credential in its error would show the caller one that is not the caller's. */
-function hideCredential(text: string, { destination }: { destination: Destination }, status: number): string {
+export function hideCredential(text: string, { destination }: { destination: Destination }, status: number): string {
   const { managed, credential } = destination;
   if (!managed || !credential || status < 400) return text;
   return text.replaceAll(credential, maskSecret(credential));

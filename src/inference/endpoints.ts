@@ -15,8 +15,10 @@ import { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
 import { runDecisions } from "./decide.ts";
 import { explainConfig } from "./explain.ts";
 import { geminiEndpoints } from "./gemini-endpoints.ts";
-import { listModels } from "./models.ts";
+import { listModels, modelEndpoints } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
+import { runRealtime } from "./realtime.ts";
+import { relayedEndpoints } from "./relayed-endpoints.ts";
 import { runInference } from "./run.ts";
 
 type UnifiedHandler<Name extends OperationName> = (
@@ -155,10 +157,33 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     summary: "List models",
     access: { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] },
     response: ModelList,
+    query: [
+      { name: "ai_service", description: "Without a provider: only models of this service" },
+      { name: "provider", description: "Without a provider in the headers: only models of this stored provider" },
+      { name: "limit", description: "Most models" },
+      { name: "offset", description: "Models to leave out" },
+      { name: "sort", description: "name, provider or ai_service; default name" },
+      { name: "order", description: "asc or desc; default asc" },
+    ],
     handle: (context: CallerContext, services: Services) =>
       isPassedOn(context, services) ? runPassthrough(context, services) : listModels(context, services),
   }),
   ...geminiEndpoints,
+  defineEndpoint({
+    method: "GET",
+    path: "/v1/realtime",
+    operation: "realtime",
+    tag: "Realtime",
+    summary: "Open a realtime session (WebSocket)",
+    access: inferenceAccess,
+    query: [
+      { name: "model", description: "Model of the session; @slug/model names a stored provider" },
+      { name: "call_id", description: "Call to attach to; any other parameter goes to the provider too" },
+    ],
+    handle: runRealtime,
+  }),
+  ...modelEndpoints,
+  ...relayedEndpoints,
 ];
 
 /** Rows that hand every other path under `/v1` to the provider. They come last. */

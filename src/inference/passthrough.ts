@@ -6,6 +6,7 @@ import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
+import { isSocketHandshake } from "../lib/websocket.ts";
 import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import { AbortReason, type Destination } from "../providers/call.ts";
@@ -15,6 +16,7 @@ import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { listLeaves, readLeafDestination } from "./leaf.ts";
 import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
+import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
@@ -236,6 +238,7 @@ function preparePassed(
   for (const [name, value] of Object.entries(headers)) {
     if (value.includes(context.gatewayKey)) delete headers[name];
   }
+  for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
   Object.assign(headers, destination.managed?.headers);
   if (typeof body === "string") delete headers["content-encoding"];
   const length = context.headers.get("content-length");
@@ -264,6 +267,7 @@ async function pass(
 ): Promise<PassedAnswer> {
   requirePassable(destination);
   const passed = readPassedDestination(destination, context, services);
+  requireRelayed(destination, context);
   const isRead = body === undefined || context.log.requestBody !== null;
   requireModelOfBody(destination, { model: context.log.model, isRead });
   const attempt = startAttempt(context.request, times, services.timers);
@@ -342,6 +346,11 @@ async function passByConfig(
  * to one connection.
  */
 export async function runPassthrough(context: CallerContext, services: Services): Promise<Reply> {
+  if (isSocketHandshake(context.method, context.headers)) {
+    throw new InvalidRequestError("Cannot open a WebSocket here: only /v1/realtime takes them", {
+      ...{ code: "invalid_handshake", param: "upgrade" },
+    });
+  }
   const given = readRequestConfig(context, services);
   const config = given instanceof Promise ? await given : given;
   const readBody = () => readUpload(context, services);

@@ -78,7 +78,7 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
 }
 
 /** What is waited for, no longer than the call lasts: it may serve other calls too and goes on. */
-function beforeAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+export function beforeAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason);
     if (signal.aborted) leave();

@@ -29,6 +29,14 @@ import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
 
+/** What a realtime session is asked for with. */
+export interface RealtimeRequest extends Record<string, unknown> {
+  /** Undefined where the session needs none, such as one that transcribes. */
+  model: string | undefined;
+  /** Every other query parameter, in order. */
+  query: readonly (readonly [name: string, value: string])[];
+}
+
 /** Unified operations: what a client sends and gets, whichever provider serves it. */
 export interface Operations {
   chat: { request: ChatRequest; response: ChatResponse };
@@ -47,6 +55,8 @@ export interface Operations {
   countContents: { request: CountContentsRequest; response: CountContentsResponse };
   embedContent: { request: EmbedContentRequest; response: EmbedContentResponse };
   batchEmbedContents: { request: BatchEmbedContentsRequest; response: BatchEmbedContentsResponse };
+  /** A WebSocket: it has no answer of its own. */
+  realtime: { request: RealtimeRequest; response: Record<string, never> };
 }
 export type OperationName = keyof Operations;
 
@@ -153,6 +163,15 @@ export interface OperationAdapter<Name extends OperationName> {
 /** Operations a provider has; the rest is refused. */
 export type OperationAdapters = { readonly [Name in OperationName]?: OperationAdapter<Name> };
 
+/** Routes without an adapter that are passed on to the providers that have them. */
+export type RelayGroup =
+  | "assistants"
+  | "vector_stores"
+  | "videos"
+  | "videos_v2"
+  | "image_variations"
+  | "realtime_secrets";
+
 /** A request to a provider that answers inside the process. */
 export interface LocalRequest {
   method: string;
@@ -203,6 +222,8 @@ export interface ProviderDefinition<Settings> {
   isBaseInfluenced?: boolean;
   /** Callers' requests go on as they came on every route, their own authorization with them. Default: no. */
   isRaw?: boolean;
+  /** Routes that are passed on as they are and that it has. Default: none. */
+  relays?: readonly RelayGroup[];
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
   /** Where paths that are passed on lead, if not to the same path behind `pathPrefix`. */
@@ -271,6 +292,8 @@ export interface BoundProvider {
   readonly pathPrefix: string;
   /** Where a path that is passed on leads; throws what `baseUrl` throws. */
   passPath(asked: PassedPath): PassedTarget;
+  /** Routes it has that are passed on as they are. */
+  readonly relays: readonly RelayGroup[];
   readonly operations: OperationAdapters;
   /** Whether chats tell how probable their tokens were. */
   readonly hasLogprobs: boolean;
@@ -327,6 +350,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
     passPath: (asked) => definition.passPath?.(asked, settings) ?? passBelow(asked, definition.pathPrefix),
+    relays: definition.relays ?? [],
     isRaw: definition.isRaw === true,
     hasLogprobs: definition.hasLogprobs === true,
     operations: typeof operations === "function" ? operations(settings) : operations,

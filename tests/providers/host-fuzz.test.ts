@@ -39,6 +39,7 @@ const requests: Readonly<Record<OperationName, object>> = {
   countContents: { contents: [] },
   embedContent: { content: { parts: [] } },
   batchEmbedContents: { requests: [] },
+  realtime: { query: [] },
 };
 
 /** Providers whose settings stand in no address: the host is the one they always have. */

@@ -185,7 +185,7 @@ await testCalls(
   "together-ai",
   cases({}, [
     ["/some", "https://api.together.xyz/v1/some"],
-    ["/v2/videos", "https://api.together.xyz/v2/videos"],
+    ["/v2/things", "https://api.together.xyz/v2/things"],
     ["/v1/some", "https://api.together.xyz/v1/some"],
   ]),
 );
@@ -193,7 +193,7 @@ await testCalls(
 await testCalls(
   "openai",
   cases({ "x-gateway-custom-host": "https://h.example.com/v1beta" }, [
-    ["/v2/videos", "https://h.example.com/v2/videos"],
+    ["/v2/things", "https://h.example.com/v2/things"],
     ["/some", "https://h.example.com/v1beta/some"],
   ]),
 );

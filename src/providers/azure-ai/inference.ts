@@ -5,6 +5,7 @@ import type { OperationAdapters } from "../types.ts";
 
 /** Settings of the model inference API. */
 export interface InferenceSettings {
+  deployment_name?: string | undefined;
   api_version?: string | undefined;
   extra_params?: string | undefined;
 }

@@ -7,6 +7,7 @@ import { type AddressFacts, defineProvider, type OperationAdapters, type Signabl
 import { inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
 import { isOfResource, passPath } from "./passed-path.ts";
+import { realtimeBase, realtimeOperation, realtimePath } from "./realtime.ts";
 import { createRerank } from "./rerank.ts";
 
 const claude = claudeOperations("azure-ai");
@@ -35,14 +36,15 @@ function isClaude(url: string | undefined): boolean {
   return url !== undefined && /\/anthropic(?:\/|$)/.test(url);
 }
 
-function baseUrlOf({ foundry_url: url }: Settings, { path }: AddressFacts): string {
+function baseUrlOf(values: Settings, { path }: AddressFacts): string {
+  const { foundry_url: url } = values;
   if (url === undefined) {
     throw new InvalidRequestError(`Cannot call azure-ai: give ${param}`, { param, code: "invalid_header" });
   }
   // models of other makers stand beside the model inference API, not below it
   if (isOfResource(path) || path.startsWith("/providers/")) return URL.parse(url)?.origin ?? url;
   if (isClaude(url)) return url.endsWith("/v1") ? url : `${url}/v1`;
-  return url;
+  return path.startsWith(`${realtimePath}?`) || path === realtimePath ? realtimeBase(url, values) : url;
 }
 
 /** Resources of the OpenAI kind take keys in a header of their own. */
@@ -79,6 +81,7 @@ export const azureAi = defineProvider({
           ...inferenceOperations(values),
           rerank: createRerank(values.foundry_url),
           ocr: createOcr(values.foundry_url),
+          realtime: realtimeOperation(values.foundry_url ?? "", values),
         },
-  operationNames: ["chat", "complete", "embed", "messages", "countTokens", "rerank", "ocr"],
+  operationNames: ["chat", "complete", "embed", "messages", "countTokens", "rerank", "ocr", "realtime"],
 });

@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { leaveOutEffort } from "../openai/mod.ts";
+import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
-import { defineProvider, type OperationAdapters } from "../types.ts";
+import { defineProvider, type OperationAdapters, type RealtimeRequest } from "../types.ts";
 import { baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
 import { passPath } from "./passed-path.ts";
 
@@ -19,6 +20,20 @@ const toChat = createRequestMap(
   { developer: true, replay: "none", adapt: leaveOutEffort },
   { streams: true },
 );
+/**
+ * Path of a session: dated versions take a deployment, `v1` takes it as the model
+ * (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/realtime-audio-websockets).
+ */
+function realtimePath(settings: DeploymentSettings, request: RealtimeRequest): string {
+  const { name, apiVersion } = findDeployment(settings, request.model ?? "");
+  const deployment = name ?? modelOf(settings, request.model ?? "");
+  if (apiVersion !== "v1") {
+    const own = { "api-version": apiVersion, deployment, model: undefined };
+    return toSessionPath("/realtime", own, request);
+  }
+  const model = deployment === "" ? undefined : deployment;
+  return toSessionPath("/v1/realtime", { model, deployment: model }, request);
+}
 
 /** The model the deployment of a request wants to read. */
 function modelOf(settings: DeploymentSettings, asked: string): string {
@@ -44,6 +59,7 @@ function operationsOf(settings: DeploymentSettings) {
       path: ({ model }) => pathOf(settings, model ?? "", "/moderations"),
       toUpstream: ({ model, ...request }) => ({ ...request, model: modelOf(settings, model ?? "") || undefined }),
     },
+    realtime: { method: "GET", path: (request) => realtimePath(settings, request) },
   } satisfies OperationAdapters;
 }
 
@@ -54,9 +70,10 @@ export const azureOpenai = defineProvider({
   baseUrl: baseUrlOf,
   hasLogprobs: true,
   passPath: (asked, settings) => passPath(asked, settings),
+  relays: ["assistants", "vector_stores", "videos", "realtime_secrets"],
   authenticate: () => ({}),
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed", "moderate"],
+  operationNames: ["chat", "complete", "embed", "moderate", "realtime"],
 });

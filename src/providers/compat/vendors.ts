@@ -10,6 +10,7 @@ const declarations: readonly CompatDeclaration[] = [
   /** https://docs.together.ai/reference/chat-completions-1 */
   {
     slug: "together-ai",
+    relays: ["videos_v2"],
     baseUrl: "https://api.together.xyz",
     pathPrefix: "/v1",
     operations: ["chat", "complete", "embed"],

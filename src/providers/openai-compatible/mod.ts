@@ -5,9 +5,16 @@ import type { SettingsDefinition } from "../settings.ts";
 import { encodeWhereAsked, inBatches } from "../shapes/embeddings.ts";
 import { requireTextOrObjects } from "../shapes/inputs.ts";
 import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
-import { defineProvider, type OperationAdapter, type OperationAdapters, type Provider } from "../types.ts";
+import {
+  defineProvider,
+  type OperationAdapter,
+  type OperationAdapters,
+  type Provider,
+  type RelayGroup,
+} from "../types.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
 import type { AnswerRules } from "./members.ts";
+import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 import { createChunkCorrector, createChunkMapper } from "./stream.ts";
 
@@ -20,6 +27,10 @@ export interface OpenaiCompatibleRules {
   pathPrefix?: string;
   /** Default: all of them. */
   operations?: readonly OpenaiOperation[];
+  /** It holds realtime sessions. */
+  realtime?: boolean;
+  /** Routes that are passed on as they are and that it has. Default: none. */
+  relays?: readonly RelayGroup[];
   /** Model of chats and completions that name none, by an empty text. */
   model?: string;
   /** As `model`, for embeddings. */
@@ -123,6 +134,7 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
     ...(rules.decide && { decide: rules.decide }),
     ...(rules.moderates && { moderate: { path: () => `${pathPrefix}/moderations` } }),
     ...(rules.rerank && { rerank: rerankOperation(rules.rerank, pathPrefix) }),
+    ...(rules.realtime && { realtime: realtimeOperation(pathPrefix) }),
   };
 }
 
@@ -133,6 +145,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
+    ...(options.relays && { relays: options.relays }),
     authenticate: options.authenticate ?? bearer,
     ...(options.hasLogprobs && { hasLogprobs: true }),
     operations: createOperations(options.slug, options),

@@ -21,6 +21,8 @@ export const openai = openaiCompatible({
   chat: { developer: true, replay: "none", adapt: leaveOutEffort },
   hasLogprobs: true,
   moderates: true,
+  realtime: true,
+  relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
   settings: {
     prefix: "openai",
     schema: v.object({
