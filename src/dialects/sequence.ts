@@ -40,6 +40,8 @@ export class Sequencer<Event> {
   readonly #sink: SegmentSink<Event>;
   #open: string | undefined;
   #arguments = "";
+  /** Nothing more belongs to the open thought: its signature came, or it was redacted. */
+  #sealed = false;
   #waiting: ChatPiece[] = [];
 
   constructor(sink: SegmentSink<Event>) {
@@ -50,7 +52,7 @@ export class Sequencer<Event> {
     const key = keyOf(piece);
     // a signature behind what was said proves no thought
     if (piece.kind === "signature" && this.#open !== undefined && this.#open !== key) return [];
-    if (this.#open !== undefined && (key === undefined || key === this.#open)) return this.#add(piece);
+    if (this.#continues(piece)) return this.#add(piece);
     if (!this.#mayClose()) {
       this.#waiting.push(piece);
       return [];
@@ -63,6 +65,20 @@ export class Sequencer<Event> {
     return [...this.#close(), ...this.#flush(), ...this.#close()];
   }
 
+  /** Ends an answer that broke off: what waits is let go, what is open is closed. */
+  abandon(): Event[] {
+    this.#waiting = [];
+    return this.#close();
+  }
+
+  /** Whether a piece belongs to what is open. */
+  #continues(piece: ChatPiece): boolean {
+    const key = keyOf(piece);
+    if (this.#open === undefined) return false;
+    if (key === undefined) return true;
+    return key === this.#open && !(this.#sealed && piece.kind !== "signature");
+  }
+
   /** Whether nothing more can belong to what is open. */
   #mayClose(): boolean {
     if (this.#open === undefined || !this.#open.startsWith("call ")) return true;
@@ -71,6 +87,7 @@ export class Sequencer<Event> {
 
   #add(piece: ChatPiece): Event[] {
     if (piece.kind === "call") this.#arguments += piece.arguments;
+    if (piece.kind === "signature" || piece.kind === "redacted") this.#sealed = true;
     return this.#sink.add(piece);
   }
 
@@ -84,6 +101,7 @@ export class Sequencer<Event> {
     const closed = this.#close();
     this.#open = keyOf(piece) ?? "text";
     this.#arguments = "";
+    this.#sealed = false;
     return [...closed, ...this.#sink.open(toSegment(piece)), ...this.#add(piece)];
   }
 
@@ -98,7 +116,12 @@ export class Sequencer<Event> {
     }
     this.#waiting = [];
     return [...groups.values()].flatMap(([first, ...rest]) =>
-      first ? [...this.#switch(first), ...rest.flatMap((piece) => this.#add(piece))] : [],
+      first
+        ? [
+            ...this.#switch(first),
+            ...rest.flatMap((piece) => (this.#continues(piece) ? this.#add(piece) : this.#switch(piece))),
+          ]
+        : [],
     );
   }
 }

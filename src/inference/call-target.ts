@@ -4,6 +4,7 @@ import type { DialectOptions } from "../dialects/types.ts";
 import { UpstreamError } from "../errors.ts";
 import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
+import type { Clock } from "../lib/clock.ts";
 import { isHeaderValue } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
@@ -178,8 +179,9 @@ function isEventStream(response: Response): boolean {
 
 /** How answers are converted, and who is told of what is left out. */
 function conversionOptions(
-  { id, header, log }: CallerContext,
+  { id, header, log, keepAnswer }: CallerContext,
   settings: InheritedSettings | undefined,
+  clock: Clock,
 ): ConversionOptions & DialectOptions {
   const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
   log.dropped = null;
@@ -190,6 +192,8 @@ function conversionOptions(
     get created() {
       return Math.floor(timeOfId(id) / 1000);
     },
+    now: () => Math.floor(clock.now() / 1000),
+    ...(keepAnswer && { keep: keepAnswer }),
     drop(member) {
       log.dropped ??= [];
       if (!log.dropped.includes(member)) log.dropped.push(member);
@@ -230,7 +234,7 @@ export async function callTarget<Name extends OperationName>(
   const { destination, settings } = target;
   const { provider, managed } = destination;
   log.stream = Reflect.get(request, "stream") === true;
-  const options = conversionOptions(context, settings);
+  const options = conversionOptions(context, settings, services.clock);
   const operation = serveOperation(name, withModel(request, managed?.model), provider, options);
   const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
   for (const header of provider.clientHeaders) {

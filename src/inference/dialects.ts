@@ -1,16 +1,17 @@
 import { messagesDialect } from "../dialects/messages/mod.ts";
+import { responsesDialect } from "../dialects/responses/mod.ts";
 import type { Dialect } from "../dialects/types.ts";
 import type { OperationName, Operations } from "../providers/types.ts";
 
 /** Operations that chats can answer where a provider does not have them itself. */
-export type DialectName = "messages";
+export type DialectName = "messages" | "responses";
 
 type AnyDialect = {
   readonly [Name in DialectName]: Dialect<Operations[Name]["request"], Operations[Name]["response"]>;
 };
 
 /** Dialects by the operation they stand for. */
-export const dialects: AnyDialect = { messages: messagesDialect };
+export const dialects: AnyDialect = { messages: messagesDialect, responses: responsesDialect };
 
 /** Whether an operation can be answered through chat. */
 export function isDialect(name: OperationName): name is DialectName {

@@ -11,6 +11,7 @@ import { ModelList } from "../schemas/models.ts";
 import { explainConfig } from "./explain.ts";
 import { listModels } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
+import { responsesEndpoints } from "./responses-endpoints.ts";
 import { runInference } from "./run.ts";
 
 type UnifiedHandler<Name extends OperationName> = (
@@ -87,6 +88,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     response: CountTokensResponse,
     handle: runUnified("countTokens"),
   }),
+  ...responsesEndpoints,
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/configs/explain",

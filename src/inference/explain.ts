@@ -56,6 +56,8 @@ const unifiedPaths: ReadonlyMap<string, OperationName> = new Map([
   ["/v1/chat/completions", "chat"],
   ["/v1/completions", "complete"],
   ["/v1/embeddings", "embed"],
+  ["/v1/messages", "messages"],
+  ["/v1/responses", "responses"],
 ]);
 
 function modelOf({ model }: Record<string, unknown>): string | undefined {

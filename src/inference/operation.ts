@@ -1,4 +1,5 @@
 import { messagesDialect } from "../dialects/messages/mod.ts";
+import { toNativeRequest } from "../dialects/responses/stored.ts";
 import type { Dialect, DialectOptions } from "../dialects/types.ts";
 import { isObject } from "../lib/json.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type StreamFraming,
 } from "../providers/types.ts";
 import type { CountTokensRequest } from "../schemas/messages.ts";
+import type { ResponsesRequest } from "../schemas/responses.ts";
 import { createDialectObserver, createPlainMapper } from "./dialect-observer.ts";
 import { dialects, isDialect } from "./dialects.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
@@ -113,6 +115,14 @@ export function requireServed(provider: BoundProvider, name: OperationName): voi
   if (!(countChat && name === "countTokens")) requireOperation(provider, name);
 }
 
+/** A request without what means something to the gateway alone. */
+function toForeign<Name extends OperationName>(
+  name: Name,
+  request: Operations[Name]["request"],
+): Operations[Name]["request"] {
+  return name === "responses" ? toNativeRequest(request as ResponsesRequest) : request; // as named
+}
+
 /**
  * How a provider serves a request: by the operation itself where it has it, else through its chat.
  *
@@ -125,7 +135,7 @@ export function serveOperation<Name extends OperationName>(
   options: ConversionOptions & DialectOptions,
 ): ServedOperation {
   const adapter = findOperation(provider, name, request);
-  if (adapter) return serve({ name, adapter, request, provider, options });
+  if (adapter) return serve({ name, adapter, request: toForeign(name, request), provider, options });
   const { chat, countChat } = provider.operations;
   if (name === "countTokens" && countChat) {
     const asked = messagesDialect.toChat({ ...(request as CountTokensRequest), max_tokens: 1 }, options); // as named

@@ -25,11 +25,13 @@ const heldBody = 256 * 1024;
 
 const longUpload = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 
-/** Path below the provider's base address: what follows `/v1`, as it was written; behind `/proxy`, without any prefix. */
-function upstreamPath({ url }: CallerContext, { pathPrefix }: BoundProvider): string {
+/** Path and query below the provider's base address: what follows `/v1`, as it was written; behind `/proxy`, without any prefix. */
+function upstreamPath({ url }: CallerContext, provider: BoundProvider): string {
+  const { pathPrefix } = provider;
   const path = url.pathname.replace(/^\/v1(?=\/|$)/, "");
-  if (path.startsWith("/proxy/")) return path.slice("/proxy".length);
-  return path.startsWith(`${pathPrefix}/`) ? path : pathPrefix + path;
+  if (path.startsWith("/proxy/")) return path.slice("/proxy".length) + url.search;
+  const passed = provider.passedPath(path.startsWith(`${pathPrefix}/`) ? path : pathPrefix + path);
+  return passed + (passed.includes("?") ? url.search.replace("?", "&") : url.search);
 }
 
 /** Whether bytes of this content type can be read by a person in a log. */
@@ -247,7 +249,7 @@ function preparePassed(
   if (typeof body === "string") delete headers["content-encoding"];
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
-  const path = upstreamPath(context, destination.provider) + context.url.search;
+  const path = upstreamPath(context, destination.provider);
   return {
     ...destination,
     ...{ method: context.method, path, headers, raw: true },

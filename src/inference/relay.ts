@@ -107,10 +107,17 @@ function checkFirstEvent(data: string, { context, services, upstream }: RelayOpt
       code: "upstream_bad_answer",
     });
   }
-  const error = value.error;
+  const error = value.error ?? typedFailureOf(value);
   if (error === undefined || error === null) return;
   const status = statusOfErrorBody(error);
-  throw toProviderError({ status, headers: upstream.headers }, data, context, services);
+  const text = value.error === error ? data : JSON.stringify({ error });
+  throw toProviderError({ status, headers: upstream.headers }, text, context, services);
+}
+
+/** The error in an event of the Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). */
+function typedFailureOf({ type, code, message, param, response }: Record<string, unknown>): unknown {
+  if (type === "error") return { code, message, param };
+  return type === "response.failed" && isObject(response) ? response.error : undefined;
 }
 
 /** Moves blocks of events from an upstream to a client; every end of it is one call of `onEnd`. */

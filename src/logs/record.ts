@@ -144,15 +144,21 @@ export function describeLoss(sample: LogRecord, rows: number, id: string): LogRe
 /** Token counts of an upstream's usage object; what is no whole, non-negative number counts as nothing. */
 export function toLoggedUsage(usage: unknown): LoggedUsage | null {
   if (typeof usage !== "object" || usage === null) return null;
-  const input = count(usage, "prompt_tokens");
-  const output = count(usage, "completion_tokens");
+  // chats have the first names, the Responses API and the Messages API the second
+  const isChat = !("input_tokens" in usage);
+  const [prompt, completion] = isChat ? ["prompt", "completion"] : ["input", "output"];
+  // the Messages API does not count what was cached as input
+  const cachedApart = isChat ? 0 : count(usage, "cache_read_input_tokens");
+  const written = isChat ? 0 : count(usage, "cache_creation_input_tokens");
+  const input = count(usage, `${prompt}_tokens`) + cachedApart + written;
+  const output = count(usage, `${completion}_tokens`);
   const total = count(usage, "total_tokens");
   return {
     input_tokens: input,
     output_tokens: output,
     total_tokens: total === 0 ? input + output : total,
-    cached_tokens: count(Reflect.get(usage, "prompt_tokens_details"), "cached_tokens"),
-    reasoning_tokens: count(Reflect.get(usage, "completion_tokens_details"), "reasoning_tokens"),
+    cached_tokens: cachedApart || count(Reflect.get(usage, `${prompt}_tokens_details`), "cached_tokens"),
+    reasoning_tokens: count(Reflect.get(usage, `${completion}_tokens_details`), "reasoning_tokens"),
   };
 }
 

@@ -10,6 +10,7 @@ import type {
   MessagesResponse,
 } from "../schemas/messages.ts";
 import type { ModelList } from "../schemas/models.ts";
+import type { ResponsesRequest, ResponsesResponse } from "../schemas/responses.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
@@ -22,6 +23,7 @@ export interface Operations {
   models: { request: Record<string, never>; response: ModelList };
   messages: { request: MessagesRequest; response: MessagesResponse };
   countTokens: { request: CountTokensRequest; response: CountTokensResponse };
+  responses: { request: ResponsesRequest; response: ResponsesResponse };
   /** Counts the tokens of a chat: what answers `countTokens` where a provider counts in another shape. */
   countChat: { request: ChatRequest; response: CountTokensResponse };
 }
@@ -119,6 +121,8 @@ export interface ProviderDefinition<Settings> {
   isRaw?: boolean;
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
+  /** Changes a path that is passed on as it is, its prefix before it; may add a query. */
+  passedPath?: (path: string, settings: Settings) => string;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -179,6 +183,8 @@ export interface BoundProvider {
   /** Whether requests go on as they came, their authorization with them. */
   readonly isRaw: boolean;
   readonly pathPrefix: string;
+  /** The path a request that is passed on goes to; may hold a query. */
+  passedPath(path: string): string;
   readonly operations: OperationAdapters;
   /** Names of client headers that go along unasked. */
   readonly clientHeaders: readonly string[];
@@ -226,6 +232,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
+    passedPath: (path) => definition.passedPath?.(path, settings) ?? path,
     isRaw: definition.isRaw === true,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),

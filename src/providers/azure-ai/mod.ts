@@ -23,6 +23,12 @@ const settings = v.object({
     v.picklist(["drop", "pass-through", "error"], "must be drop, pass-through or error"),
     "drop",
   ),
+  provider_responses_proxy: v.optional(
+    v.pipe(
+      v.picklist(["true", "false"], "must be true or false"),
+      v.transform((value) => value === "true"),
+    ),
+  ),
   ...azureAuthEntries,
 });
 type Settings = v.InferOutput<typeof settings>;
@@ -50,7 +56,7 @@ function keyHeaders({ url }: SignableRequest, key: string): Record<string, strin
 /** Models of Azure AI Foundry (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
 export const azureAi = defineProvider({
   slug: "azure-ai",
-  settings: { prefix: "azure", schema: settings },
+  settings: { prefix: "azure", unprefixed: ["provider_responses_proxy"], schema: settings },
   baseUrl: baseUrlOf,
   isBaseInfluenced: true,
   authenticate: () => ({}),
@@ -64,5 +70,5 @@ export const azureAi = defineProvider({
     isClaude(values.foundry_url)
       ? { chat: claude.chat, messages: claude.messages, countTokens: claude.countTokens }
       : inferenceOperations(values),
-  operationNames: ["chat", "complete", "embed", "messages", "countTokens"],
+  operationNames: ["chat", "complete", "embed", "messages", "countTokens", "responses"],
 });

@@ -12,6 +12,19 @@ function pathOf(settings: DeploymentSettings, model: string, suffix: string): st
   return `/deployments/${encodeURIComponent(name)}${suffix}?api-version=${encodeURIComponent(apiVersion)}`;
 }
 
+/** Path of the Responses API, which no version names a deployment in (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses). */
+function responsesPath(settings: DeploymentSettings, model: string): string {
+  const { apiVersion } = findDeployment(settings, model);
+  return apiVersion === "v1" ? "/v1/responses" : `/responses?api-version=${encodeURIComponent(apiVersion)}`;
+}
+
+/** Paths of stored responses follow the version as their making does. */
+function passedPath(path: string, settings: DeploymentSettings): string {
+  if (!/^\/responses(?:\/|$)/.test(path)) return path;
+  const { api_version: version = "v1" } = settings;
+  return version === "v1" ? `/v1${path}` : `${path}?api-version=${encodeURIComponent(version)}`;
+}
+
 const toChat = createRequestMap("azure-openai", { developer: true }, { streams: true });
 
 /** The model the deployment of a request wants to read. */
@@ -34,6 +47,13 @@ function operationsOf(settings: DeploymentSettings) {
       path: ({ model }) => pathOf(settings, model, "/embeddings"),
       toUpstream: (request) => ({ ...request, model: modelOf(settings, request.model) }),
     },
+    responses: {
+      path: ({ model }) => responsesPath(settings, model),
+      toUpstream: (request) => {
+        const { name, model } = findDeployment(settings, request.model);
+        return { ...request, model: name ?? model ?? request.model };
+      },
+    },
   } satisfies OperationAdapters;
 }
 
@@ -46,5 +66,6 @@ export const azureOpenai = defineProvider({
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed"],
+  operationNames: ["chat", "complete", "embed", "responses"],
+  passedPath,
 });

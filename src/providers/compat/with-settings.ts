@@ -11,7 +11,7 @@ const openrouter = openaiCompatible({
   slug: "openrouter",
   baseUrl: "https://openrouter.ai/api",
   pathPrefix: "/v1",
-  operations: ["chat", "models"],
+  operations: ["chat", "models", "responses"],
   settings: {
     prefix: "openrouter",
     open: true,
@@ -31,7 +31,7 @@ const openrouter = openaiCompatible({
 const byteplus = openaiCompatible({
   slug: "byteplus",
   baseUrl: ({ region }) => `https://ark.${region}.bytepluses.com/api/v3`,
-  operations: ["chat", "embed"],
+  operations: ["chat", "embed", "responses"],
   settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
   chat: { thinking: true },
   answers: {},

@@ -6,6 +6,7 @@ import { openaiCompatible } from "../openai-compatible/mod.ts";
 export const openai = openaiCompatible({
   slug: "openai",
   baseUrl: "https://api.openai.com/v1",
+  operations: ["chat", "complete", "embed", "models", "responses"],
   chat: { developer: true },
   settings: {
     prefix: "openai",
