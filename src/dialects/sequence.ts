@@ -62,7 +62,7 @@ export class Sequencer<Event> {
 
   /** Ends the answer: what waits is sent, what is open is closed. */
   end(): Event[] {
-    return [...this.#close(), ...this.#flush(), ...this.#close()];
+    return [...this.#close(), ...this.#flush(true), ...this.#close()];
   }
 
   /** Ends an answer that broke off: what waits is let go, what is open is closed. */
@@ -105,8 +105,8 @@ export class Sequencer<Event> {
     return [...closed, ...this.#sink.open(toSegment(piece)), ...this.#add(piece)];
   }
 
-  /** Sends what waited, segment by segment, in the order of their first pieces. */
-  #flush(): Event[] {
+  /** Sends what waited, segment by segment in the order of their first pieces, up to a call that lacks arguments. */
+  #flush(isEnd = false): Event[] {
     const groups = new Map<string, ChatPiece[]>();
     for (const piece of this.#waiting) {
       const key = keyOf(piece) ?? "text";
@@ -115,13 +115,17 @@ export class Sequencer<Event> {
       else groups.set(key, [piece]);
     }
     this.#waiting = [];
-    return [...groups.values()].flatMap(([first, ...rest]) =>
-      first
-        ? [
-            ...this.#switch(first),
-            ...rest.flatMap((piece) => (this.#continues(piece) ? this.#add(piece) : this.#switch(piece))),
-          ]
-        : [],
-    );
+    const events: Event[] = [];
+    for (const group of groups.values()) {
+      if (isEnd || this.#mayClose()) events.push(...this.#sendGroup(group));
+      else this.#waiting.push(...group);
+    }
+    return events;
+  }
+
+  #sendGroup([first, ...rest]: readonly ChatPiece[]): Event[] {
+    if (!first) return [];
+    const begun = this.#switch(first);
+    return [...begun, ...rest.flatMap((piece) => (this.#continues(piece) ? this.#add(piece) : this.#switch(piece)))];
   }
 }

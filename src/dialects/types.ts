@@ -8,6 +8,8 @@ export interface DialectOptions {
   created: number;
   /** The present time in seconds of Unix time. */
   now(): number;
+  /** Messages go by way of a provider's Responses API where it has one. */
+  readonly overResponses?: boolean;
   /** Takes a whole answer that may be asked for again. */
   keep?(answer: object): void;
   /** Notes a member that has no counterpart in a chat; it is told to the caller and kept with the log row. */

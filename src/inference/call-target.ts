@@ -5,7 +5,7 @@ import { UpstreamError } from "../errors.ts";
 import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import type { Clock } from "../lib/clock.ts";
-import { isHeaderValue } from "../lib/headers.ts";
+import { isHeaderValue, readNameList } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -177,6 +177,13 @@ function isEventStream(response: Response): boolean {
   return response.status === 200 && /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)/i.test(type);
 }
 
+/** Value of `x-gateway-beta` with which messages go by way of the Responses API. */
+const responsesBeta = "use-responses-api-2026-07-30";
+
+/** Whether a header names a beta. */
+const namesBeta = (header: string | null, beta: string): boolean =>
+  header !== null && readNameList(header)?.includes(beta) === true;
+
 /** How answers are converted, and who is told of what is left out. */
 function conversionOptions(
   { id, header, log, keepAnswer }: CallerContext,
@@ -193,6 +200,7 @@ function conversionOptions(
       return Math.floor(timeOfId(id) / 1000);
     },
     now: () => Math.floor(clock.now() / 1000),
+    overResponses: namesBeta(header("beta"), responsesBeta),
     ...(keepAnswer && { keep: keepAnswer }),
     drop(member) {
       log.dropped ??= [];

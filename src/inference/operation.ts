@@ -12,8 +12,9 @@ import {
   requireOperation,
   type StreamFraming,
 } from "../providers/types.ts";
-import type { CountTokensRequest } from "../schemas/messages.ts";
+import type { CountTokensRequest, MessagesRequest } from "../schemas/messages.ts";
 import type { ResponsesRequest } from "../schemas/responses.ts";
+import { chatOverResponses } from "./chat-over-responses.ts";
 import { createDialectObserver, createPlainMapper } from "./dialect-observer.ts";
 import { dialects, isDialect } from "./dialects.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
@@ -123,6 +124,20 @@ function toForeign<Name extends OperationName>(
   return name === "responses" ? toNativeRequest(request as ResponsesRequest) : request; // as named
 }
 
+/** What answers a request in another dialect: a provider's chat, or the API the caller would rather have it go by. */
+function findChat<Name extends OperationName>(
+  name: Name,
+  request: Operations[Name]["request"],
+  provider: BoundProvider,
+  { overResponses }: DialectOptions,
+): OperationAdapter<"chat"> | undefined {
+  const { chat } = provider.operations;
+  if (name !== "messages" || overResponses !== true) return chat;
+  const { model } = request as MessagesRequest; // as named
+  const native = findOperation(provider, "responses", { model });
+  return native ? chatOverResponses(native, provider.slug) : chat;
+}
+
 /**
  * How a provider serves a request: by the operation itself where it has it, else through its chat.
  *
@@ -136,7 +151,8 @@ export function serveOperation<Name extends OperationName>(
 ): ServedOperation {
   const adapter = findOperation(provider, name, request);
   if (adapter) return serve({ name, adapter, request: toForeign(name, request), provider, options });
-  const { chat, countChat } = provider.operations;
+  const { countChat } = provider.operations;
+  const chat = findChat(name, request, provider, options);
   if (name === "countTokens" && countChat) {
     const asked = messagesDialect.toChat({ ...(request as CountTokensRequest), max_tokens: 1 }, options); // as named
     return serve({ name: "countChat", adapter: countChat, request: asked, provider, options });

@@ -16,6 +16,7 @@ import { statusOfErrorBody } from "../providers/failures.ts";
 import { toProviderError } from "./answer.ts";
 import { type Attempt, toAttemptError } from "./attempt.ts";
 import type { StreamObserver } from "./stream-observer.ts";
+import { typedFailureOf } from "./typed-streams.ts";
 
 /** Silence towards the client after which a comment keeps its connection open. */
 const keepAliveAfterMs = 15_000;
@@ -112,12 +113,6 @@ function checkFirstEvent(data: string, { context, services, upstream }: RelayOpt
   const status = statusOfErrorBody(error);
   const text = value.error === error ? data : JSON.stringify({ error });
   throw toProviderError({ status, headers: upstream.headers }, text, context, services);
-}
-
-/** The error in an event of the Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). */
-function typedFailureOf({ type, code, message, param, response }: Record<string, unknown>): unknown {
-  if (type === "error") return { code, message, param };
-  return type === "response.failed" && isObject(response) ? response.error : undefined;
 }
 
 /** Moves blocks of events from an upstream to a client; every end of it is one call of `onEnd`. */

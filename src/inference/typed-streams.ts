@@ -15,6 +15,12 @@ const messages: TypedStream = {
   toFailures: ({ message, type }) => [toErrorEvent({ message: textOf(message), type: textOf(type), code: null })],
 };
 
+/** The error in an event of the Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). */
+export function typedFailureOf({ type, code, message, param, response }: Record<string, unknown>): unknown {
+  if (type === "error") return { code, message, param };
+  return type === "response.failed" && isObject(response) ? response.error : undefined;
+}
+
 /** Number of the last event in a text; -1 where there is none. */
 function lastNumberIn(text: string): number {
   const numbers = [...text.matchAll(/"sequence_number"\s*:\s*([0-9]{1,9})/g)];

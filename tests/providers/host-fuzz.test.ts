@@ -30,6 +30,7 @@ const requests: Readonly<Record<OperationName, object>> = {
   models: {},
   messages: { messages: [], max_tokens: 1 },
   countTokens: { messages: [] },
+  responses: { input: "Hello" },
   countChat: { messages: [] },
 };
 

@@ -94,10 +94,11 @@ async function sendStream(response: ServerResponse, slug: string, name: string):
   response.end(bytes.subarray(middle));
 }
 
-/** Text of an answer that comes whole: the recorded text, or an object in its place; the others are streamed only. */
+/** Text of an answer that comes whole: the recorded text, or an object in its place; the others are streamed only, two calls of tools aside. */
 function wholeAnswer(slug: string, scenario: Scenario): string | undefined {
   const recorded = readFixture(slug, "chat.json");
   if (scenario === "text") return recorded;
+  if (scenario === "tools" && slug !== "azure-openai") return readFixture(slug, "tool-call.json");
   if (scenario !== "object") return undefined;
   const quoted = JSON.stringify(JSON.stringify(answeredObject)).slice(1, -1);
   return recorded.replace(recordedText, () => quoted);
