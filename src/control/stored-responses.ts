@@ -66,6 +66,8 @@ interface Waiting {
   row?: StoredResponseRow;
 }
 
+const contentOf = ({ response: { input, response } }: Waiting): KeptContent => ({ input, response });
+
 const keyOf = ({ organisationId, workspaceId }: ResponseOwner, id: string): string =>
   JSON.stringify([organisationId, workspaceId, id]);
 
@@ -94,7 +96,7 @@ class ResponseKeeper implements StoredResponses {
 
   async find(owner: ResponseOwner, id: string): Promise<KeptContent | undefined> {
     const waiting = this.#waiting.get(keyOf(owner, id));
-    if (waiting) return waiting.response;
+    if (waiting) return contentOf(waiting);
     const [link] = await this.#options.store.chain(owner, id, 1);
     return link && this.#open(owner, link);
   }
@@ -106,7 +108,7 @@ class ResponseKeeper implements StoredResponses {
     while (next !== null) {
       const waiting = this.#waiting.get(keyOf(owner, next));
       if (!waiting) break;
-      links.push(waiting.response);
+      links.push(contentOf(waiting));
       next = waiting.response.previousId;
     }
     if (next !== null) {
