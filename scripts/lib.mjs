@@ -84,13 +84,13 @@ function readLock(file) {
 }
 
 /**
- * True when node_modules holds what package-lock.json asks for. Compares versions, not times: git does not keep times.
- * An optional package may be absent, since most are for other platforms.
+ * True when a folder's node_modules holds what its package-lock.json asks for. Compares versions, not times: git does not
+ * keep times. An optional package may be absent, since most are for other platforms.
  */
-function isInstalled() {
-  const wanted = readLock(join(root, "package-lock.json"));
-  const present = readLock(join(modules, ".package-lock.json"));
-  if (present === undefined || findTool("bun") === undefined) return false;
+function holdsLocked(folder) {
+  const wanted = readLock(join(folder, "package-lock.json"));
+  const present = readLock(join(folder, "node_modules", ".package-lock.json"));
+  if (present === undefined) return false;
   return Object.entries(wanted ?? {}).every(([path, entry]) => {
     if (path === "" || entry.link) return true;
     const found = present[path];
@@ -98,6 +98,8 @@ function isInstalled() {
     return found.version === entry.version;
   });
 }
+
+const isInstalled = () => findTool("bun") !== undefined && holdsLocked(root);
 
 /** Runs npm without node_modules/.bin on PATH, so that it never replaces the Node it runs on. */
 function npm(args) {
@@ -132,6 +134,18 @@ export function ensureInstalled() {
     process.exit(1);
   }
   console.error(`Installed in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/**
+ * Installs the coding agents that tests run. Their tests are skipped where this fails, for instance without a network.
+ *
+ * @returns {string | undefined} What npm said when it failed.
+ */
+export function installAgents() {
+  const folder = join(root, "tests", "agents");
+  if (holdsLocked(folder)) return undefined;
+  const { status, error, stdout, stderr } = npm(["ci", "--prefix", folder]);
+  return status === 0 ? undefined : `${error ?? ""}${stdout}${stderr}`.trim();
 }
 
 /** Exit code of an ended child, the way shells number signals. */

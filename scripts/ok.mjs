@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { findTool, root } from "./lib.mjs";
+import { findTool, installAgents, root } from "./lib.mjs";
 
 const usage = `usage: npm test -- [options] [test files or folders]
   --runtime NAME   only bun, deno or node (may be repeated)
@@ -211,7 +211,23 @@ async function inOrder(tasks, limit) {
   await Promise.all(Array.from({ length: limit }, work));
 }
 
+/** Installs what tests of coding agents run; only CI must have it. */
+function prepareAgents() {
+  const startedAt = Date.now();
+  const problem = installAgents();
+  const ok = problem === undefined || process.env.CI === undefined;
+  if (!ok) totals.failed++;
+  report(
+    "coding agents",
+    ok,
+    startedAt,
+    problem === undefined ? "" : "not installed: their tests are skipped",
+    problem ?? "",
+  );
+}
+
 if (!focused) {
+  prepareAgents();
   const tsc = (project) => ["--noEmit", "--pretty", "false", "-p", project];
   const checks = [
     () => check("format and lint", "biome", ["check", "--error-on-warnings", "--max-diagnostics=100", "."]),
