@@ -12,20 +12,27 @@ import { testConformance } from "../conformance/suite.ts";
 const providers = [...vendors, ...providersWithSettings, ...smallProviders, ...hosts];
 
 /** Letters of the operations: Chat, Text, Embeddings, Models. */
-const letters: Readonly<Record<string, OperationName>> = { C: "chat", T: "complete", E: "embed", M: "models" };
+const letters: Readonly<Record<string, OperationName>> = {
+  C: "chat",
+  T: "complete",
+  E: "embed",
+  M: "models",
+  R: "responses",
+};
 const suffixes: Readonly<Record<string, string>> = {
   chat: "/chat/completions",
   complete: "/completions",
   embed: "/embeddings",
   models: "/models",
+  responses: "/responses",
 };
 
 /** By slug: what stands in front of each path, the operations, and the model of requests that name none. */
 const expected: Readonly<Record<string, readonly [base: string, operations: string, model?: string]>> = {
   "together-ai": ["https://api.together.xyz/v1", "CTE", "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo"],
-  groq: ["https://api.groq.com/openai/v1", "CM"],
+  groq: ["https://api.groq.com/openai/v1", "CMR"],
   deepseek: ["https://api.deepseek.com/v1", "CM", "deepseek-chat"],
-  "x-ai": ["https://api.x.ai/v1", "CTEM", "grok-beta"],
+  "x-ai": ["https://api.x.ai/v1", "CTEMR", "grok-beta"],
   "fireworks-ai": [
     "https://api.fireworks.ai/inference/v1",
     "CTEM",
@@ -38,14 +45,14 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
   zhipu: ["https://open.bigmodel.cn/api/paas/v4", "CEM", "glm-3-turbo"],
   moonshot: ["https://api.moonshot.cn/v1", "CM", "moonshot-v1-8k"],
   minimax: ["https://api.minimax.io/v1", "C"],
-  openrouter: ["https://openrouter.ai/api/v1", "CM", "openrouter/auto"],
-  byteplus: ["https://ark.ap-southeast.bytepluses.com/api/v3", "CE"],
+  openrouter: ["https://openrouter.ai/api/v1", "CMR", "openrouter/auto"],
+  byteplus: ["https://ark.ap-southeast.bytepluses.com/api/v3", "CER"],
   modal: ["https://api.modal.com/v1", "CTEM"],
   anyscale: ["https://api.endpoints.anyscale.com/v1", "CTEM", "meta-llama/Llama-2-7b-chat-hf"],
   lingyi: ["https://api.lingyiwanwu.com/v1", "CM", "yi-34b-chat-0205"],
   monsterapi: ["https://llm.monsterapi.ai/v1", "C", "mistralai/Mistral-7B-Instruct-v0.2"],
   ncompass: ["https://api.ncompass.tech/v1", "C", "meta-llama/Llama-3.3-70B-Instruct"],
-  "perplexity-ai": ["https://api.perplexity.ai", "C", "sonar"],
+  "perplexity-ai": ["https://api.perplexity.ai", "CR", "sonar"],
   sambanova: ["https://api.sambanova.ai/v1", "CM", "Meta-Llama-3.1-8B-Instruct"],
   "lemonfox-ai": ["https://api.lemonfox.ai/v1", "C", "zephyr-chat"],
   nscale: ["https://inference.api.nscale.com/v1", "CM"],
@@ -113,7 +120,9 @@ for (const provider of providers) {
     assert.deepEqual(Object.keys(bound.operations).toSorted(), names.toSorted());
     for (const name of names) {
       const path = requireOperation(bound, name).path({ model: "m", messages, prompt: "", input: "a" });
-      assert.equal(bound.baseUrl + path, base + suffixes[name]);
+      // its chats have no version in their path
+      const version = slug === "perplexity-ai" && name === "responses" ? "/v1" : "";
+      assert.equal(bound.baseUrl + path, base + version + suffixes[name]);
       assert.equal(requireOperation(bound, name).method ?? "POST", name === "models" ? "GET" : "POST");
     }
   });
