@@ -17,6 +17,8 @@ export interface KeptResponse extends ResponseOwner, KeptContent {
   previousId: string | null;
   /** Unix milliseconds. */
   createdAt: number;
+  /** About how many bytes it takes. */
+  bytes: number;
 }
 
 /** A response and those it goes back to. */
@@ -49,13 +51,15 @@ export interface StoredResponsesOptions {
   retentionDays: number;
   /** Told once for each failing series of writes. */
   warn(message: string, error?: unknown): void;
-  /** Most responses and bytes of sealed text that wait. Default 1,000 and 64 MiB. */
+  /** Most responses and bytes that wait. Default 1,000 and 64 MiB. */
   limits?: { rows: number; bytes: number };
 }
 
 const flushAfterMs = 100;
 const maxPauseMs = 5_000;
+/** Rows and bytes of one write, small enough not to hold the event loop. */
 const batchRows = 32;
+const batchBytes = 1024 * 1024;
 const purgeRows = 500;
 /** Most responses of one conversation. */
 const maxLinks = 1_000;
@@ -67,6 +71,8 @@ interface Waiting {
 }
 
 const contentOf = ({ response: { input, response } }: Waiting): KeptContent => ({ input, response });
+
+const sizeOf = ({ response, row }: Waiting): number => row?.sealed.length ?? response.bytes;
 
 const keyOf = ({ organisationId, workspaceId }: ResponseOwner, id: string): string =>
   JSON.stringify([organisationId, workspaceId, id]);
@@ -173,7 +179,7 @@ class ResponseKeeper implements StoredResponses {
 
   /** Writes the oldest that wait; false when the store failed. */
   async #writeBatch(): Promise<boolean> {
-    const batch = [...this.#waiting].slice(0, batchRows);
+    const batch = this.#nextBatch();
     try {
       for (const [, waiting] of batch) waiting.row ??= await this.#toRow(waiting);
       // what was removed meanwhile stays away
@@ -189,14 +195,27 @@ class ResponseKeeper implements StoredResponses {
     return true;
   }
 
+  /** The oldest that wait, at least one. */
+  #nextBatch(): [string, Waiting][] {
+    const batch: [string, Waiting][] = [];
+    let bytes = 0;
+    for (const entry of this.#waiting) {
+      bytes += sizeOf(entry[1]);
+      if (batch.length > 0 && (batch.length === batchRows || bytes > batchBytes)) break;
+      batch.push(entry);
+    }
+    return batch;
+  }
+
   /** Lets go of the oldest while more wait than may. */
   #makeRoom(): void {
     let bytes = 0;
-    for (const { row } of this.#waiting.values()) bytes += row?.sealed.length ?? 0;
-    for (const [key, { row }] of this.#waiting) {
-      if (this.#waiting.size <= this.#limits.rows && bytes <= this.#limits.bytes) return;
+    for (const waiting of this.#waiting.values()) bytes += sizeOf(waiting);
+    for (const [key, waiting] of this.#waiting) {
+      const fits = this.#waiting.size <= this.#limits.rows && bytes <= this.#limits.bytes;
+      if (fits || this.#waiting.size === 1) return;
       this.#waiting.delete(key);
-      bytes -= row?.sealed.length ?? 0;
+      bytes -= sizeOf(waiting);
     }
   }
 }

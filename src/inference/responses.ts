@@ -64,6 +64,7 @@ function createKeeper(request: ResponsesRequest, context: CallerContext, service
       previousId: request.previous_response_id ?? null,
       input: toInputItems(request.input, id),
       response: { ...answer },
+      bytes: context.log.requestBody?.length ?? 0,
     });
   };
 }

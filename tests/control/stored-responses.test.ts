@@ -30,7 +30,7 @@ function create(changes: Partial<StoredResponsesOptions> = {}) {
 }
 
 const kept = (id: string, more: Partial<KeptResponse> = {}): KeptResponse => ({
-  ...{ id, ...owner, previousId: null, createdAt: 100 * day, input: [{ said: id }], response: { id } },
+  ...{ id, ...owner, previousId: null, createdAt: 100 * day, input: [{ said: id }], response: { id }, bytes: 10 },
   ...more,
 });
 
@@ -111,6 +111,16 @@ test("while the store fails responses wait, are found, and are written later; op
   isDown = false;
   await responses.close();
   assert.ok(await create().responses.find(owner, "f1"));
+});
+
+test("the oldest go when more bytes wait than may, but never the only one", async () => {
+  const { responses } = create({ limits: { rows: 9, bytes: 25 } });
+  for (const id of ["h1", "h2", "h3"]) responses.add(kept(id));
+  assert.equal(await responses.find(owner, "h1"), undefined);
+  assert.ok((await responses.find(owner, "h2")) && (await responses.find(owner, "h3")));
+  responses.add(kept("h4", { bytes: 99 }));
+  assert.ok(await responses.find(owner, "h4"));
+  await responses.close();
 });
 
 test("the oldest go when more wait than may", async () => {
