@@ -8,6 +8,7 @@ import {
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { createStoredResponseStore } from "../../src/db/stores/stored-responses.ts";
+import { readSettings } from "../../src/settings.ts";
 
 const day = 86_400_000;
 const owner = { organisationId: "o", workspaceId: "w" };
@@ -32,6 +33,20 @@ function create(changes: Partial<StoredResponsesOptions> = {}) {
 const kept = (id: string, more: Partial<KeptResponse> = {}): KeptResponse => ({
   ...{ id, ...owner, previousId: null, createdAt: 100 * day, input: [{ said: id }], response: { id }, bytes: 10 },
   ...more,
+});
+
+test("readSettings() reads how long responses are kept", () => {
+  assert.equal(readSettings({ RESPONSES_RETENTION_DAYS: "7" }).gateway.responseRetentionDays, 7);
+  assert.equal(readSettings({}).gateway.responseRetentionDays, undefined);
+  assert.throws(() => readSettings({ RESPONSES_RETENTION_DAYS: "0" }), /RESPONSES_RETENTION_DAYS/);
+});
+
+test("a long response is kept whole", async () => {
+  const { responses } = create();
+  const long = "é".repeat(1_000_000);
+  responses.add(kept("l1", { response: { id: "l1", long } }));
+  await responses.close();
+  assert.equal((await create().responses.find(owner, "l1"))?.response.long, long);
 });
 
 test("a chain is whole whether its links wait or are written", async () => {
