@@ -40,8 +40,10 @@ export async function sha256Hex(text: string): Promise<string> {
 /** Bytes as base64url without padding (RFC 4648, section 5). */
 export function toBase64Url(bytes: Uint8Array): string {
   let text = "";
-  // as many at once as a call takes arguments everywhere
-  for (let at = 0; at < bytes.length; at += 8_192) text += String.fromCharCode(...bytes.subarray(at, at + 8_192));
+  // as many at once as a call takes arguments everywhere; spreading them would take ten times as long
+  for (let at = 0; at < bytes.length; at += 8_192) {
+    text += Reflect.apply(String.fromCharCode, undefined, bytes.subarray(at, at + 8_192));
+  }
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
