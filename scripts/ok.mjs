@@ -175,6 +175,14 @@ async function check(name, tool, args) {
   report(name, ok, startedAt, ending, text);
 }
 
+/** Installs the coding agents the tests run as clients; without them those tests leave themselves out. */
+async function prepareAgents() {
+  const startedAt = Date.now();
+  const problem = installAgents();
+  if (problem !== undefined) totals.failed++;
+  report("coding agents", problem === undefined, startedAt, "", problem ?? "");
+}
+
 async function testOn(runtime) {
   const startedAt = Date.now();
   const command = findTool(runtime);
@@ -211,23 +219,7 @@ async function inOrder(tasks, limit) {
   await Promise.all(Array.from({ length: limit }, work));
 }
 
-/** Installs what tests of coding agents run; only CI must have it. */
-function prepareAgents() {
-  const startedAt = Date.now();
-  const problem = installAgents();
-  const ok = problem === undefined || process.env.CI === undefined;
-  if (!ok) totals.failed++;
-  report(
-    "coding agents",
-    ok,
-    startedAt,
-    problem === undefined ? "" : "not installed: their tests are skipped",
-    problem ?? "",
-  );
-}
-
 if (!focused) {
-  prepareAgents();
   const tsc = (project) => ["--noEmit", "--pretty", "false", "-p", project];
   const checks = [
     () => check("format and lint", "biome", ["check", "--error-on-warnings", "--max-diagnostics=100", "."]),
@@ -236,6 +228,7 @@ if (!focused) {
     () => check("generated files", "bun", ["scripts/build.ts", "--check"]),
   ];
   await inOrder(checks, options.jobs);
+  await prepareAgents();
 }
 const runtimes = ["node", "bun", "deno"].filter(
   (name) => options.runtimes.length === 0 || options.runtimes.includes(name),

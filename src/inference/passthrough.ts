@@ -25,13 +25,11 @@ const heldBody = 256 * 1024;
 
 const longUpload = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 
-/** Path and query below the provider's base address: what follows `/v1`, as it was written; behind `/proxy`, without any prefix. */
-function upstreamPath({ url }: CallerContext, provider: BoundProvider): string {
-  const { pathPrefix } = provider;
+/** Path below the provider's base address: what follows `/v1`, as it was written; behind `/proxy`, without any prefix. */
+function upstreamPath({ url }: CallerContext, { pathPrefix }: BoundProvider): string {
   const path = url.pathname.replace(/^\/v1(?=\/|$)/, "");
-  if (path.startsWith("/proxy/")) return path.slice("/proxy".length) + url.search;
-  const passed = provider.passedPath(path.startsWith(`${pathPrefix}/`) ? path : pathPrefix + path);
-  return passed + (passed.includes("?") ? url.search.replace("?", "&") : url.search);
+  if (path.startsWith("/proxy/")) return path.slice("/proxy".length);
+  return path.startsWith(`${pathPrefix}/`) ? path : pathPrefix + path;
 }
 
 /** Whether bytes of this content type can be read by a person in a log. */
@@ -249,7 +247,7 @@ function preparePassed(
   if (typeof body === "string") delete headers["content-encoding"];
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
-  const path = upstreamPath(context, destination.provider);
+  const path = upstreamPath(context, destination.provider) + context.url.search;
   return {
     ...destination,
     ...{ method: context.method, path, headers, raw: true },

@@ -121,8 +121,6 @@ export interface ProviderDefinition<Settings> {
   isRaw?: boolean;
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
-  /** Changes a path that is passed on as it is, its prefix before it; may add a query. */
-  passedPath?: (path: string, settings: Settings) => string;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -183,8 +181,6 @@ export interface BoundProvider {
   /** Whether requests go on as they came, their authorization with them. */
   readonly isRaw: boolean;
   readonly pathPrefix: string;
-  /** The path a request that is passed on goes to; may hold a query. */
-  passedPath(path: string): string;
   readonly operations: OperationAdapters;
   /** Names of client headers that go along unasked. */
   readonly clientHeaders: readonly string[];
@@ -232,7 +228,6 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     slug,
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
-    passedPath: (path) => definition.passedPath?.(path, settings) ?? path,
     isRaw: definition.isRaw === true,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { after, before, test } from "node:test";
-import { agentMissing, runAgent } from "../support/agents.ts";
+import { findAgent, runAgent } from "../support/agents.ts";
 import { createTemporaryFolder } from "../support/gateway.ts";
 import { type GatewayProcess, startGatewayProcess } from "../support/process.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
@@ -76,9 +77,17 @@ function toStream(blocks: readonly Block[]): string {
 let gateway: GatewayProcess;
 let upstream: RecordingUpstream;
 let script: readonly (readonly Block[])[] = [];
-const missing = agentMissing("@openai/codex");
+/** Names of systems in the folder of the program. */
+const systems: Readonly<Record<string, string>> = {
+  "linux-x64": "x86_64-unknown-linux-musl",
+  "linux-arm64": "aarch64-unknown-linux-musl",
+  "darwin-x64": "x86_64-apple-darwin",
+  "darwin-arm64": "aarch64-apple-darwin",
+};
+const system = systems[`${process.platform}-${process.arch}`] ?? "";
+const codex = findAgent("@openai", "codex", `vendor/${system}/bin/codex`);
 before(async () => {
-  if (missing) return;
+  if (codex === undefined) return;
   gateway = await startGatewayProcess();
   upstream = await startRecordingUpstream(({ text }, response) => {
     const { messages = [] } = JSON.parse(text) as { messages?: { role: string }[] };
@@ -88,7 +97,7 @@ before(async () => {
   });
 });
 after(async () => {
-  if (missing) return;
+  if (codex === undefined) return;
   await gateway.stop("SIGKILL");
   await upstream.close();
 });
@@ -117,7 +126,10 @@ for (const [name, model] of [
   ["a function", "claude-sonnet-4-6"],
   ["a custom tool", "gpt-5.5"],
 ] as const) {
-  test(`Codex changes a file through ${name} of a model that speaks another API`, { skip: missing }, async () => {
+  test(`Codex changes a file through ${name} of a model that speaks another API`, {
+    skip: codex === undefined,
+  }, async () => {
+    if (codex === undefined) return;
     script = turns[name] ?? [];
     const first = upstream.requests.length;
     const folder = createTemporaryFolder();
@@ -129,7 +141,7 @@ for (const [name, model] of [
     writeFileSync(file, "The harbour opens at six.\n");
     const flags = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
     const env = { HOME: home, CODEX_HOME: home, GATEWAY_KEY: gateway.workspaceKey };
-    const { code, output } = await runAgent("codex", ["exec", ...flags, "Make it open at seven"], { cwd: work, env });
+    const { code, output } = await runAgent(codex, ["exec", ...flags, "Make it open at seven"], { cwd: work, env });
     assert.equal(code, 0, output);
     assert.equal(readFileSync(file, "utf8"), "The harbour opens at “seven”.\n", output);
     assert.match(output, /It opens at seven now\./);

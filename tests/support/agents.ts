@@ -4,30 +4,29 @@ import { join } from "node:path";
 import process from "node:process";
 import { repository } from "./source-files.ts";
 
-const folder = join(repository, "tests/agents/node_modules");
-
-/** Why a test of an agent cannot run here; false where it can. To be given to `test` as `skip`. */
-export function agentMissing(name: string): string | false {
-  return existsSync(join(folder, name)) ? false : `${name} is not installed: npm ci --prefix tests/agents`;
-}
-
-/** What a program that ended has printed. */
-export interface AgentRun {
+/** How an agent ended, and what it printed. */
+export interface AgentEnd {
   code: number | null;
   output: string;
 }
 
-/** Runs an agent's program to its end, at most two minutes, with an environment of its own. */
+const agentTimeMs = 55_000;
+
+/** The program of an agent's package for this machine; undefined where it is not installed (`npm ci --prefix tests/agents`). */
+export function findAgent(scope: string, name: string, program: string): string | undefined {
+  const folder = `${name}-${process.platform}-${process.arch}`;
+  const path = join(repository, "tests/agents/node_modules", scope, folder, program);
+  return existsSync(path) ? path : undefined;
+}
+
+/** Runs an agent to its end, with nothing of the test's own environment but what programs need to run at all. */
 export function runAgent(
   program: string,
   args: readonly string[],
   { cwd, env }: { cwd: string; env: Readonly<Record<string, string>> },
-): Promise<AgentRun> {
+): Promise<AgentEnd> {
   const { PATH = "" } = process.env;
-  const child = spawn(join(folder, ".bin", program), args, {
-    ...{ cwd, env: { PATH, NO_COLOR: "1", ...env }, timeout: 120_000, killSignal: "SIGKILL" },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(program, args, { cwd, env: { PATH, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8");
@@ -35,8 +34,12 @@ export function runAgent(
       output += text;
     });
   }
+  const timer = setTimeout(() => child.kill("SIGKILL"), agentTimeMs);
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    child.once("close", (code) => resolve({ code, output }));
+    child.once("close", (code) => {
+      clearTimeout(timer);
+      resolve({ code, output });
+    });
   });
 }

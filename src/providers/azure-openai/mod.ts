@@ -18,13 +18,6 @@ function responsesPath(settings: DeploymentSettings, model: string): string {
   return apiVersion === "v1" ? "/v1/responses" : `/responses?api-version=${encodeURIComponent(apiVersion)}`;
 }
 
-/** Paths of stored responses follow the version as their making does. */
-function passedPath(path: string, settings: DeploymentSettings): string {
-  if (!/^\/responses(?:\/|$)/.test(path)) return path;
-  const { api_version: version = "v1" } = settings;
-  return version === "v1" ? `/v1${path}` : `${path}?api-version=${encodeURIComponent(version)}`;
-}
-
 const toChat = createRequestMap("azure-openai", { developer: true }, { streams: true });
 
 /** The model the deployment of a request wants to read. */
@@ -67,5 +60,4 @@ export const azureOpenai = defineProvider({
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
   operationNames: ["chat", "complete", "embed", "responses"],
-  passedPath,
 });
