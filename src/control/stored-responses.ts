@@ -184,7 +184,7 @@ class ResponseKeeper implements StoredResponses {
       for (const [, waiting] of batch) waiting.row ??= await this.#toRow(waiting);
       // what was removed meanwhile stays away
       const rows = batch.filter(([key, waiting]) => this.#waiting.get(key) === waiting).map(([, { row }]) => row);
-      await this.#options.store.write(rows.filter((row) => row !== undefined));
+      if (rows.length > 0) await this.#options.store.write(rows.filter((row) => row !== undefined));
     } catch (error) {
       if (this.#failures++ === 0) this.#options.warn("Cannot keep responses: they wait in memory", error);
       this.#makeRoom();

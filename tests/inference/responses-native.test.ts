@@ -3,12 +3,14 @@ import type { ServerResponse } from "node:http";
 import { after, before, test } from "node:test";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
 import { findOperation } from "../../src/providers/types.ts";
+import { call, done } from "../support/control.ts";
 import {
   createTestGateway,
   type HeaderChanges,
   type TestGateway,
   upstreamHeaders,
   waitForLog,
+  workspaceKey,
 } from "../support/gateway.ts";
 import { recordedText, startNativeUpstream } from "../support/native-upstreams.ts";
 import { checkEvents, type Members, parseEvents, summarise } from "../support/response-events.ts";
@@ -315,4 +317,26 @@ test("azure-ai is told that items are messages", async () => {
   await post({ ...asked, input: [{ role: "user", content: "Hello" }] }, headers);
   assert.equal(upstream.requests.at(-1)?.path, "/responses");
   assert.deepEqual(lastSent().input, [{ type: "message", role: "user", content: "Hello" }]);
+});
+
+test("an integration of azure-ai says whether its resource has the API", async () => {
+  for (const has of [true, false]) {
+    const slug = `azure-${has}`;
+    const configurations = {
+      azure_auth_mode: "default",
+      azure_foundry_url: upstream.url,
+      provider_responses_proxy: has,
+    };
+    const integration = { name: slug, slug: `${slug}-i`, ai_provider_id: "azure-ai", key: "k", configurations };
+    await done(
+      call(gateway, "POST /integrations", {
+        key: workspaceKey,
+        body: { ...integration, create_default_provider: false },
+      }),
+    );
+    const provider = { name: slug, slug, integration_id: `${slug}-i` };
+    await done(call(gateway, "POST /providers", { key: workspaceKey, body: provider }));
+    await callResponses(gateway, "POST /responses", { body: asked, headers: { "x-gateway-provider": `@${slug}` } });
+    assert.equal(upstream.requests.at(-1)?.path, has ? "/responses" : "/chat/completions");
+  }
 });

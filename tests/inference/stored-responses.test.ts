@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createOrganisation } from "../support/control.ts";
-import { createTestGateway, readPepper, type TestGateway, upstreamHeaders, workspaceKey } from "../support/gateway.ts";
+import {
+  createTemporaryFolder,
+  createTestGateway,
+  readPepper,
+  type TestGateway,
+  upstreamHeaders,
+  workspaceKey,
+} from "../support/gateway.ts";
 import { recordedText, startNativeUpstream } from "../support/native-upstreams.ts";
 import { checkEvents, type Members, parseEvents } from "../support/response-events.ts";
 import { callResponses, shapeHeaders, shapes } from "../support/responses.ts";
@@ -179,4 +187,22 @@ test("removing takes the row too", async () => {
   await rowsOf(1, body.id);
   await call(`DELETE /responses/${body.id}`);
   assert.deepEqual(await rowsOf(0, body.id), []);
+});
+
+test("what was answered just before a stop is there after the next start, and its conversation goes on", async () => {
+  const folder = createTemporaryFolder();
+  const database = `file:${join(folder.path, "gateway.db")}`;
+  const headers = shapeHeaders(shape, upstream.url, "text");
+  const asked = { model: shape.model, input: "One" };
+  const first = await createTestGateway({ database });
+  const { body } = await callResponses(first, "POST /responses", { headers, body: asked });
+  await first.close();
+  const second = await createTestGateway({ database });
+  const read = await callResponses(second, `GET /responses/${body.id}`, { headers });
+  assert.equal(read.body.id, body.id);
+  const next = { ...asked, input: "Two", previous_response_id: body.id };
+  assert.equal((await callResponses(second, "POST /responses", { headers, body: next })).status, 200);
+  assert.ok(JSON.stringify(lastSent()).includes("One"));
+  await second.close();
+  folder.remove();
 });
