@@ -2,6 +2,7 @@ import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { ControlPlane } from "./control/plane.ts";
+import type { StoredResponses } from "./control/stored-responses.ts";
 import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
 import type { AddressGuard } from "./lib/address.ts";
@@ -83,6 +84,7 @@ export interface Services {
   readonly scimAuthenticator: ScimAuthenticator;
   readonly logStore: LogStore;
   readonly control: ControlPlane;
+  readonly responses: StoredResponses;
   readonly redactor: Redactor;
   readonly keyPrefix: string;
   /** Digest of keys and other credentials we give out. */
@@ -169,6 +171,8 @@ export interface CallerContext extends RequestContext {
   metadata: Metadata;
   /** What the route asks of a request that is passed on; set by its row. */
   relay?: RelayRules;
+  /** Takes a whole answer that may be asked for again. */
+  keepAnswer?: (answer: object) => void;
 }
 
 /** What a known route asks of requests that are passed on. */

@@ -168,6 +168,7 @@ export function readSettings(environment: Environment): Settings {
   const clientAuth = text(environment, "GATEWAY_CLIENT_AUTH");
   const prefix = keyPrefix(environment);
   const retention = integer(environment, "LOG_RETENTION_DAYS", { min: 1, max: 36_500 });
+  const responses = integer(environment, "RESPONSES_RETENTION_DAYS", { min: 1, max: 36_500 });
   const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
   return {
     hostname: text(environment, "HOST") ?? "127.0.0.1",
@@ -183,6 +184,7 @@ export function readSettings(environment: Environment): Settings {
       ...(clientAuth !== undefined && { clientAuth }),
       ...(prefix !== undefined && { keyPrefix: prefix }),
       ...(retention !== undefined && { logRetentionDays: retention }),
+      ...(responses !== undefined && { responseRetentionDays: responses }),
       ...(failures !== undefined && { authFailuresPerMinute: failures }),
       bootstrap: bootstrap(environment),
       tokens: tokens(environment),

@@ -2,7 +2,8 @@ import { isObject } from "../lib/json.ts";
 
 /** A piece of a chat's answer: what a chunk adds, or a part of an answer that came whole. */
 export type ChatPiece =
-  | { kind: "text" | "refusal" | "thinking" | "signature" | "redacted"; text: string }
+  | { kind: "text"; text: string; logprobs?: readonly Record<string, unknown>[] }
+  | { kind: "refusal" | "thinking" | "signature" | "redacted"; text: string }
   | { kind: "annotation"; annotation: Record<string, unknown> }
   | CallPiece;
 
@@ -81,10 +82,11 @@ function readContent(content: unknown): string {
     .join("");
 }
 
-function readPieces(message: Members): ChatPiece[] {
+function readPieces(message: Members, choice: Members): ChatPiece[] {
   const pieces = readThoughts(message);
   const text = readContent(message.content);
-  if (text !== "") pieces.push({ kind: "text", text });
+  const logprobs = listOf(isObject(choice.logprobs) ? choice.logprobs.content : undefined);
+  if (text !== "") pieces.push({ kind: "text", text, ...(logprobs.length > 0 && { logprobs }) });
   const refusal = textOf(message.refusal);
   if (refusal !== undefined) pieces.push({ kind: "refusal", text: refusal });
   for (const annotation of listOf(message.annotations)) pieces.push({ kind: "annotation", annotation });
@@ -104,7 +106,7 @@ export function readChat(value: unknown): ChatReading {
   return {
     id: textOf(answer.id),
     model: textOf(answer.model),
-    pieces: readPieces(message),
+    pieces: readPieces(message, choice),
     finish: textOf(choice.finish_reason),
     stopSequence: textOf(choice.stop_sequence),
     usage: isObject(answer.usage) ? answer.usage : undefined,

@@ -40,6 +40,8 @@ export class Sequencer<Event> {
   readonly #sink: SegmentSink<Event>;
   #open: string | undefined;
   #arguments = "";
+  /** Nothing more belongs to the open thought: its signature came, or it was redacted. */
+  #sealed = false;
   #waiting: ChatPiece[] = [];
 
   constructor(sink: SegmentSink<Event>) {
@@ -50,7 +52,7 @@ export class Sequencer<Event> {
     const key = keyOf(piece);
     // a signature behind what was said proves no thought
     if (piece.kind === "signature" && this.#open !== undefined && this.#open !== key) return [];
-    if (this.#open !== undefined && (key === undefined || key === this.#open)) return this.#add(piece);
+    if (this.#continues(piece)) return this.#add(piece);
     if (!this.#mayClose()) {
       this.#waiting.push(piece);
       return [];
@@ -60,7 +62,21 @@ export class Sequencer<Event> {
 
   /** Ends the answer: what waits is sent, what is open is closed. */
   end(): Event[] {
-    return [...this.#close(), ...this.#flush(), ...this.#close()];
+    return [...this.#close(), ...this.#flush(true), ...this.#close()];
+  }
+
+  /** Ends an answer that broke off: what waits is let go, what is open is closed. */
+  abandon(): Event[] {
+    this.#waiting = [];
+    return this.#close();
+  }
+
+  /** Whether a piece belongs to what is open. */
+  #continues(piece: ChatPiece): boolean {
+    const key = keyOf(piece);
+    if (this.#open === undefined) return false;
+    if (key === undefined) return true;
+    return key === this.#open && !(this.#sealed && piece.kind !== "signature");
   }
 
   /** Whether nothing more can belong to what is open. */
@@ -71,6 +87,7 @@ export class Sequencer<Event> {
 
   #add(piece: ChatPiece): Event[] {
     if (piece.kind === "call") this.#arguments += piece.arguments;
+    if (piece.kind === "signature" || piece.kind === "redacted") this.#sealed = true;
     return this.#sink.add(piece);
   }
 
@@ -84,11 +101,12 @@ export class Sequencer<Event> {
     const closed = this.#close();
     this.#open = keyOf(piece) ?? "text";
     this.#arguments = "";
+    this.#sealed = false;
     return [...closed, ...this.#sink.open(toSegment(piece)), ...this.#add(piece)];
   }
 
-  /** Sends what waited, segment by segment, in the order of their first pieces. */
-  #flush(): Event[] {
+  /** Sends what waited, segment by segment in the order of their first pieces, up to a call that lacks arguments. */
+  #flush(isEnd = false): Event[] {
     const groups = new Map<string, ChatPiece[]>();
     for (const piece of this.#waiting) {
       const key = keyOf(piece) ?? "text";
@@ -97,8 +115,17 @@ export class Sequencer<Event> {
       else groups.set(key, [piece]);
     }
     this.#waiting = [];
-    return [...groups.values()].flatMap(([first, ...rest]) =>
-      first ? [...this.#switch(first), ...rest.flatMap((piece) => this.#add(piece))] : [],
-    );
+    const events: Event[] = [];
+    for (const group of groups.values()) {
+      if (isEnd || this.#mayClose()) events.push(...this.#sendGroup(group));
+      else this.#waiting.push(...group);
+    }
+    return events;
+  }
+
+  #sendGroup([first, ...rest]: readonly ChatPiece[]): Event[] {
+    if (!first) return [];
+    const begun = this.#switch(first);
+    return [...begun, ...rest.flatMap((piece) => (this.#continues(piece) ? this.#add(piece) : this.#switch(piece)))];
   }
 }

@@ -6,6 +6,12 @@ export interface DialectOptions {
   id: string;
   /** Time of the answer in seconds of Unix time. */
   created: number;
+  /** The present time in seconds of Unix time. */
+  now(): number;
+  /** Messages go by way of a provider's Responses API where it has one. */
+  readonly overResponses?: boolean;
+  /** Takes a whole answer that may be asked for again. */
+  keep?(answer: object): void;
   /** Notes a member that has no counterpart in a chat; it is told to the caller and kept with the log row. */
   drop(member: string): void;
 }

@@ -40,6 +40,8 @@ export interface GatewayOptions {
   /** Lower-case header names whose values are never stored. */
   sensitiveHeaders?: readonly string[];
   logRetentionDays?: number;
+  /** Days responses are kept whose provider keeps none. Default 30. */
+  responseRetentionDays?: number;
   authFailuresPerMinute?: number;
   /** Tokens of identity providers. */
   tokens?: TokenSettings;

@@ -4,6 +4,7 @@ import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts
 import { createScimAuthenticator } from "../auth/scim-token.ts";
 import type { Limits, RunningStream, Services } from "../context.ts";
 import { createControlPlane } from "../control/plane.ts";
+import { createStoredResponses } from "../control/stored-responses.ts";
 import { createTokens } from "../control/tokens.ts";
 import { createVault } from "../control/vault.ts";
 import { isRefusedStatement } from "../db/client.ts";
@@ -11,6 +12,7 @@ import { createApiKeyStore } from "../db/stores/api-keys.ts";
 import type { Change } from "../db/stores/audit.ts";
 import { createLogStore, type LogStore, toBatches } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
+import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { webMac } from "../lib/hash.ts";
@@ -166,6 +168,11 @@ export async function createServices(
     openSocket: createSocketOutbound({ transport, guard }),
     realtimeOrigins: new Set(options.realtimeOrigins),
     ...{ logStore, redactor, record: queue.add },
+    responses: createStoredResponses({
+      store: createStoredResponseStore(parts.database),
+      ...{ key: installation.keys.bodies, now: clock.now, warn: warnOf(options) },
+      retentionDays: options.responseRetentionDays ?? 30,
+    }),
     limits: { ...defaultLimits, ...options.limits },
     ...{ providers, routing: createRouting(options, providers, clock), savedOnly: options.savedOnly ?? false },
     authTools: {
@@ -177,5 +184,9 @@ export async function createServices(
     serverTiming: options.serverTiming ?? false,
     streams: new Set<RunningStream>(),
   };
-  return { services, closeQueue: queue.close, writer };
+  const closeQueue = async () => {
+    await services.responses.close();
+    await queue.close();
+  };
+  return { services, closeQueue, writer };
 }

@@ -26,6 +26,7 @@ export function startTimers(
   };
   const purge = setInterval(() => {
     purgeOld().catch((error) => warn("Cannot remove old log rows", error));
+    services.responses.upkeep().catch((error) => warn("Cannot remove old responses", error));
     services.control.upkeep().catch((error) => warn("Cannot bring keys up to date", error));
   }, purgeEveryMs);
   let following = true;

@@ -3,6 +3,8 @@ import type { CallerContext, Services } from "../context.ts";
 import type { DialectOptions } from "../dialects/types.ts";
 import { UpstreamError } from "../errors.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
+import type { Clock } from "../lib/clock.ts";
+import { readNameList } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -184,12 +186,20 @@ function withModel<Request extends object>(request: Request, model: string | und
   return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
 }
 
+/** Value of `x-gateway-beta` with which messages go by way of the Responses API. */
+const responsesBeta = "use-responses-api-2026-07-30";
+
+/** Whether a header names a beta. */
+const namesBeta = (header: string | null, beta: string): boolean =>
+  header !== null && readNameList(header)?.includes(beta) === true;
+
 /** How answers are converted, and who is told of what is left out. */
 function conversionOptions(
   context: CallerContext,
   settings: InheritedSettings | undefined,
+  clock: Clock,
 ): ConversionOptions & DialectOptions {
-  const { id, header, log } = context;
+  const { id, header, log, keepAnswer } = context;
   const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
   log.dropped = null;
   return {
@@ -200,6 +210,9 @@ function conversionOptions(
     get created() {
       return Math.floor(timeOfId(id) / 1000);
     },
+    now: () => Math.floor(clock.now() / 1000),
+    overResponses: namesBeta(header("beta"), responsesBeta),
+    ...(keepAnswer && { keep: keepAnswer }),
     drop(member) {
       log.dropped ??= [];
       if (!log.dropped.includes(member)) log.dropped.push(member);
@@ -240,7 +253,7 @@ export async function callTarget<Name extends OperationName>(
   const { destination, settings } = target;
   const { provider, managed } = destination;
   log.stream = Reflect.get(request, "stream") === true;
-  const options = conversionOptions(context, settings);
+  const options = conversionOptions(context, settings, services.clock);
   const asked = withModel(request, managed?.model);
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {

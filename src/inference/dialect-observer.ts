@@ -11,7 +11,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** The failure a chunk tells of. */
-function failureOf(chunk: Record<string, unknown>, data: string, provider: string): UpstreamError {
+export function toFailureOfChunk(chunk: Record<string, unknown>, data: string, provider: string): UpstreamError {
   const status = statusOfErrorBody(chunk.error);
   const { message, ...details } = readFailure(data, status, new Headers());
   return new UpstreamError(status, `${provider} error: ${message}`, { ...details, provider });
@@ -25,7 +25,7 @@ export function createPlainMapper(provider: string): StreamMapper {
     map({ data }: UpstreamEvent) {
       const chunk = parseJson(data);
       if (!isObject(chunk)) throw new TypeError("the event is no object");
-      if (isObject(chunk.error) || typeof chunk.error === "string") throw failureOf(chunk, data, provider);
+      if (isObject(chunk.error) || typeof chunk.error === "string") throw toFailureOfChunk(chunk, data, provider);
       if (isObject(chunk.usage)) usage = chunk.usage;
       const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
       isDone ||= choices.some((choice) => isObject(choice) && typeof choice.finish_reason === "string");

@@ -19,6 +19,7 @@ import { listModels, modelEndpoints } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
 import { runRealtime } from "./realtime.ts";
 import { relayedEndpoints } from "./relayed-endpoints.ts";
+import { responsesEndpoints } from "./responses-endpoints.ts";
 import { runInference } from "./run.ts";
 
 type UnifiedHandler<Name extends OperationName> = (
@@ -139,6 +140,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     response: CountTokensResponse,
     handle: runUnified("countTokens"),
   }),
+  ...responsesEndpoints,
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/configs/explain",

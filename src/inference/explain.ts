@@ -63,6 +63,7 @@ const unifiedPaths: ReadonlyMap<string, OperationName> = new Map([
   ["/v1/decisions", "decide"],
   ["/v1/messages", "messages"],
   ["/v1/messages/count_tokens", "countTokens"],
+  ["/v1/responses", "responses"],
 ]);
 
 function modelOf({ model }: Record<string, unknown>): string | undefined {

@@ -1,4 +1,5 @@
 import { fromUsageMetadata } from "../dialects/gemini/candidates.ts";
+import { toNativeRequest } from "../dialects/responses/stored.ts";
 import type { Dialect, DialectOptions } from "../dialects/types.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
@@ -13,7 +14,10 @@ import {
   requireOperation,
   type StreamFraming,
 } from "../providers/types.ts";
+import type { MessagesRequest } from "../schemas/messages.ts";
+import type { ResponsesRequest } from "../schemas/responses.ts";
 import { type Bridge, bridges } from "./bridges.ts";
+import { chatOverResponses } from "./chat-over-responses.ts";
 import { createContentObserver } from "./content-observer.ts";
 import { createDialectObserver, createPlainMapper } from "./dialect-observer.ts";
 import { dialects, isDialect } from "./dialects.ts";
@@ -160,6 +164,28 @@ export function requireServed(provider: BoundProvider, name: OperationName): voi
   if (over === undefined || !provider.operations[over]) requireOperation(provider, name);
 }
 
+/** A request without what means something to the gateway alone. */
+function toForeign<Name extends OperationName>(
+  name: Name,
+  request: Operations[Name]["request"],
+): Operations[Name]["request"] {
+  return name === "responses" ? toNativeRequest(request as ResponsesRequest) : request; // as named
+}
+
+/** What answers a request in another dialect: a provider's chat, or the API the caller would rather have it go by. */
+function findChat<Name extends OperationName>(
+  name: Name,
+  request: Operations[Name]["request"],
+  provider: BoundProvider,
+  { overResponses }: DialectOptions,
+): OperationAdapter<"chat"> | undefined {
+  const { chat } = provider.operations;
+  if (name !== "messages" || overResponses !== true) return chat;
+  const { model } = request as MessagesRequest; // as named
+  const native = findOperation(provider, "responses", { model });
+  return native ? chatOverResponses(native, provider.slug) : chat;
+}
+
 /**
  * How a provider serves a request: by the operation itself where it has it, else through its chat.
  *
@@ -172,11 +198,11 @@ export function serveOperation<Name extends OperationName>(
   options: ConversionOptions & DialectOptions,
 ): ServedOperation {
   const adapter = findOperation(provider, name, request);
-  if (adapter) return serve({ name, adapter, request, provider, options });
+  if (adapter) return serve({ name, adapter, request: toForeign(name, request), provider, options });
   const bridge = bridges[name];
   const bridged = bridge && serveOver(bridge, request, provider, options);
   if (bridged) return bridged;
-  const { chat } = provider.operations;
+  const chat = findChat(name, request, provider, options);
   if (chat && isDialect(name)) {
     // the table holds the dialect of this very operation
     const dialect = dialects[name] as unknown as Dialect<Operations[Name]["request"], Operations[Name]["response"]>;

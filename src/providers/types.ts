@@ -25,6 +25,7 @@ import type { ModelList } from "../schemas/models.ts";
 import type { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
 import type { OcrRequest, OcrResponse } from "../schemas/ocr.ts";
 import type { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
+import type { ResponsesRequest, ResponsesResponse } from "../schemas/responses.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
@@ -45,6 +46,7 @@ export interface Operations {
   models: { request: Record<string, never>; response: ModelList };
   messages: { request: MessagesRequest; response: MessagesResponse };
   countTokens: { request: CountTokensRequest; response: CountTokensResponse };
+  responses: { request: ResponsesRequest; response: ResponsesResponse };
   /** Counts the tokens of a chat: what answers `countTokens` where a provider counts in another shape. */
   countChat: { request: ChatRequest; response: CountTokensResponse };
   rerank: { request: RerankRequest; response: RerankResponse };

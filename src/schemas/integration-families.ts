@@ -157,6 +157,7 @@ export const providerFamilies: ReadonlyMap<string, ProviderFamily> = new Map(
         azure_api_version: apiVersion,
         azure_deployment_name: identifier,
         azure_extra_params: { schema: choice("drop", "pass-through", "error") },
+        provider_responses_proxy: { schema: v.boolean("must be true or false") },
       },
       required: ["azure_auth_mode", "azure_foundry_url"],
       choice: azureChoice,

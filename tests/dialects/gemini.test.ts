@@ -24,7 +24,7 @@ const seed = 20_260_311;
 function createOptions() {
   const dropped: string[] = [];
   const drop = (member: string) => void (dropped.includes(member) || dropped.push(member));
-  return { id: "fx", created: 1, dropped, drop, strict: false };
+  return { id: "fx", created: 1, now: () => 1, dropped, drop, strict: false };
 }
 
 const claudeSignature = markSignature({ kind: "signature", text: "EqQBSigA" });

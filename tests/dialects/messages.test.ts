@@ -11,7 +11,7 @@ import type { MessagesRequest } from "../../src/schemas/messages.ts";
 const seed = 20_260_116;
 
 function optionsFor(dropped: string[] = []): DialectOptions {
-  return { id: "01TEST", created: 1_760_000_000, drop: (member) => dropped.push(member) };
+  return { id: "01TEST", created: 1_760_000_000, now: () => 1_760_000_000, drop: (member) => dropped.push(member) };
 }
 
 const ask = (more: object = {}): MessagesRequest => ({

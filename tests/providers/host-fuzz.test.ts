@@ -34,6 +34,7 @@ const requests: Readonly<Record<OperationName, object>> = {
   models: {},
   messages: { messages: [], max_tokens: 1 },
   countTokens: { messages: [] },
+  responses: { input: "Hello" },
   countChat: { messages: [] },
   generateContent: { contents: [] },
   countContents: { contents: [] },

@@ -111,4 +111,11 @@ export const migrations: readonly Migration[] = [
       "UPDATE `workspaces` SET `is_default` = 1 WHERE `slug` = 'default';",
     ],
   },
+  {
+    id: "0002_stored_responses",
+    statements: [
+      "CREATE TABLE `stored_responses` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`previous_id` text,\n\t`sealed` text NOT NULL,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE INDEX `stored_responses_by_time` ON `stored_responses` (`created_at`);",
+    ],
+  },
 ];

@@ -1,3 +1,4 @@
+import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import { encodeWhereAsked } from "../shapes/embeddings.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
@@ -8,13 +9,22 @@ export interface InferenceSettings {
   deployment_name?: string | undefined;
   api_version?: string | undefined;
   extra_params?: string | undefined;
+  provider_responses_proxy?: boolean | undefined;
+}
+
+/** Items that say who speaks must say that they are messages. */
+function withItemTypes(request: ResponsesRequest): ResponsesRequest {
+  const { input } = request;
+  if (!Array.isArray(input)) return request;
+  const typed = input.map((item) => (typeof item.role === "string" ? { type: "message", ...item } : item));
+  return { ...request, input: typed };
 }
 
 /** Members the API has no counterpart of are left out or refused. */
 const toChat = createRequestMap("azure-ai", { unsupported: ["functions", "function_call"] }, { streams: true });
 
 /** Operations of the model inference API (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
-export function inferenceOperations(settings: InferenceSettings) {
+export function inferenceOperations(settings: InferenceSettings): OperationAdapters {
   const { api_version: version, extra_params: extra } = settings;
   const query = version === undefined ? "" : `?api-version=${encodeURIComponent(version)}`;
   const headers = (): Record<string, string> => (extra === undefined ? {} : { "extra-parameters": extra });
@@ -26,5 +36,8 @@ export function inferenceOperations(settings: InferenceSettings) {
     },
     complete: { path: () => `/completions${query}`, headers, toUpstream: withStreamUsage },
     embed: { path: () => `/embeddings${query}`, headers, fromUpstream: encodeWhereAsked },
-  } satisfies OperationAdapters;
+    ...(settings.provider_responses_proxy === true && {
+      responses: { path: () => `/responses${query}`, headers, toUpstream: withItemTypes },
+    }),
+  };
 }

@@ -27,6 +27,12 @@ const settings = v.object({
     v.picklist(["drop", "pass-through", "error"], "must be drop, pass-through or error"),
     "drop",
   ),
+  provider_responses_proxy: v.optional(
+    v.pipe(
+      v.picklist(["true", "false"], "must be true or false"),
+      v.transform((value) => value === "true"),
+    ),
+  ),
   ...azureAuthEntries,
 });
 type Settings = v.InferOutput<typeof settings>;
@@ -57,7 +63,7 @@ function keyHeaders({ url }: SignableRequest, key: string): Record<string, strin
 /** Models of Azure AI Foundry (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
 export const azureAi = defineProvider({
   slug: "azure-ai",
-  settings: { prefix: "azure", schema: settings },
+  settings: { prefix: "azure", unprefixed: ["provider_responses_proxy"], schema: settings },
   baseUrl: baseUrlOf,
   isBaseInfluenced: true,
   passPath,
@@ -83,5 +89,5 @@ export const azureAi = defineProvider({
           ocr: createOcr(values.foundry_url),
           realtime: realtimeOperation(values.foundry_url ?? "", values),
         },
-  operationNames: ["chat", "complete", "embed", "messages", "countTokens", "rerank", "ocr", "realtime"],
+  operationNames: ["chat", "complete", "embed", "messages", "countTokens", "rerank", "ocr", "realtime", "responses"],
 });

@@ -34,6 +34,11 @@ function realtimePath(settings: DeploymentSettings, request: RealtimeRequest): s
   const model = deployment === "" ? undefined : deployment;
   return toSessionPath("/v1/realtime", { model, deployment: model }, request);
 }
+/** Path of the Responses API, which no version names a deployment in (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses). */
+function responsesPath(settings: DeploymentSettings, model: string): string {
+  const { apiVersion } = findDeployment(settings, model);
+  return apiVersion === "v1" ? "/v1/responses" : `/responses?api-version=${encodeURIComponent(apiVersion)}`;
+}
 
 /** The model the deployment of a request wants to read. */
 function modelOf(settings: DeploymentSettings, asked: string): string {
@@ -60,6 +65,13 @@ function operationsOf(settings: DeploymentSettings) {
       toUpstream: ({ model, ...request }) => ({ ...request, model: modelOf(settings, model ?? "") || undefined }),
     },
     realtime: { method: "GET", path: (request) => realtimePath(settings, request) },
+    responses: {
+      path: ({ model }) => responsesPath(settings, model),
+      toUpstream: (request) => {
+        const { name, model } = findDeployment(settings, request.model);
+        return { ...request, model: name ?? model ?? request.model };
+      },
+    },
   } satisfies OperationAdapters;
 }
 
@@ -75,5 +87,5 @@ export const azureOpenai = defineProvider({
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed", "moderate", "realtime"],
+  operationNames: ["chat", "complete", "embed", "moderate", "realtime", "responses"],
 });

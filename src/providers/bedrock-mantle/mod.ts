@@ -67,6 +67,8 @@ export const bedrockMantle = defineProvider({
   operations: {
     chat,
     messages: { ...native.messages, serves: isClaude },
+    // models of Anthropic speak their own shape here alone
+    responses: { path: () => "/responses", serves: (request) => !isClaude(request) },
     models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
   },
 });

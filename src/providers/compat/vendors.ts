@@ -30,7 +30,7 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "groq",
     baseUrl: "https://api.groq.com/openai/v1",
-    operations: ["chat", "models"],
+    operations: ["chat", "models", "responses"],
     chat: { unsupported: ["logprobs", "top_logprobs", "logit_bias"], bounds: { n: [1, 1] }, replay: "reasoning" },
     answers: {},
   },
@@ -55,6 +55,7 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "x-ai",
     baseUrl: "https://api.x.ai/v1",
+    operations: ["chat", "complete", "embed", "models", "responses"],
     model: "grok-beta",
     embedModel: "v1",
     chat: { adapt: leaveOutForGrok },

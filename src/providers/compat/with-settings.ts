@@ -14,11 +14,11 @@ const openrouter = openaiCompatible({
   slug: "openrouter",
   baseUrl: "https://openrouter.ai/api",
   pathPrefix: "/v1",
-  operations: ["chat", "models"],
   // models of other makers answer chats only
   decide: decideAt("openrouter", "/alpha/decisions", ({ model }) => !/^(?!~?typesafe\/)[^/]+\//.test(model)),
   // https://openrouter.ai/docs/api-reference/rerank
   rerank: { top_n: "top_n" },
+  operations: ["chat", "models", "responses"],
   settings: {
     prefix: "openrouter",
     open: true,
@@ -38,7 +38,7 @@ const openrouter = openaiCompatible({
 const byteplus = openaiCompatible({
   slug: "byteplus",
   baseUrl: ({ region }) => `https://ark.${region}.bytepluses.com/api/v3`,
-  operations: ["chat", "embed"],
+  operations: ["chat", "embed", "responses"],
   settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
   chat: { thinking: true },
   embedAdapter: embed,

@@ -18,19 +18,21 @@ import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 import { createChunkCorrector, createChunkMapper } from "./stream.ts";
 
-/** Operations in OpenAI's shapes that are named; those with rules of their own follow from them. */
-export type OpenaiOperation = "chat" | "complete" | "embed" | "models";
+/** Operations in OpenAI's shapes. */
+export type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses";
 
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
 export interface OpenaiCompatibleRules {
   /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
-  /** Default: all of them. */
+  /** Default: all but `responses`. */
   operations?: readonly OpenaiOperation[];
   /** It holds realtime sessions. */
   realtime?: boolean;
   /** Routes that are passed on as they are and that it has. Default: none. */
   relays?: readonly RelayGroup[];
+  /** Path of the Responses API where it is not `/responses` behind the prefix. */
+  responsesPath?: string;
   /** Model of chats and completions that name none, by an empty text. */
   model?: string;
   /** As `model`, for embeddings. */
@@ -70,7 +72,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
 }
 
-const allOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
+/** What all are taken to have; `responses` is declared. */
+const defaultOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
 
 function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
@@ -118,7 +121,7 @@ function rerankOperation(
 }
 
 function createOperations(slug: string, rules: OpenaiCompatibleRules): OperationAdapters {
-  const { pathPrefix = "", operations = allOperations } = rules;
+  const { pathPrefix = "", operations = defaultOperations } = rules;
   const makers: { [Name in OpenaiOperation]: () => OperationAdapter<Name> } = {
     chat: () => textOperation(slug, "chat", rules),
     complete: () => textOperation(slug, "complete", rules),
@@ -128,6 +131,8 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
       path: () => `${pathPrefix}/models`,
       fromUpstream: (body) => v.parse(ModelList, body),
     }),
+    // requests and answers are the gateway's own: the bytes go as they are
+    responses: () => ({ path: () => rules.responsesPath ?? `${pathPrefix}/responses` }),
   };
   return {
     ...Object.fromEntries(operations.map((name) => [name, makers[name]()])),

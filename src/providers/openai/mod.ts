@@ -23,6 +23,7 @@ export const openai = openaiCompatible({
   moderates: true,
   realtime: true,
   relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
+  operations: ["chat", "complete", "embed", "models", "responses"],
   settings: {
     prefix: "openai",
     schema: v.object({
