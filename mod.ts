@@ -3,7 +3,8 @@ import { host, main } from "./src/serve/host.ts";
 export type { ConnectionInfo, Limits } from "./src/context.ts";
 export type { GatewayOptions } from "./src/gateway/options.ts";
 export { createGateway, type Gateway } from "./src/gateway.ts";
-export type { Transport, TransportInit } from "./src/lib/outbound.ts";
+export type { SocketAnswer, SocketInit, Transport, TransportInit } from "./src/lib/outbound.ts";
+export type { SocketAcceptance, SocketEnd } from "./src/lib/websocket.ts";
 export { openaiCompatible } from "./src/providers/openai-compatible/mod.ts";
 export { defineProvider, type Provider, type ProviderDefinition } from "./src/providers/types.ts";
 

@@ -172,7 +172,7 @@ const streamBase = "/stream/v1";
 /** What the upstream answers, by path. */
 export const staticAnswers: readonly StaticAnswer[] = [
   { path: "/v1/chat/completions", contentType: "application/json", body: chatAnswer },
-  { path: "/v1/moderations", contentType: "application/json", body: moderationAnswer },
+  { path: "/v1/evaluations", contentType: "application/json", body: moderationAnswer },
   { path: `${streamBase}/chat/completions`, contentType: "text/event-stream", body: streamAnswer() },
 ];
 
@@ -219,7 +219,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     ...{ name: "passthrough-32", title: "passthrough", connections: 32 },
-    ...{ path: "/moderations", base: "/v1", expect: moderationId },
+    ...{ path: "/evaluations", base: "/v1", expect: moderationId },
     body: JSON.stringify({ model: "omni-moderation-latest", input: question }),
   },
 ];

@@ -84,13 +84,13 @@ function readLock(file) {
 }
 
 /**
- * True when node_modules holds what package-lock.json asks for. Compares versions, not times: git does not keep times.
- * An optional package may be absent, since most are for other platforms.
+ * True when a folder's node_modules holds what its package-lock.json asks for. Compares versions, not times: git does not
+ * keep times. An optional package may be absent, since most are for other platforms.
  */
-function isInstalled() {
-  const wanted = readLock(join(root, "package-lock.json"));
-  const present = readLock(join(modules, ".package-lock.json"));
-  if (present === undefined || findTool("bun") === undefined) return false;
+function holdsLocked(folder) {
+  const wanted = readLock(join(folder, "package-lock.json"));
+  const present = readLock(join(folder, "node_modules/.package-lock.json"));
+  if (present === undefined) return false;
   return Object.entries(wanted ?? {}).every(([path, entry]) => {
     if (path === "" || entry.link) return true;
     const found = present[path];
@@ -99,14 +99,19 @@ function isInstalled() {
   });
 }
 
+/** True when the project's own dependencies are there. */
+function isInstalled() {
+  return findTool("bun") !== undefined && holdsLocked(root);
+}
+
 /** Runs npm without node_modules/.bin on PATH, so that it never replaces the Node it runs on. */
-function npm(args) {
+function npm(args, cwd = root) {
   const path = (process.env.PATH ?? "")
     .split(delimiter)
     .filter((folder) => !folder.includes(join("node_modules", ".bin")) && !folder.includes("node-gyp-bin"))
     .join(delimiter);
   return spawnSync("npm", [...args, "--loglevel=error", "--no-progress"], {
-    cwd: root,
+    cwd,
     encoding: "utf8",
     env: { ...process.env, PATH: path },
     shell: process.platform === "win32",
@@ -132,6 +137,18 @@ export function ensureInstalled() {
     process.exit(1);
   }
   console.error(`Installed in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/**
+ * Installs the agents of tests/agents, which are large and only the tests use; returns at once when they are there.
+ *
+ * @returns {string | undefined} What npm said where it failed.
+ */
+export function installAgents() {
+  const folder = join(root, "tests/agents");
+  if (holdsLocked(folder)) return undefined;
+  const { status, error, stdout, stderr } = npm(["ci", "--ignore-scripts", "--no-fund", "--no-audit"], folder);
+  return status === 0 ? undefined : `${error ?? ""}${stdout}${stderr}`.trim();
 }
 
 /** Exit code of an ended child, the way shells number signals. */

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { findTool, root } from "./lib.mjs";
+import { findTool, installAgents, root } from "./lib.mjs";
 
 const usage = `usage: npm test -- [options] [test files or folders]
   --runtime NAME   only bun, deno or node (may be repeated)
@@ -175,6 +175,14 @@ async function check(name, tool, args) {
   report(name, ok, startedAt, ending, text);
 }
 
+/** Installs the coding agents the tests run as clients; without them those tests leave themselves out. */
+async function prepareAgents() {
+  const startedAt = Date.now();
+  const problem = installAgents();
+  if (problem !== undefined) totals.failed++;
+  report("coding agents", problem === undefined, startedAt, "", problem ?? "");
+}
+
 async function testOn(runtime) {
   const startedAt = Date.now();
   const command = findTool(runtime);
@@ -220,6 +228,7 @@ if (!focused) {
     () => check("generated files", "bun", ["scripts/build.ts", "--check"]),
   ];
   await inOrder(checks, options.jobs);
+  await prepareAgents();
 }
 const runtimes = ["node", "bun", "deno"].filter(
   (name) => options.runtimes.length === 0 || options.runtimes.includes(name),

@@ -4,6 +4,7 @@ import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { FileStorage } from "./control/files/storage.ts";
 import type { ControlPlane } from "./control/plane.ts";
+import type { StoredResponses } from "./control/stored-responses.ts";
 import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
 import type { AddressGuard } from "./lib/address.ts";
@@ -13,14 +14,15 @@ import type { Mac } from "./lib/hash.ts";
 import { HeaderMap, type HeaderRules } from "./lib/headers.ts";
 import type { IdFactory } from "./lib/ids.ts";
 import { type Metadata, readBaggage, readMetadata, readTraceparent } from "./lib/metadata.ts";
-import type { Outbound } from "./lib/outbound.ts";
+import type { Outbound, SocketOutbound } from "./lib/outbound.ts";
 import { findPathProblem, isValidHost } from "./lib/path.ts";
 import type { Timers } from "./lib/timers.ts";
+import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { HeldBody } from "./logs/body.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
-import type { AuthTools } from "./providers/types.ts";
+import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
 import type { AttemptLog, LoggedUsage } from "./schemas/logs.ts";
 
@@ -36,6 +38,12 @@ export interface Limits {
   streamIdleTimeoutMs: number;
   /** A whole stream. */
   streamTotalTimeoutMs: number;
+  /** From resolving the name of a realtime upstream to its open WebSocket. */
+  realtimeConnectTimeoutMs: number;
+  /** Silence in both directions of a realtime session. */
+  realtimeIdleTimeoutMs: number;
+  /** A whole realtime session. */
+  realtimeTotalTimeoutMs: number;
 }
 
 /** Facts about the connection that a `Request` cannot carry. */
@@ -46,6 +54,13 @@ export interface ConnectionInfo {
   readonly actingFor?: Principal;
   /** Keeps the host alive until a promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
+  /**
+   * Accepts the WebSocket handshake the request is, and hands the open socket over. Its result goes back to the host as
+   * the answer. Absent: the host has no WebSockets.
+   *
+   * @throws If the client left, or the handshake is none.
+   */
+  upgrade?(acceptance: SocketAcceptance): Response;
 }
 
 /** A stream that is being answered; the gateway ends it when it closes. */
@@ -64,6 +79,10 @@ export interface Services {
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
   readonly outbound: Outbound;
+  /** Opens WebSockets; undefined where the host has no sockets. */
+  readonly openSocket: SocketOutbound | undefined;
+  /** Web origins whose pages may open realtime sessions, in lower case. */
+  readonly realtimeOrigins: ReadonlySet<string>;
   readonly addressGuard: AddressGuard;
   readonly authenticator: Authenticator;
   readonly scimAuthenticator: ScimAuthenticator;
@@ -71,6 +90,7 @@ export interface Services {
   readonly control: ControlPlane;
   readonly files: FileStorage;
   readonly batches: BatchWork;
+  readonly responses: StoredResponses;
   readonly redactor: Redactor;
   readonly keyPrefix: string;
   /** Digest of keys and other credentials we give out. */
@@ -155,6 +175,18 @@ export interface CallerContext extends RequestContext {
   /** The gateway key as it was sent: nothing that holds it leaves for a provider. */
   readonly gatewayKey: string;
   metadata: Metadata;
+  /** What the route asks of a request that is passed on; set by its row. */
+  relay?: RelayRules;
+  /** Takes a whole answer that may be asked for again. */
+  keepAnswer?: (answer: object) => void;
+}
+
+/** What a known route asks of requests that are passed on. */
+export interface RelayRules {
+  /** The provider must have it. */
+  readonly group: RelayGroup;
+  /** Headers clients may leave out, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const noLabels: readonly string[] = [];

@@ -12,7 +12,7 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
 
 interface EndpointBase {
   readonly method: Method;
-  /** Path with parameters, such as `/v1/logs/:id`; `*` at its end takes the rest. */
+  /** Path with parameters, such as `/v1/logs/:id`, in the words of `lib/route-path.ts`. */
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
@@ -48,8 +48,8 @@ export interface KeyEndpoint extends EndpointBase {
   readonly access: KeyAccess;
   /** Name of the route in logs; absent: its requests leave no row. */
   readonly operation?: string;
-  /** Body the handler reads itself, for the OpenAPI document. */
-  readonly reads?: { readonly type: "application/json" | "multipart/form-data"; readonly schema: v.GenericSchema };
+  /** What bodies hold, for the OpenAPI document alone: they go to the provider as they came, and it judges them. */
+  readonly documentedBody?: { readonly schema: v.GenericSchema; readonly types: readonly string[] };
   /** Ids in the path may hold slashes, encoded. */
   readonly takesEncodedSlash?: boolean;
   /** The body is streamed or absent: the handler reads what it needs. */

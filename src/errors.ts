@@ -1,5 +1,6 @@
 import { isHeaderValue } from "./lib/headers.ts";
 import { jsonReply, type Reply } from "./lib/reply.ts";
+import { isRpcStatus, rpcStatusOf } from "./lib/rpc-status.ts";
 
 /** What an error may carry besides its message. */
 export interface GatewayErrorOptions {
@@ -57,6 +58,22 @@ export class BodyTooLargeError extends InvalidRequestError {
 /** The content type or content coding is not one the route takes. */
 export class UnsupportedMediaError extends InvalidRequestError {
   override readonly status = 415;
+}
+
+/** The route is reached by a protocol the request does not ask for. */
+export class UpgradeRequiredError extends InvalidRequestError {
+  override readonly status = 426;
+
+  /** @param protocol What the request must ask for. */
+  constructor(message: string, protocol: string) {
+    super(message, { code: "upgrade_required", headers: { upgrade: protocol } });
+  }
+}
+
+/** This gateway cannot do what is asked for where it runs. */
+export class NotImplementedError extends GatewayError {
+  override readonly status = 501;
+  override readonly type = "api_error";
 }
 
 /** A header, or all of them, are larger than the gateway takes. */
@@ -175,11 +192,25 @@ export function errorTypeOf(status: number): string {
   return known[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
 }
 
+/** Error types that clients of the Messages API know, by status (https://docs.claude.com/en/api/errors). */
+const messagesTypes: Readonly<Record<number, string>> = {
+  ...{ 400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error" },
+  ...{ 404: "not_found_error", 408: "timeout_error", 413: "request_too_large", 429: "rate_limit_error" },
+  ...{ 500: "api_error", 504: "timeout_error", 529: "overloaded_error" },
+};
+const knownMessagesTypes = new Set(Object.values(messagesTypes));
+
+/** The type an error has on the routes of the Messages API: one its clients know. */
+export function toMessagesType(type: string, status: number): string {
+  if (knownMessagesTypes.has(type)) return type;
+  return messagesTypes[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
+}
+
 /** Content type of what identity providers are answered (RFC 7644, section 3.1). */
 export const scimContentType = "application/scim+json";
 
 /** Shape of an error body: every route has the common members, some clients look for more. */
-export type ErrorForm = "common" | "messages" | "admin" | "scim";
+export type ErrorForm = "common" | "messages" | "gemini" | "admin" | "scim";
 
 /** An error as a caller may see it: anything we did not foresee becomes a fixed text. */
 export function toGatewayError(error: unknown): GatewayError {
@@ -221,17 +252,27 @@ function toScimErrorBody({ message, status, code }: GatewayError): Record<string
   };
 }
 
+/** The error object as clients of the Gemini API read it (https://cloud.google.com/apis/design/errors#error_model), our members beside. */
+function toRpcError({ status, message, type, param, code }: GatewayError): Record<string, unknown> {
+  const name = [code, type].find((one) => one !== null && isRpcStatus(one)) ?? rpcStatusOf(status);
+  const reason = code === null ? undefined : code.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+  const details = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "gateway" };
+  return { code: status, message, status: name, type, param, ...(reason !== undefined && { details: [details] }) };
+}
+
 /** The body of an error answer. */
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
   if (form === "scim") return toScimErrorBody(error);
-  const { message, type, param, provider, errors, field } = error;
+  const { message, param, provider, errors, field } = error;
+  const type = form === "messages" ? toMessagesType(error.type, error.status) : error.type;
   const code = codeOf(error, form);
   return {
     status: "failure",
     message,
     ...(form === "messages" && { type: "error" }),
     ...(form === "admin" && { success: false, data: { message, errorCode: code } }),
-    error: { message, type, code, param, ...(field !== undefined && { field }) },
+    error:
+      form === "gemini" ? toRpcError(error) : { message, type, code, param, ...(field !== undefined && { field }) },
     ...(provider !== undefined && { provider }),
     ...(errors !== undefined && { errors }),
   };

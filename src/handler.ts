@@ -37,9 +37,13 @@ import {
 import { settle } from "./inference/settle.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
 import { type Reply, toResponse } from "./lib/reply.ts";
+import { isOpenPath, takesSlashes, toPathForm, toRouterPath } from "./lib/route-path.ts";
+import { isSocketHandshake, readProtocolKey } from "./lib/websocket.ts";
 
 /** Most characters of one config header. */
 const maxConfigLength = 48 * 1024;
+
+const realtimePath = /^\/v1\/realtime\/?$/;
 
 /** What the router matches on: exactly the path that was checked. */
 interface Route extends IRequest {
@@ -70,13 +74,29 @@ function readCredentials(context: RequestContext): { gatewayKey: string; provide
   const { headers } = context;
   const authorization = headers.get("authorization");
   const token = authorization === undefined ? undefined : readBearer(authorization);
-  const key = token ?? headers.get("x-api-key");
+  const key = token ?? headers.get("x-api-key") ?? headers.get("x-goog-api-key") ?? readRealtimeKey(context);
+  if (context.url.search !== "" && formOf(context) === "gemini") refuseKeyInAddress(context.url);
   // the same key twice is the gateway's twice
   if (own !== null) return { gatewayKey: own, providerCredential: key === own ? undefined : key };
   if (key !== undefined) return { gatewayKey: key, providerCredential: undefined };
   throw new AuthenticationError("Cannot authenticate: send your gateway key in x-gateway-api-key", {
     code: "missing_api_key",
   });
+}
+
+/** Addresses are kept in logs of proxies and clients: a key in one is known to too many. */
+function refuseKeyInAddress({ searchParams }: URL): void {
+  const found = ["key", "access_token"].find((name) => searchParams.has(name));
+  if (found === undefined) return;
+  throw new AuthenticationError(`Cannot authenticate by ${found} in the address: send the key in x-goog-api-key`, {
+    ...{ code: "credential_in_url", param: found },
+  });
+}
+
+/** The key among the subprotocols of a realtime handshake: browsers can set no headers there. */
+function readRealtimeKey({ method, url, headers }: RequestContext): string | undefined {
+  if (!realtimePath.test(url.pathname) || !isSocketHandshake(method, headers)) return undefined;
+  return readProtocolKey(headers.get("sec-websocket-protocol"));
 }
 
 /** The token of an `authorization` header; one with white space or a comma is two headers joined. */
@@ -133,8 +153,8 @@ function checkCaller(endpoint: KeyEndpoint | JsonEndpoint, context: CallerContex
       param: "x-gateway-config",
     });
   }
-  const takesSlash = endpoint.path.endsWith("*") || ("takesEncodedSlash" in endpoint && endpoint.takesEncodedSlash);
-  if (!takesSlash && hasEncodedSlash(context.url.pathname)) {
+  const takesEncoded = "takesEncodedSlash" in endpoint && endpoint.takesEncodedSlash;
+  if (!takesEncoded && !takesSlashes(endpoint.path) && hasEncodedSlash(context.url.pathname)) {
     throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "invalid_path" });
   }
 }
@@ -197,10 +217,15 @@ async function serveEndpoint(endpoint: Endpoint, context: RequestContext, servic
   }
 }
 
+/** Paths of the Gemini API. */
+const geminiForm =
+  /^\/v1beta\/|^\/v1\/models\/.+:(?:(?:streamG|g)enerateContent|countTokens|(?:e|batchE)mbedContents?)\/?$/;
+
 /** Paths whose clients look for more than the common members of an error. */
 function formOf(context: RequestContext | undefined): ErrorForm {
   const path = context?.url.pathname ?? "";
   if (/^(?:\/v1)?\/scim\/v2(?:\/|$)/.test(path)) return "scim";
+  if (geminiForm.test(path)) return "gemini";
   return path.startsWith("/v1/messages") ? "messages" : "common";
 }
 
@@ -231,18 +256,13 @@ function groupOf(path: string): string {
   return path.split("/", 3)[2] ?? "";
 }
 
-/** Regular expression of a row's path, for questions the router does not answer. */
-function pathForm(path: string): RegExp {
-  return new RegExp(`^${path.replace(/:\w+/g, "[^/]+").replace(/\/\*$/, "(?:/.*)?")}/?$`);
-}
-
 function decodeParams(params: Record<string, string> | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
 }
 
 /** Methods each known path has. */
 function createMethodTable(endpoints: readonly Endpoint[]): (pathname: string) => Method[] {
-  const forms = endpoints.map((endpoint) => ({ endpoint, form: pathForm(endpoint.path) }));
+  const forms = endpoints.map((endpoint) => ({ endpoint, form: toPathForm(endpoint.path) }));
   return (pathname) => {
     const matching = forms.filter(({ form }) => form.test(pathname)).map(({ endpoint }) => endpoint);
     const own = matching.filter((endpoint) => !isPassthrough(endpoint));
@@ -264,8 +284,8 @@ function createRouter(
       route.context.params = isPassthrough(endpoint) ? {} : decodeParams(route.params);
       return serveEndpoint(endpoint, route.context, services);
     };
-    router[verb(endpoint.method)](endpoint.path, serve);
-    if (!/[:*]/.test(endpoint.path)) plain.set(`${endpoint.method} ${endpoint.path}`, endpoint);
+    router[verb(endpoint.method)](toRouterPath(endpoint.path), serve);
+    if (!isOpenPath(endpoint.path)) plain.set(`${endpoint.method} ${endpoint.path}`, endpoint);
   }
   return (context) => {
     const { method, url } = context;
@@ -306,7 +326,12 @@ export function withFixedHeaders(reply: Reply, { id, traceId = id }: { id: strin
 }
 
 /** Sets what every answer carries; nothing an upstream sent can stand in its place. */
-function finish(reply: Reply, ids: { id: string; traceId: string; startedAt: number }, services: Services): Response {
+function finish(
+  reply: Reply,
+  connection: ConnectionInfo,
+  ids: { id: string; traceId: string; startedAt: number },
+  services: Services,
+): Response {
   const { headers } = withFixedHeaders(reply, ids);
   for (const prefix of services.headerPrefixes.slice(1)) {
     for (const name of aliased) {
@@ -317,7 +342,9 @@ function finish(reply: Reply, ids: { id: string; traceId: string; startedAt: num
   if (services.serverTiming) {
     headers["server-timing"] = `total;dur=${(services.clock.monotonic() - ids.startedAt).toFixed(1)}`;
   }
-  return toResponse(reply);
+  if (!reply.upgrade) return toResponse(reply);
+  if (!connection.upgrade) throw new TypeError("Cannot accept a WebSocket: the host offers none");
+  return connection.upgrade({ ...reply.upgrade, headers });
 }
 
 /** The trace id of a request that never got a context. */
@@ -342,10 +369,11 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services)
     }
     const ids = { id, traceId: context?.traceId ?? traceIdOf(request, id), startedAt };
     try {
-      return finish(reply, ids, services);
+      return finish(reply, connection, ids, services);
     } catch (error) {
-      // a header or status no answer can carry
-      return finish(toErrorReply(error, formOf(context)), ids, services);
+      // a header or status no answer can carry, or a handshake whose client is gone
+      reply.upgrade?.failed(error);
+      return finish(toErrorReply(error, formOf(context)), connection, ids, services);
     }
   };
 }

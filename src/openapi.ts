@@ -2,6 +2,7 @@ import type * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
 import { jsonReply } from "./lib/reply.ts";
+import { pathParameters, toPathTemplate } from "./lib/route-path.ts";
 
 const version = "3.0.0";
 
@@ -17,16 +18,18 @@ function json(schema: object) {
   return { content: { "application/json": { schema } } };
 }
 
-/** The body of a route that reads it itself. */
-function readBody(endpoint: Endpoint, convert: JsonSchemaOf): object {
-  if (!("reads" in endpoint) || !endpoint.reads) return {};
-  const { type, schema } = endpoint.reads;
-  return { requestBody: { required: true, content: { [type]: { schema: convert(schema, "input") } } } };
-}
-
 function requestBody(schema: v.GenericSchema, endpoint: Endpoint, convert: JsonSchemaOf): object {
   const optional = isAdminEndpoint(endpoint) && endpoint.bodyOptional === true;
   return { required: !optional, ...json(convert(schema, "input")) };
+}
+
+/** What a row says of its bodies. */
+function bodyOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
+  if ("body" in endpoint && endpoint.body) return { requestBody: requestBody(endpoint.body, endpoint, convert) };
+  if (!("documentedBody" in endpoint) || !endpoint.documentedBody) return {};
+  const { schema, types } = endpoint.documentedBody;
+  const content = Object.fromEntries(types.map((type) => [type, { schema: convert(schema, "input") }]));
+  return { requestBody: { required: true, content } };
 }
 
 /** What a caller needs. */
@@ -37,10 +40,8 @@ function securityOf({ access }: Endpoint): object {
 
 function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
   const parameters = [
-    ...Array.from(endpoint.path.matchAll(/:(\w+)/g), ([, name]) => ({
-      name,
-      in: "path",
-      required: true,
+    ...pathParameters(endpoint.path).map((name) => ({
+      ...{ name, in: "path", required: true },
       schema: { type: "string" },
     })),
     ...(endpoint.query ?? []).map((query) => ({ ...query, in: "query", schema: { type: "string" } })),
@@ -51,8 +52,7 @@ function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
     tags: [endpoint.tag],
     ...securityOf(endpoint),
     ...(parameters.length > 0 && { parameters }),
-    ...("body" in endpoint && endpoint.body && { requestBody: requestBody(endpoint.body, endpoint, convert) }),
-    ...readBody(endpoint, convert),
+    ...bodyOf(endpoint, convert),
     responses: {
       [endpoint.access === "scim" ? endpoint.success : 200]: { description: "Success", ...answer },
       default: { description: "Failure", ...json({ $ref: "#/components/schemas/Error" }) },
@@ -69,8 +69,13 @@ const errorSchema = {
     status: { const: "failure" },
     message: { type: "string" },
     error: {
-      type: "object",
-      properties: { message: { type: "string" }, type: { type: "string" }, code: nullableText, param: nullableText },
+      type: ["object", "string"],
+      description: "A text only where a price or a model is not known",
+      properties: {
+        ...{ message: { type: "string" }, type: { type: "string" }, param: nullableText },
+        // a number, and its name in `status`, on routes of the Gemini API
+        ...{ code: { type: ["string", "integer", "null"] }, status: { type: "string" } },
+      },
     },
     provider: { type: "string" },
   },
@@ -81,7 +86,7 @@ export async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object>
   const convert = await loadConverter();
   const paths: Record<string, Record<string, object>> = {};
   for (const endpoint of endpoints) {
-    const path = endpoint.path.replace(/:(\w+)/g, "{$1}").replace(/\*$/, "{path}");
+    const path = toPathTemplate(endpoint.path);
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint, convert) };
   }
   return {

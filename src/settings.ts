@@ -80,12 +80,18 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
   const request = integer(environment, "REQUEST_TIMEOUT", timer);
   const idle = integer(environment, "STREAM_IDLE_TIMEOUT_MS", timer);
   const total = integer(environment, "STREAM_TOTAL_TIMEOUT_MS", timer);
+  const connect = integer(environment, "REALTIME_CONNECT_TIMEOUT_MS", timer);
+  const quiet = integer(environment, "REALTIME_IDLE_TIMEOUT_MS", timer);
+  const session = integer(environment, "REALTIME_TOTAL_TIMEOUT_MS", timer);
   return {
     ...(json !== undefined && { jsonBodyBytes: json * megabyte }),
     ...(upload !== undefined && { streamedBodyBytes: upload * megabyte }),
     ...(request !== undefined && { requestTimeoutMs: request }),
     ...(idle !== undefined && { streamIdleTimeoutMs: idle }),
     ...(total !== undefined && { streamTotalTimeoutMs: total }),
+    ...(connect !== undefined && { realtimeConnectTimeoutMs: connect }),
+    ...(quiet !== undefined && { realtimeIdleTimeoutMs: quiet }),
+    ...(session !== undefined && { realtimeTotalTimeoutMs: session }),
   };
 }
 
@@ -125,6 +131,15 @@ function batches(environment: Environment): NonNullable<GatewayOptions["batches"
   const pauseMs = integer(environment, "BATCH_PAUSE_MS", { min: 0, max: 3_600_000 });
   const atOnce = integer(environment, "BATCHES_AT_ONCE", { min: 1, max: 1_000 });
   return { ...(pauseMs !== undefined && { pauseMs }), ...(atOnce !== undefined && { atOnce }) };
+}
+
+/** Web origins as browsers send them (RFC 6454, section 6.2). */
+function origins(environment: Environment): string[] {
+  return list(environment, "REALTIME_ORIGINS").map((item) => {
+    const origin = URL.parse(item)?.origin;
+    if (origin !== undefined && origin !== "null" && origin === item.toLowerCase()) return origin;
+    throw new TypeError("Cannot use REALTIME_ORIGINS: write origins without a path, such as https://app.example.com");
+  });
 }
 
 /** A switch that is on unless it is switched off. */
@@ -192,6 +207,7 @@ export function readSettings(environment: Environment): Settings {
   const clientAuth = text(environment, "GATEWAY_CLIENT_AUTH");
   const prefix = keyPrefix(environment);
   const retention = integer(environment, "LOG_RETENTION_DAYS", { min: 1, max: 36_500 });
+  const responses = integer(environment, "RESPONSES_RETENTION_DAYS", { min: 1, max: 36_500 });
   const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
   return {
     hostname: text(environment, "HOST") ?? "127.0.0.1",
@@ -207,6 +223,7 @@ export function readSettings(environment: Environment): Settings {
       ...(clientAuth !== undefined && { clientAuth }),
       ...(prefix !== undefined && { keyPrefix: prefix }),
       ...(retention !== undefined && { logRetentionDays: retention }),
+      ...(responses !== undefined && { responseRetentionDays: responses }),
       ...(failures !== undefined && { authFailuresPerMinute: failures }),
       bootstrap: bootstrap(environment),
       tokens: tokens(environment),
@@ -214,6 +231,7 @@ export function readSettings(environment: Environment): Settings {
       headerAliases: aliases(environment),
       sensitiveHeaders: list(environment, "ORGANISATION_HEADERS_TO_MASK").map((name) => name.toLowerCase()),
       serverTiming: flag(environment, "SERVER_TIMING"),
+      realtimeOrigins: origins(environment),
       cloudEnvironment: cloudEnvironment(environment),
       savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
       targetLimits: targetLimits(environment),

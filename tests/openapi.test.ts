@@ -30,7 +30,7 @@ const type = response.headers.get("content-type");
 const document = await readJson<Document>(response);
 
 const endpoints: readonly Endpoint[] = [...adminEndpoints, ...inferenceEndpoints, ...passthroughEndpoints];
-const pathOf = ({ path }: Endpoint) => path.replace(/:(\w+)/g, "{$1}").replace(/\*$/, "{path}");
+const pathOf = ({ path }: Endpoint) => path.replace(/\/:(\w+)\+?/g, "/{$1}").replace(/\*$/, "{path}");
 
 test("GET /openapi.json is OpenAPI 3.1 without credential", () => {
   assert.deepEqual([response.status, type], [200, "application/json"]);
@@ -50,10 +50,9 @@ for (const endpoint of endpoints) {
     if (endpoint.access === "public") assert.deepEqual(operation.security, []);
     else if (endpoint.access === "scim") assert.deepEqual(operation.security, [{ bearer: [] }]);
     else assert.deepEqual(operation["x-gateway-scopes"], endpoint.access.scopes);
-    const isChecked = "body" in endpoint && endpoint.body !== undefined;
-    const isRead = "reads" in endpoint && endpoint.reads !== undefined;
-    assert.equal(operation.requestBody !== undefined, isChecked || isRead);
-    const inPath = [...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
+    const hasBody = ["body", "documentedBody"].some((name) => Reflect.get(endpoint, name) !== undefined);
+    assert.equal(operation.requestBody !== undefined, hasBody);
+    const inPath = [...endpoint.path.matchAll(/\/:(\w+)/g)].map(([, name]) => name);
     const parameters = operation.parameters ?? [];
     for (const name of inPath) assert.ok(parameters.some((one) => one.name === name && one.in === "path"));
     for (const { name } of endpoint.query ?? []) {

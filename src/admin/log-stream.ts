@@ -54,8 +54,10 @@ function toChoice(index: number, choice: Choice, isChat: boolean): object {
   return { index, message, finish_reason };
 }
 
+const endings = new Set(["response.completed", "response.incomplete", "response.failed"]);
+
 /**
- * The answer a stored stream of chat or text completion events adds up to, so that a reader of logs sees one body.
+ * The answer a stored stream of chat, text completion or response events adds up to, so that a reader of logs sees one body.
  *
  * @returns Undefined when the text is no such stream.
  */
@@ -68,6 +70,7 @@ export function assembleStream(text: string): object | undefined {
   for (const { data } of readEvents(text)) {
     const chunk = parseJson(data);
     if (!isObject(chunk)) continue;
+    if (isObject(chunk.response) && endings.has(textOf(chunk.type))) return chunk.response;
     error ??= chunk.error;
     usage = chunk.usage ?? usage;
     if (!Array.isArray(chunk.choices)) continue;

@@ -6,6 +6,7 @@ import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { readContent } from "../logs/record.ts";
+import { withAllCounts } from "../logs/usage.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
 import { assembleStream } from "./log-stream.ts";
 
@@ -76,8 +77,9 @@ async function readFilter(context: CallerContext, services: Services): Promise<L
 
 /** A stored row as the API shows it. */
 function toRow({ details }: StoredLog): LogRow {
-  const { id, ...others } = details;
-  return { id, object: "log", created_at: new Date(timeOfId(id)).toISOString(), ...others };
+  const { id, usage, ...others } = details;
+  const created_at = new Date(timeOfId(id)).toISOString();
+  return { id, object: "log", created_at, ...others, usage: withAllCounts(usage) };
 }
 
 /** A body as a value where it is JSON or a stream of it, else as text. */

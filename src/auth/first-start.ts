@@ -36,6 +36,8 @@ export interface InstallationKeys {
   logHash: Uint8Array<ArrayBuffer>;
   state: Uint8Array<ArrayBuffer>;
   audit: Uint8Array<ArrayBuffer>;
+  /** Seals bodies that are kept to be used again. */
+  bodies: Uint8Array<ArrayBuffer>;
 }
 
 /** An open installation; `firstKeys` only when this process made it. */
@@ -45,13 +47,14 @@ export interface Installation {
 }
 
 async function deriveKeys(rootSecret: Uint8Array<ArrayBuffer>): Promise<InstallationKeys> {
-  const [pepper, logHash, state, audit] = await Promise.all([
+  const [pepper, logHash, state, audit, bodies] = await Promise.all([
     deriveKey(rootSecret, "key-pepper"),
     deriveKey(rootSecret, "log-hash"),
     deriveKey(rootSecret, "state"),
     deriveKey(rootSecret, "audit-mac"),
+    deriveKey(rootSecret, "bodies"),
   ]);
-  return { pepper, logHash, state, audit };
+  return { pepper, logHash, state, audit, bodies };
 }
 
 /** A key's text and the row that stores its digest. */

@@ -49,6 +49,16 @@ function parameters(nonce: Uint8Array<ArrayBuffer>, bound: string): AesGcmParams
   return { name: "AES-GCM", iv: nonce, additionalData: encoder.encode(bound) };
 }
 
+/** A text sealed for a place: `bound` must be the same to open it. */
+export function encryptText(key: CryptoKey, bound: string, text: string): Promise<string> {
+  return encrypt(key, bound, encoder.encode(text));
+}
+
+/** @throws If the text was sealed elsewhere, with another key, or changed. */
+export async function decryptText(key: CryptoKey, bound: string, sealed: string): Promise<string> {
+  return decoder.decode(await decrypt(key, bound, sealed));
+}
+
 async function encrypt(key: CryptoKey, bound: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const nonce = randomBytes(12);
   const sealed = await crypto.subtle.encrypt(parameters(nonce, bound), key, bytes);
@@ -62,7 +72,8 @@ async function decrypt(key: CryptoKey, bound: string, text: string): Promise<Uin
   );
 }
 
-function importDataKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+/** A key of 32 bytes for `encryptText`. */
+export function importDataKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 

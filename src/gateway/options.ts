@@ -47,10 +47,14 @@ export interface GatewayOptions {
   /** Lower-case header names whose values are never stored. */
   sensitiveHeaders?: readonly string[];
   logRetentionDays?: number;
+  /** Days responses are kept whose provider keeps none. Default 30. */
+  responseRetentionDays?: number;
   authFailuresPerMinute?: number;
   /** Tokens of identity providers. */
   tokens?: TokenSettings;
   serverTiming?: boolean;
+  /** Web origins whose pages may open realtime sessions, such as `https://app.example.com`. Default: none. */
+  realtimeOrigins?: readonly string[];
   /** Most targets of a config. */
   targetLimits?: Partial<TargetLimits>;
   /** The operator's own identity in clouds: the variables clouds name, such as `AWS_ROLE_ARN`. */

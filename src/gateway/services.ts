@@ -7,6 +7,7 @@ import { createBatchWork } from "../control/batches.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
 import { createControlPlane } from "../control/plane.ts";
+import { createStoredResponses } from "../control/stored-responses.ts";
 import { createTokens } from "../control/tokens.ts";
 import { createVault } from "../control/vault.ts";
 import { isRefusedStatement } from "../db/client.ts";
@@ -15,12 +16,13 @@ import type { Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createLogStore, type LogStore, toBatches } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
+import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { webMac } from "../lib/hash.ts";
 import { createHeaderRules } from "../lib/headers.ts";
 import { createIdFactory } from "../lib/ids.ts";
-import { createOutbound, webTransport } from "../lib/outbound.ts";
+import { createOutbound, createSocketOutbound, webTransport } from "../lib/outbound.ts";
 import { createTimers } from "../lib/timers.ts";
 import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
@@ -39,6 +41,9 @@ const defaultLimits: Limits = {
   requestTimeoutMs: 300_000,
   streamIdleTimeoutMs: 120_000,
   streamTotalTimeoutMs: 30 * 60_000,
+  realtimeConnectTimeoutMs: 10_000,
+  realtimeIdleTimeoutMs: 15 * 60_000,
+  realtimeTotalTimeoutMs: 2 * 60 * 60_000,
 };
 
 /** What services are made from besides the options. */
@@ -173,14 +178,22 @@ export async function createServices(
     trustedHosts: options.trustedHosts ?? [],
     warn: (message) => warnOf(options)(message),
   });
-  const outbound = createOutbound({ transport: options.transport ?? webTransport, guard });
+  const transport = options.transport ?? webTransport;
+  const outbound = createOutbound({ transport, guard });
   const providers = createProviderRegistry(options.providers);
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const services: Services = {
     ...identity,
     ...createOwnStore(options, parts, { control: identity.control, outbound }),
     ...{ clock, createId, isReady, outbound, addressGuard: guard, timers: createTimers() },
+    openSocket: createSocketOutbound({ transport, guard }),
+    realtimeOrigins: new Set(options.realtimeOrigins),
     ...{ logStore, redactor, record: queue.add },
+    responses: createStoredResponses({
+      store: createStoredResponseStore(parts.database),
+      ...{ key: installation.keys.bodies, now: clock.now, warn: warnOf(options) },
+      retentionDays: options.responseRetentionDays ?? 30,
+    }),
     limits: { ...defaultLimits, ...options.limits },
     ...{ providers, routing: createRouting(options, providers, clock), savedOnly: options.savedOnly ?? false },
     authTools: {
@@ -192,5 +205,9 @@ export async function createServices(
     serverTiming: options.serverTiming ?? false,
     streams: new Set<RunningStream>(),
   };
-  return { services, closeQueue: queue.close, writer };
+  const closeQueue = async () => {
+    await services.responses.close();
+    await queue.close();
+  };
+  return { services, closeQueue, writer };
 }

@@ -27,6 +27,7 @@ export function startTimers(
   const purge = setInterval(() => {
     purgeOld().catch((error) => warn("Cannot remove old log rows", error));
     services.files.upkeep().catch((error) => warn("Cannot remove the content of old files", error));
+    services.responses.upkeep().catch((error) => warn("Cannot remove old responses", error));
     services.control.upkeep().catch((error) => warn("Cannot bring keys up to date", error));
   }, purgeEveryMs);
   let following = true;

@@ -1,30 +1,33 @@
 import { maskSecret } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
+import type { DialectOptions } from "../dialects/types.ts";
 import { UpstreamError } from "../errors.ts";
-import { AwsEventBlocks } from "../lib/aws-events.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
-import { isHeaderValue } from "../lib/headers.ts";
+import type { Clock } from "../lib/clock.ts";
+import { readNameList } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
-import { toLoggedUsage } from "../logs/record.ts";
+import { toLoggedUsage } from "../logs/usage.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
-import {
-  type ConversionOptions,
-  type OperationAdapter,
-  type OperationName,
-  type Operations,
-  requireOperation,
+import type {
+  CallFailure,
+  ConversionOptions,
+  OperationAdapters,
+  OperationName,
+  Operations,
 } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
-import { createMappedObserver } from "./mapped-observer.ts";
+import { createCutter, isEventStream } from "./framing.ts";
+import { type ServedOperation, serveOperation } from "./operation.ts";
 import { relayEvents } from "./relay.ts";
+import { sendRepaired } from "./repair.ts";
 import { settle } from "./settle.ts";
-import { createCompletionObserver, type StreamObserver } from "./stream-observer.ts";
-import { readForwardedHeaders, readTimeout } from "./target.ts";
+import { callSplit } from "./split-call.ts";
+import { readClientHeader, readForwardedHeaders, readTimeout } from "./target.ts";
 
 /** Largest decoded answer that is read whole. */
 const maxAnswerBytes = 64 * 1024 * 1024;
@@ -32,37 +35,25 @@ const maxAnswerBytes = 64 * 1024 * 1024;
 const answerBounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
 
 /** One unified operation on its way to its provider. */
-interface Run<Name extends OperationName> {
-  adapter: OperationAdapter<Name>;
-  request: Operations[Name]["request"];
+interface Run {
+  operation: ServedOperation;
   destination: Destination;
   attempt: Attempt;
-  streamed: boolean;
   settings: InheritedSettings | undefined;
-  options: ConversionOptions;
 }
 
 /** The upstream's request, its headers built from nothing. */
-function prepareCall<Name extends OperationName>(run: Run<Name>, forwarded: Record<string, string>): PreparedCall {
-  const { adapter, request, destination, streamed } = run;
-  const method = adapter.method ?? "POST";
-  const headers = Object.assign(forwarded, adapter.headers?.(request, forwarded));
+function prepareCall({ operation, destination }: Run, forwarded: Record<string, string>): PreparedCall {
+  const { method, path, streamed } = operation;
+  const headers = Object.assign(forwarded, operation.headers(forwarded));
   headers.accept = streamed ? "text/event-stream" : "application/json";
   headers["accept-encoding"] = "identity";
   headers["user-agent"] = productName;
   const { provider, customHost, credential } = destination;
-  const call: PreparedCall = {
-    provider,
-    customHost,
-    credential,
-    method,
-    path: adapter.path(request),
-    headers,
-    raw: false,
-  };
+  const call: PreparedCall = { provider, customHost, credential, method, path, headers, raw: false };
   if (method === "GET") return call;
   headers["content-type"] = "application/json";
-  call.body = JSON.stringify(adapter.toUpstream ? adapter.toUpstream(request, run.options) : request);
+  call.body = JSON.stringify(operation.body());
   return call;
 }
 
@@ -106,7 +97,7 @@ export function badAnswer(provider: string, problem: string, cause?: unknown): U
 }
 
 /** An upstream that repeats the credential in its error would show the caller one that is not the caller's. */
-function hideCredential(text: string, { destination }: { destination: Destination }, status: number): string {
+export function hideCredential(text: string, { destination }: { destination: Destination }, status: number): string {
   const { managed, credential } = destination;
   if (!managed || !credential || status < 400) return text;
   return text.replaceAll(credential, maskSecret(credential));
@@ -125,12 +116,7 @@ export function parseAnswer(text: string, provider: string): Record<string, unkn
 }
 
 /** The client's answer to an upstream answer that is not a stream. */
-async function answerWhole<Name extends OperationName>(
-  upstream: Response,
-  run: Run<Name>,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
+async function answerWhole(upstream: Response, run: Run, context: CallerContext, services: Services): Promise<Reply> {
   const { log } = context;
   const { slug } = run.destination.provider;
   const bytes = await readAnswer(upstream, run, slug);
@@ -144,7 +130,7 @@ async function answerWhole<Name extends OperationName>(
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }
   const answer = convert(run, body);
-  log.usage = toLoggedUsage((answer ?? body).usage);
+  log.usage = toLoggedUsage(run.operation.usageOf(answer ?? body));
   const converted = answer && JSON.stringify(answer);
   log.responseBody = converted ?? bytes;
   const headers = unifiedHeaders(upstream, slug, context, services);
@@ -157,13 +143,10 @@ async function answerWhole<Name extends OperationName>(
  *
  * @throws {UpstreamError} Also the adapter's own, for failures that come with status 200.
  */
-function convert<Name extends OperationName>(
-  run: Run<Name>,
-  body: Record<string, unknown>,
-): Record<string, unknown> | undefined {
-  const { slug } = run.destination.provider;
+function convert({ operation, destination }: Run, body: Record<string, unknown>): Record<string, unknown> | undefined {
+  const { slug } = destination.provider;
   try {
-    const answer: object | undefined = run.adapter.fromUpstream?.(body, run.request, run.options);
+    const answer = operation.answer(body);
     return answer && { ...answer, provider: slug };
   } catch (cause) {
     if (cause instanceof UpstreamError) throw cause;
@@ -171,30 +154,15 @@ function convert<Name extends OperationName>(
   }
 }
 
-/** What watches a stream: in the provider's own shape it is mapped, else its bytes go through. */
-function createObserver<Name extends OperationName>(run: Run<Name>, includeUsage: boolean): StreamObserver {
-  const { adapter, request, options, destination } = run;
-  const mapper = adapter.streamMapper?.(request, options);
-  if (!mapper) return createCompletionObserver({ includeUsage });
-  return createMappedObserver({ mapper, provider: destination.provider.slug, includeUsage });
-}
-
-async function answerStream<Name extends OperationName>(
-  upstream: Response,
-  run: Run<Name>,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
+async function answerStream(upstream: Response, run: Run, context: CallerContext, services: Services): Promise<Reply> {
   const { log } = context;
-  const options: unknown = Reflect.get(run.request, "stream_options");
-  const includeUsage = isObject(options) && options.include_usage === true;
-  const observer = createObserver(run, includeUsage);
+  const observer = run.operation.createObserver();
   const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
   headers["content-type"] = "text/event-stream; charset=utf-8";
   headers["x-accel-buffering"] = "no";
   const body = await relayEvents({
     ...{ upstream, attempt: run.attempt, observer, context, services },
-    ...(run.adapter.framing === "aws" && { blocks: new AwsEventBlocks() }),
+    blocks: createCutter(run.operation.framing),
     idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
     onEnd({ status, error, sent }) {
       // an answer that was let go of for another target is not the end of the request
@@ -209,30 +177,45 @@ async function answerStream<Name extends OperationName>(
   return { status: upstream.status, headers, body };
 }
 
+/** Whether there is another request for one that was refused; the run holds it then. */
+function repair(run: Run, failure: CallFailure): boolean {
+  const repaired = run.operation.repair?.(failure);
+  if (repaired !== undefined) run.operation = repaired;
+  return repaired !== undefined;
+}
+
 /** The request as it goes upstream: with the plain name of the model where it was asked for by reference. */
 function withModel<Request extends object>(request: Request, model: string | undefined): Request {
   return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
 }
 
-/** Whether an answer is a stream of events, whichever way they are framed. */
-function isEventStream(response: Response): boolean {
-  const type = response.headers.get("content-type") ?? "";
-  return response.status === 200 && /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)/i.test(type);
-}
+/** Value of `x-gateway-beta` with which messages go by way of the Responses API. */
+const responsesBeta = "use-responses-api-2026-07-30";
+
+/** Whether a header names a beta. */
+const namesBeta = (header: string | null, beta: string): boolean =>
+  header !== null && readNameList(header)?.includes(beta) === true;
 
 /** How answers are converted, and who is told of what is left out. */
 function conversionOptions(
-  { id, header, log }: CallerContext,
+  context: CallerContext,
   settings: InheritedSettings | undefined,
-): ConversionOptions {
+  clock: Clock,
+): ConversionOptions & DialectOptions {
+  const { id, header, log, keepAnswer } = context;
   const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
   log.dropped = null;
   return {
     strict: asked !== "false" && settings?.strict !== false,
+    id,
+    clientHeader: (name) => readClientHeader(name, context),
     answerId: `chatcmpl-${id}`,
     get created() {
       return Math.floor(timeOfId(id) / 1000);
     },
+    now: () => Math.floor(clock.now() / 1000),
+    overResponses: namesBeta(header("beta"), responsesBeta),
+    ...(keepAnswer && { keep: keepAnswer }),
     drop(member) {
       log.dropped ??= [];
       if (!log.dropped.includes(member)) log.dropped.push(member);
@@ -271,24 +254,36 @@ export async function callTarget<Name extends OperationName>(
 ): Promise<Reply> {
   const { log } = context;
   const { destination, settings } = target;
-  const { managed } = destination;
-  const adapter = requireOperation(destination.provider, name);
+  const { provider, managed } = destination;
+  log.stream = Reflect.get(request, "stream") === true;
+  const options = conversionOptions(context, settings, services.clock);
+  const asked = withModel(request, managed?.model);
+  const adapter: OperationAdapters[Name] = provider.operations[name];
+  if (adapter?.split) {
+    const input = { adapter, request: asked, target, context, services };
+    const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, { context, services }));
+    if (joined) return joined;
+  }
+  const operation = serveOperation(name, asked, provider, options);
   const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
-  for (const header of destination.provider.clientHeaders) {
-    const value = context.headers.get(header);
-    const isSent = value !== undefined && isHeaderValue(value) && !value.includes(context.gatewayKey);
-    if (isSent) forwarded[header] ??= value;
+  for (const header of provider.clientHeaders) {
+    const value = readClientHeader(header, context);
+    if (value !== undefined) forwarded[header] ??= value;
   }
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
-  const asked = withModel(request, managed?.model);
-  const streamed = Reflect.get(asked, "stream") === true;
-  log.stream = streamed;
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
-  const options = conversionOptions(context, settings);
-  const run: Run<Name> = { adapter, request: asked, destination, attempt, streamed, settings, options };
+  const run: Run = { operation, destination, attempt, settings };
   try {
-    const upstream = await send(prepareCall(run, headers), attempt, context, services);
-    if (streamed && isEventStream(upstream)) return await answerStream(upstream, run, context, services);
+    const upstream = await (operation.repair
+      ? sendRepaired({
+          send: () => send(prepareCall(run, { ...headers }), attempt, context, services),
+          read: (refused) => readAnswer(refused, run, provider.slug),
+          repair: (failure) => repair(run, failure),
+        })
+      : send(prepareCall(run, headers), attempt, context, services));
+    if (operation.streamed && isEventStream(upstream, operation.framing)) {
+      return await answerStream(upstream, run, context, services);
+    }
     return await answerWhole(upstream, run, context, services);
   } finally {
     if (!log.deferred) attempt.release();

@@ -39,6 +39,12 @@ export function listCatalogue(view: WorkspaceView, now: number): CatalogueModel[
   return [...providers].filter((stored) => isUsableProvider(stored, now)).flatMap(modelsOf);
 }
 
+/** The model of a name: `@provider/model`, or the provider's own, of which the first in order of ids counts. */
+export function findModel(models: readonly CatalogueModel[], name: string): CatalogueModel | undefined {
+  const exact = models.find(({ id }) => id === name);
+  return exact ?? models.filter(({ slug }) => slug === name).sort((a, b) => (a.id < b.id ? -1 : 1))[0];
+}
+
 const sortKeys = { name: "slug", provider: "provider", ai_service: "ai_service" } as const;
 
 function readNumber(query: URLSearchParams, name: string): number | undefined {

@@ -4,13 +4,23 @@ import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type 
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName, Operations } from "../providers/types.ts";
 import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from "../schemas/chat.ts";
+import { DecisionsRequest, DecisionsResponse } from "../schemas/decisions.ts";
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
+import { CountTokensRequest, CountTokensResponse, MessagesRequest, MessagesResponse } from "../schemas/messages.ts";
 import { ModelList } from "../schemas/models.ts";
+import { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
+import { OcrRequest, OcrResponse } from "../schemas/ocr.ts";
+import { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
+import { runDecisions } from "./decide.ts";
 import { explainConfig } from "./explain.ts";
 import { fileEndpoints } from "./file-endpoints.ts";
-import { listModels } from "./models.ts";
+import { geminiEndpoints } from "./gemini-endpoints.ts";
+import { listModels, modelEndpoints } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
+import { runRealtime } from "./realtime.ts";
+import { relayedEndpoints } from "./relayed-endpoints.ts";
+import { responsesEndpoints } from "./responses-endpoints.ts";
 import { runInference } from "./run.ts";
 
 type UnifiedHandler<Name extends OperationName> = (
@@ -23,12 +33,21 @@ const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.wr
 const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
 /** What answers a unified route. */
-function runUnified<Name extends "chat" | "complete" | "embed">(name: Name): UnifiedHandler<Name> {
+function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
   return (body, context, services) =>
     isPassedOn(context, services)
       ? passHeld(body.text, context, services)
       : runInference(name, body, context, services);
 }
+
+/** Both paths of reranking: clients of Cohere add the second one to their base address. */
+const rerankEndpoints: readonly Endpoint[] = ["/v1/rerank", "/v1/v2/rerank"].map((path) =>
+  defineJsonEndpoint({
+    ...{ method: "POST", path, operation: "rerank", tag: "Rerank", access: inferenceAccess },
+    summary: "Sort documents by their relevance to a query",
+    ...{ body: RerankRequest, response: RerankResponse, handle: runUnified("rerank") },
+  }),
+);
 
 /** Rows of the inference API. */
 export const inferenceEndpoints: readonly Endpoint[] = [
@@ -65,6 +84,64 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     response: EmbeddingResponse,
     handle: runUnified("embed"),
   }),
+  ...rerankEndpoints,
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/moderations",
+    operation: "moderate",
+    tag: "Moderations",
+    summary: "Classify texts and pictures",
+    access: inferenceAccess,
+    body: ModerationRequest,
+    response: ModerationResponse,
+    handle: runUnified("moderate"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/ocr",
+    operation: "ocr",
+    tag: "OCR",
+    summary: "Read the text of a document or a picture",
+    access: inferenceAccess,
+    body: OcrRequest,
+    response: OcrResponse,
+    handle: runUnified("ocr"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/decisions",
+    operation: "decide",
+    tag: "Decisions",
+    summary: "Answer questions about a state with probabilities",
+    access: inferenceAccess,
+    body: DecisionsRequest,
+    response: DecisionsResponse,
+    handle: (body, context, services) =>
+      isPassedOn(context, services) ? passHeld(body.text, context, services) : runDecisions(body, context, services),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/messages",
+    operation: "messages",
+    tag: "Messages",
+    summary: "Answer a conversation, in the shape of the Messages API",
+    access: inferenceAccess,
+    body: MessagesRequest,
+    response: MessagesResponse,
+    handle: runUnified("messages"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/messages/count_tokens",
+    operation: "countTokens",
+    tag: "Messages",
+    summary: "Count the tokens of a conversation",
+    access: inferenceAccess,
+    body: CountTokensRequest,
+    response: CountTokensResponse,
+    handle: runUnified("countTokens"),
+  }),
+  ...responsesEndpoints,
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/configs/explain",
@@ -83,9 +160,33 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     summary: "List models",
     access: { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] },
     response: ModelList,
+    query: [
+      { name: "ai_service", description: "Without a provider: only models of this service" },
+      { name: "provider", description: "Without a provider in the headers: only models of this stored provider" },
+      { name: "limit", description: "Most models" },
+      { name: "offset", description: "Models to leave out" },
+      { name: "sort", description: "name, provider or ai_service; default name" },
+      { name: "order", description: "asc or desc; default asc" },
+    ],
     handle: (context: CallerContext, services: Services) =>
       isPassedOn(context, services) ? runPassthrough(context, services) : listModels(context, services),
   }),
+  ...geminiEndpoints,
+  defineEndpoint({
+    method: "GET",
+    path: "/v1/realtime",
+    operation: "realtime",
+    tag: "Realtime",
+    summary: "Open a realtime session (WebSocket)",
+    access: inferenceAccess,
+    query: [
+      { name: "model", description: "Model of the session; @slug/model names a stored provider" },
+      { name: "call_id", description: "Call to attach to; any other parameter goes to the provider too" },
+    ],
+    handle: runRealtime,
+  }),
+  ...modelEndpoints,
+  ...relayedEndpoints,
   ...fileEndpoints,
 ];
 

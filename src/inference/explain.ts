@@ -4,13 +4,14 @@ import { GatewayError } from "../errors.ts";
 import { HeaderMap } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
-import { type OperationName, requireOperation } from "../providers/types.ts";
+import type { OperationName } from "../providers/types.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import { listAttempts, type PlannedAttempt } from "../routing/plan.ts";
 import type { StickyStore } from "../routing/sticky.ts";
 import type { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { readConfigText } from "./config-source.ts";
 import { readLeafDestination } from "./leaf.ts";
+import { requireServed } from "./operation.ts";
 import { requirePassable, requireSingleTarget } from "./passthrough.ts";
 import { planRequest } from "./run.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
@@ -55,6 +56,14 @@ const unifiedPaths: ReadonlyMap<string, OperationName> = new Map([
   ["/v1/chat/completions", "chat"],
   ["/v1/completions", "complete"],
   ["/v1/embeddings", "embed"],
+  ["/v1/rerank", "rerank"],
+  ["/v1/v2/rerank", "rerank"],
+  ["/v1/moderations", "moderate"],
+  ["/v1/ocr", "ocr"],
+  ["/v1/decisions", "decide"],
+  ["/v1/messages", "messages"],
+  ["/v1/messages/count_tokens", "countTokens"],
+  ["/v1/responses", "responses"],
 ]);
 
 function modelOf({ model }: Record<string, unknown>): string | undefined {
@@ -85,7 +94,7 @@ async function findTarget({ node, settings }: PlannedAttempt, model: string | un
   const input = { node, settings, model: operation ? model : undefined };
   const destination = await readLeafDestination(input, context, services);
   const { provider, customHost, managed } = destination;
-  if (operation) requireOperation(provider, operation);
+  if (operation) requireServed(provider, operation);
   else {
     requirePassable(destination);
     requireModelOfBody(destination, { model: model ?? null, isRead: true });

@@ -39,7 +39,7 @@ function refuseTuning(_context: CallerContext, _services: Services): Promise<Rep
   });
 }
 
-type Row = Pick<KeyEndpoint, "method" | "path" | "summary" | "response" | "reads" | "query"> & {
+type Row = Pick<KeyEndpoint, "method" | "path" | "summary" | "response" | "documentedBody" | "query"> & {
   operation: RecordRoute;
   own: KeyHandler;
 };
@@ -51,7 +51,7 @@ function toEndpoint({ own, ...row }: Row, tag: string): Endpoint {
 const files: readonly Row[] = [
   {
     ...{ method: "POST", path: "/v1/files", operation: "uploadFile", summary: "Upload a file" },
-    reads: { type: "multipart/form-data", schema: FileForm },
+    documentedBody: { schema: FileForm, types: ["multipart/form-data"] },
     response: FileObject,
     own: uploadFile,
   },
@@ -86,7 +86,7 @@ const files: readonly Row[] = [
 const batches: readonly Row[] = [
   {
     ...{ method: "POST", path: "/v1/batches", operation: "createBatch", summary: "Run the requests of a file" },
-    reads: { type: "application/json", schema: AnyBatchRequest },
+    documentedBody: { schema: AnyBatchRequest, types: ["application/json"] },
     response: BatchObject,
     own: createBatch,
   },
@@ -116,7 +116,7 @@ const batches: readonly Row[] = [
 const tuning: readonly Row[] = [
   {
     ...{ method: "POST", path: "/v1/fine_tuning/jobs", operation: "createFinetune", summary: "Tune a model" },
-    reads: { type: "application/json", schema: FineTuningRequest },
+    documentedBody: { schema: FineTuningRequest, types: ["application/json"] },
     response: FineTuningJob,
     own: refuseTuning,
   },

@@ -22,7 +22,7 @@ function sharedMembers(chunk: object): object {
 }
 
 /** The failure of an event: what the mapper says, or that it could not read it. */
-function toFailure(cause: unknown, provider: string): GatewayError {
+export function toStreamFailure(cause: unknown, provider: string): GatewayError {
   if (cause instanceof GatewayError) return cause;
   const message = `Cannot use the answer of ${provider}: an event of its stream is not what it should be`;
   return new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
@@ -53,7 +53,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
       for (const chunk of chunks) text += encodeChunk(chunk);
       return text;
     } catch (cause) {
-      failure = toFailure(cause, provider);
+      failure = toStreamFailure(cause, provider);
       return "";
     }
   };

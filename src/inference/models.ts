@@ -1,10 +1,19 @@
-import { requireAccess } from "../auth/access.ts";
+import { type KeyAccess, requireAccess } from "../auth/access.ts";
 import type { CallerContext, Services } from "../context.ts";
+import { defineEndpoint, type Endpoint } from "../endpoint.ts";
+import { InvalidRequestError, NotFoundError } from "../errors.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
-import { listCatalogue, selectModels } from "./catalogue.ts";
+import { Deleted } from "../schemas/assistants.ts";
+import { Model } from "../schemas/models.ts";
+import { findModel, listCatalogue, selectModels } from "./catalogue.ts";
+import { runPassthrough } from "./passthrough.ts";
 import { runInference } from "./run.ts";
 import { readView } from "./stored-provider.ts";
 import { namesProvider } from "./target.ts";
+
+const readAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] };
+/** A call to a provider is inference, which reading what the workspace has is not. */
+const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 
 /** `GET /models`: the list of the provider the request names; without one, the models this workspace may call. */
 export async function listModels(context: CallerContext, services: Services): Promise<Reply> {
@@ -14,7 +23,46 @@ export async function listModels(context: CallerContext, services: Services): Pr
     const data = selectModels(listCatalogue(view, services.clock.now()), context);
     return jsonReply({ object: "list", data });
   }
-  // a call to a provider is inference, which listing what the workspace has is not
-  requireAccess(context.principal, { keys: "workspace", scopes: ["completions.write"] });
+  requireAccess(context.principal, inferenceAccess);
   return runInference("models", { value: {}, text: "" }, context, services);
 }
+
+/** `GET /models/{model}`: the provider's answer where the request names one; else what the workspace may call. */
+async function readModel(context: CallerContext, services: Services): Promise<Reply> {
+  if (namesProvider(context)) {
+    requireAccess(context.principal, inferenceAccess);
+    return runPassthrough(context, services);
+  }
+  const view = await readView(context, services);
+  const found = findModel(listCatalogue(view, services.clock.now()), context.params.model ?? "");
+  if (found) return jsonReply(found);
+  throw new NotFoundError("Cannot find this model: the workspace may call none of this name", {
+    ...{ code: "model_not_found", param: "model" },
+  });
+}
+
+/** `DELETE /models/{model}`: models live at providers. */
+function deleteModel(context: CallerContext, services: Services): Promise<Reply> {
+  if (namesProvider(context)) return runPassthrough(context, services);
+  throw new InvalidRequestError("Cannot remove a model here: name the provider that has it", {
+    ...{ code: "provider_required", param: "x-gateway-provider" },
+  });
+}
+
+/** Rows of single models. Their names may hold slashes, encoded or not. */
+export const modelEndpoints: readonly Endpoint[] = [
+  defineEndpoint({
+    ...{ method: "GET", path: "/v1/models/:model+", operation: "get_model", tag: "Models" },
+    summary: "Read a model",
+    access: readAccess,
+    response: Model,
+    handle: readModel,
+  }),
+  defineEndpoint({
+    ...{ method: "DELETE", path: "/v1/models/:model+", operation: "delete_model", tag: "Models" },
+    summary: "Remove a model that was tuned",
+    access: inferenceAccess,
+    response: Deleted,
+    handle: deleteModel,
+  }),
+];

@@ -6,15 +6,17 @@ import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
+import { isSocketHandshake } from "../lib/websocket.ts";
 import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
-import { toLoggedUsage } from "../logs/record.ts";
+import { toLoggedUsage } from "../logs/usage.ts";
 import { AbortReason, type Destination } from "../providers/call.ts";
-import type { BoundProvider } from "../providers/types.ts";
 import { routingHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { listLeaves, readLeafDestination } from "./leaf.ts";
+import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
+import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
@@ -24,13 +26,6 @@ import { readRequestDestination, readTimeout } from "./target.ts";
 const heldBody = 256 * 1024;
 
 const longUpload = { totalMs: 30 * 60_000, silenceMs: 60_000 };
-
-/** Path below the provider's base address: what follows `/v1`, as it was written; behind `/proxy`, without any prefix. */
-function upstreamPath({ url }: CallerContext, { pathPrefix }: BoundProvider): string {
-  const path = url.pathname.replace(/^\/v1(?=\/|$)/, "");
-  if (path.startsWith("/proxy/")) return path.slice("/proxy".length);
-  return path.startsWith(`${pathPrefix}/`) ? path : pathPrefix + path;
-}
 
 /** Whether bytes of this content type can be read by a person in a log. */
 function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
@@ -232,7 +227,7 @@ interface PassedAnswer {
 
 /** The provider's request: the caller's, less what belongs to one connection or to the gateway. */
 function preparePassed(
-  destination: Destination,
+  { destination, path }: PassedDestination,
   body: Upload,
   context: CallerContext,
   services: Services,
@@ -243,12 +238,11 @@ function preparePassed(
   for (const [name, value] of Object.entries(headers)) {
     if (value.includes(context.gatewayKey)) delete headers[name];
   }
+  for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
   Object.assign(headers, destination.managed?.headers);
   if (typeof body === "string") delete headers["content-encoding"];
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
-  const asSent = upstreamPath(context, destination.provider) + context.url.search;
-  const path = isAboutRecords(context) ? destination.provider.recordPath(asSent) : asSent;
   return {
     ...destination,
     ...{ method: context.method, path, headers, raw: true },
@@ -272,11 +266,13 @@ async function pass(
   services: Services,
 ): Promise<PassedAnswer> {
   requirePassable(destination);
+  const passed = readPassedDestination(destination, context, services);
+  requireRelayed(destination, context);
   const isRead = body === undefined || context.log.requestBody !== null;
   requireModelOfBody(destination, { model: context.log.model, isRead });
   const attempt = startAttempt(context.request, times, services.timers);
   try {
-    const upstream = await send(preparePassed(destination, body, context, services), attempt, context, services);
+    const upstream = await send(preparePassed(passed, body, context, services), attempt, context, services);
     return { upstream, attempt };
   } catch (error) {
     attempt.release();
@@ -303,14 +299,9 @@ async function passDirectly(
 /** Groups of paths whose records live at one provider. */
 const singleTarget = /^\/v1\/(?:files|batches|fine_tuning)(?:\/|$)/;
 
-/** Whether a path is one of files, batches and tuning jobs. */
-function isAboutRecords({ url }: CallerContext): boolean {
-  return singleTarget.test(url.pathname);
-}
-
 /** @throws {InvalidRequestError} 400 for several targets where the records of a path live at one provider. */
-export function requireSingleTarget({ node }: RequestConfig, context: CallerContext): void {
-  if (!isAboutRecords(context) || listLeaves(node).length <= 1) return;
+export function requireSingleTarget({ node }: RequestConfig, { url }: CallerContext): void {
+  if (!singleTarget.test(url.pathname) || listLeaves(node).length <= 1) return;
   throw new InvalidRequestError(
     "Invalid config provided. Maximum one target is allowed for batch/file/fine_tuning requests",
     { code: "invalid_config", param: "x-gateway-config" },
@@ -355,6 +346,11 @@ async function passByConfig(
  * to one connection.
  */
 export async function runPassthrough(context: CallerContext, services: Services): Promise<Reply> {
+  if (isSocketHandshake(context.method, context.headers)) {
+    throw new InvalidRequestError("Cannot open a WebSocket here: only /v1/realtime takes them", {
+      ...{ code: "invalid_handshake", param: "upgrade" },
+    });
+  }
   const given = readRequestConfig(context, services);
   const config = given instanceof Promise ? await given : given;
   const readBody = () => readUpload(context, services);

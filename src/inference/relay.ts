@@ -16,6 +16,7 @@ import { statusOfErrorBody } from "../providers/failures.ts";
 import { toProviderError } from "./answer.ts";
 import { type Attempt, toAttemptError } from "./attempt.ts";
 import type { StreamObserver } from "./stream-observer.ts";
+import { typedFailureOf } from "./typed-streams.ts";
 
 /** Silence towards the client after which a comment keeps its connection open. */
 const keepAliveAfterMs = 15_000;
@@ -107,10 +108,11 @@ function checkFirstEvent(data: string, { context, services, upstream }: RelayOpt
       code: "upstream_bad_answer",
     });
   }
-  const error = value.error;
+  const error = value.error ?? typedFailureOf(value);
   if (error === undefined || error === null) return;
   const status = statusOfErrorBody(error);
-  throw toProviderError({ status, headers: upstream.headers }, data, context, services);
+  const text = value.error === error ? data : JSON.stringify({ error });
+  throw toProviderError({ status, headers: upstream.headers }, text, context, services);
 }
 
 /** Moves blocks of events from an upstream to a client; every end of it is one call of `onEnd`. */
@@ -277,12 +279,13 @@ class Relay implements RunningStream {
     if (this.#ended) return;
     const { attempt, observer } = this.#options;
     const error = this.#describe(cause);
+    const told = toGatewayError(error);
     this.#reader.cancel().catch(() => {});
     if (!(attempt.signal.reason instanceof AbortReason) || attempt.signal.reason.kind !== "client") {
-      this.#send(observer.failure(toErrorBody(toGatewayError(error))));
+      this.#send(observer.failure(toErrorBody(told), told.status));
     }
     attempt.abort(new AbortReason("client", "the stream is over"));
-    this.#close(toGatewayError(error).status, error);
+    this.#close(told.status, error);
   }
 
   #describe(cause: unknown): Error {

@@ -7,7 +7,7 @@ import { applyOverlays } from "../routing/overlays.ts";
 import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../routing/plan.ts";
 import type { StickyStore } from "../routing/sticky.ts";
 import { routingHeaders } from "./answer.ts";
-import { callTarget } from "./call-target.ts";
+import { callTarget, type Target } from "./call-target.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
 import { checkLeaves, readLeafDestination } from "./leaf.ts";
@@ -81,10 +81,13 @@ export async function runPlan<Value>(
 
 const noHeaders = undefined;
 
-/** Makes the calls of a unified operation. */
-function createCaller<Name extends OperationName>(
-  name: Name,
-  value: Operations[Name]["request"],
+/** Makes one call of a request to one target. */
+export type CallOne<Request> = (request: Request, target: Target) => Promise<Reply>;
+
+/** Makes the calls of a request. */
+function createCaller<Request extends Record<string, unknown>>(
+  value: Request,
+  call: CallOne<Request>,
   parts: { context: CallerContext; services: Services },
 ): Caller<Reply> {
   const { context, services } = parts;
@@ -95,7 +98,7 @@ function createCaller<Name extends OperationName>(
       context.log.model = model ?? null;
       const destination = await readLeafDestination({ node, settings, model }, context, services);
       context.log.model = destination.managed?.model ?? model ?? null;
-      return callTarget(name, request, { destination, settings, deadline }, parts);
+      return call(request, { destination, settings, deadline });
     },
     statusOf: ({ status }) => status,
     headersOf: () => noHeaders,
@@ -108,12 +111,11 @@ function createCaller<Name extends OperationName>(
   };
 }
 
-/** Runs one unified operation: finds its targets, calls them, answers in the shape of the route. */
-export async function runInference<Name extends OperationName>(
-  name: Name,
-  { value }: JsonBody<Operations[Name]["request"]>,
-  context: CallerContext,
-  services: Services,
+/** Finds the targets of a request and has them called, as its config says. */
+export async function runTargets<Request extends Record<string, unknown>>(
+  value: Request,
+  call: CallOne<Request>,
+  { context, services }: { context: CallerContext; services: Services },
 ): Promise<Reply> {
   const { log } = context;
   const model = modelOf(value);
@@ -124,10 +126,21 @@ export async function runInference<Name extends OperationName>(
   const config = given instanceof Promise ? await given : given;
   if (config) {
     const params: Record<string, unknown> = { ...value };
-    return runPlan(config, planRequest(config, params, parts), createCaller(name, value, parts), parts);
+    return runPlan(config, planRequest(config, params, parts), createCaller(value, call, parts), parts);
   }
   const found = readRequestDestination(context, services, { model });
   const destination = found instanceof Promise ? await found : found;
   if (destination.managed?.model !== undefined) log.model = destination.managed.model;
-  return callTarget(name, value, { destination }, parts);
+  return call(value, { destination });
+}
+
+/** Runs one unified operation: finds its targets, calls them, answers in the shape of the route. */
+export function runInference<Name extends OperationName>(
+  name: Name,
+  { value }: JsonBody<Operations[Name]["request"]>,
+  context: CallerContext,
+  services: Services,
+): Promise<Reply> {
+  const parts = { context, services };
+  return runTargets(value, (request, target) => callTarget(name, request, target, parts), parts);
 }

@@ -1,5 +1,6 @@
 import { isObject, parseJson } from "../lib/json.ts";
 import { doneEvent, encodeEvent, readEvents } from "../lib/sse.ts";
+import type { ChunkCorrector } from "../providers/types.ts";
 import { findNotable } from "./notable.ts";
 
 /** Reads a stream of events that goes to the client in the upstream's own shape. */
@@ -12,8 +13,8 @@ export interface StreamObserver {
   isOver(): boolean;
   /** What is still owed to the client after a right end. */
   ending(): Uint8Array | undefined;
-  /** Error event in the form of the route. */
-  failure(body: object): Uint8Array;
+  /** Error event in the form of the route; `status` is the one an answer would have had. */
+  failure(body: object, status: number): Uint8Array;
   /** Usage the upstream told; undefined while it told none. */
   usage(): unknown;
 }
@@ -44,44 +45,106 @@ function join(before: Uint8Array, text: string): Uint8Array | undefined {
   return joined;
 }
 
+/** What is done with streams in OpenAI's shape. */
+export interface CompletionObserverOptions {
+  /** The caller asked for a trailing chunk with the usage. */
+  includeUsage: boolean;
+  /** Corrects chunks that are not as they should be. Absent: all go on as they came. */
+  corrector?: ChunkCorrector | undefined;
+}
+
+type Chunk = Record<string, unknown>;
+
+/** Decides about the events of one stream, one by one. */
+class CompletionEvents {
+  readonly #options: CompletionObserverOptions;
+  finished = false;
+  done = false;
+  failed = false;
+  usage: unknown;
+  /** What a chunk that could not be used means: thrown once what came before it is on its way. */
+  failure: unknown;
+  /** Trailing chunk of usage that came with content. */
+  #owed: Chunk | undefined;
+
+  constructor(options: CompletionObserverOptions) {
+    this.#options = options;
+  }
+
+  /** Data to send in place of that of an event. */
+  pass(data: string): readonly string[] {
+    if (data === "[DONE]") return this.#end();
+    if (this.done || this.failure !== undefined) return [];
+    if (finishForm.test(data)) this.finished = true;
+    const { corrector } = this.#options;
+    if (!corrector && !usageForm.test(data) && !errorForm.test(data)) return [data];
+    const chunk = parseJson(data);
+    if (!isObject(chunk)) return [data];
+    if (isObject(chunk.error) || typeof chunk.error === "string") {
+      this.failed = true;
+      return [data];
+    }
+    return corrector ? this.#correct(chunk, data, corrector) : this.#takeUsage(chunk) ? [data] : [];
+  }
+
+  /** The trailing chunk of the usage, where one is owed to the client. */
+  takeOwed(): readonly string[] {
+    const owed = this.#options.includeUsage ? this.#owed : undefined;
+    this.#owed = undefined;
+    return owed ? [JSON.stringify(owed)] : [];
+  }
+
+  #end(): readonly string[] {
+    if (this.done || this.failed || this.failure !== undefined) return [];
+    this.done = true;
+    return [...this.takeOwed(), "[DONE]"];
+  }
+
+  #correct(chunk: Chunk, data: string, corrector: ChunkCorrector): readonly string[] {
+    let corrected: Chunk | undefined;
+    try {
+      corrected = corrector.correct(chunk);
+    } catch (cause) {
+      this.failure = cause;
+    }
+    if (!corrected || !this.#takeUsage(corrected)) return [];
+    if (!isObject(corrected.usage) || isTrailer(corrected)) {
+      return [corrected === chunk ? data : JSON.stringify(corrected)];
+    }
+    const { usage, ...rest } = corrected;
+    this.#owed = { ...rest, choices: [], usage };
+    return [JSON.stringify(rest)];
+  }
+
+  /** Notes the usage of a chunk; false where that is all it holds and the client did not ask. */
+  #takeUsage(chunk: Chunk): boolean {
+    if (!isObject(chunk.usage)) return true;
+    this.usage = chunk.usage;
+    if (!isTrailer(chunk)) return true;
+    this.#owed = undefined;
+    return this.#options.includeUsage;
+  }
+}
+
+const isTrailer = ({ choices }: Chunk): boolean => Array.isArray(choices) && choices.length === 0;
+
+const encodeData = (data: string): string => `data: ${data.replaceAll("\n", "\ndata: ")}\n\n`;
+
 /**
  * Observer of chat and text completion streams in OpenAI's shape. Sends `[DONE]` once, after a right end, and keeps the
- * trailing usage chunk back from clients that did not ask for it.
+ * trailing usage chunk back from clients that did not ask for it. Bytes of events that need no look go on as they came.
  */
-export function createCompletionObserver(options: { includeUsage: boolean }): StreamObserver {
-  let finished = false;
-  let done = false;
-  let failed = false;
-  let usage: unknown;
-
-  /** Looks into the events of a block one by one; false for those that do not go on. */
-  const keep = (data: string): boolean => {
-    if (data === "[DONE]") {
-      if (done || failed) return false;
-      done = true;
-      return true;
-    }
-    if (done) return false;
-    if (finishForm.test(data)) finished = true;
-    const holdsUsage = usageForm.test(data);
-    const holdsError = errorForm.test(data);
-    if (!holdsUsage && !holdsError) return true;
-    const chunk = parseJson(data);
-    if (!isObject(chunk)) return true;
-    if (isObject(chunk.error) || typeof chunk.error === "string") failed = true;
-    if (!isObject(chunk.usage)) return true;
-    usage = chunk.usage;
-    const choices: unknown = chunk.choices;
-    const isTrailer = Array.isArray(choices) && choices.length === 0;
-    return options.includeUsage || !isTrailer;
-  };
+export function createCompletionObserver(options: CompletionObserverOptions): StreamObserver {
+  const { corrector } = options;
+  const events = new CompletionEvents(options);
 
   const rewrite = (text: string): string => {
     let kept = "";
     for (const { event, data } of readEvents(text)) {
-      if (!keep(data)) continue;
-      if (event !== "") kept += `event: ${event}\n`;
-      kept += `data: ${data.replaceAll("\n", "\ndata: ")}\n\n`;
+      for (const one of events.pass(data)) {
+        if (event !== "") kept += `event: ${event}\n`;
+        kept += encodeData(one);
+      }
     }
     return kept;
   };
@@ -89,15 +152,22 @@ export function createCompletionObserver(options: { includeUsage: boolean }): St
   return {
     observe(block) {
       const { at, finishes } = findNotable(block);
-      if (finishes) finished = true;
-      if (at < 0 && !done) return block;
-      const start = done ? 0 : startOfEvent(block, at);
-      return join(block.subarray(0, start), rewrite(decoder.decode(block.subarray(start))));
+      if (finishes) events.finished = true;
+      const isWhole = events.done || (corrector !== undefined && (finishes || at >= 0 || corrector.concerns(block)));
+      if (at < 0 && !isWhole) return block;
+      const start = isWhole ? 0 : startOfEvent(block, at);
+      const kept = join(block.subarray(0, start), rewrite(decoder.decode(block.subarray(start))));
+      if (events.failure !== undefined && kept === undefined) throw events.failure;
+      return kept;
     },
-    state: () => (failed ? "failed" : done || finished ? "complete" : "open"),
-    isOver: () => done || failed,
-    ending: () => (done ? undefined : encoder.encode(doneEvent)),
+    state: () => (events.failed ? "failed" : events.done || events.finished ? "complete" : "open"),
+    isOver() {
+      // what came before the failure is on its way by now
+      if (events.failure !== undefined) throw events.failure;
+      return events.done || events.failed;
+    },
+    ending: () => (events.done ? undefined : encoder.encode(events.takeOwed().map(encodeData).join("") + doneEvent)),
     failure: (body) => encoder.encode(encodeEvent(body)),
-    usage: () => usage,
+    usage: () => events.usage,
   };
 }

@@ -96,6 +96,12 @@ export function readForwardedHeaders(
   return forwarded;
 }
 
+/** A header of the client, if its value may go upstream: it is well formed and does not hold the gateway's key. */
+export function readClientHeader(name: string, { headers, gatewayKey }: CallerContext): string | undefined {
+  const value = headers.get(name);
+  return value !== undefined && isHeaderValue(value) && !value.includes(gatewayKey) ? value : undefined;
+}
+
 /**
  * Time this request gives the provider, in milliseconds: by its header, its config, else the default.
  *

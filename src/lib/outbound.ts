@@ -1,5 +1,6 @@
 import { type AddressGuard, AddressRefusedError, createAddressGuard, isLiteralHost } from "./address.ts";
 import { listHeaders } from "./headers.ts";
+import type { SocketEnd } from "./websocket.ts";
 
 /** One request as a transport sends it. */
 export interface TransportInit {
@@ -15,6 +16,41 @@ export interface TransportInit {
   raw?: boolean;
 }
 
+/** One WebSocket handshake as a transport sends it. */
+export interface SocketInit {
+  /** Headers besides those of the handshake. */
+  headers: Readonly<Record<string, string>>;
+  /** Subprotocols to offer, in order. */
+  protocols: readonly string[];
+  /** Largest message that is read, in bytes. */
+  maxMessageBytes: number;
+  /** Time for resolving, connecting, TLS and the handshake together. Default 10,000. */
+  connectTimeoutMs?: number;
+  /** Ends the attempt; not heeded once the WebSocket stands. */
+  signal?: AbortSignal;
+}
+
+/** A server that accepted a handshake. */
+export interface OpenedSocket {
+  status: 101;
+  headers: Headers;
+  /** The subprotocol it chose. */
+  protocol: string | undefined;
+  end: SocketEnd;
+}
+
+/** A server that answered a handshake with something else. */
+export interface RefusedSocket {
+  status: number;
+  headers: Headers;
+  /** The beginning of its body. */
+  text: string;
+  end?: never;
+}
+
+/** What a server answers a handshake. */
+export type SocketAnswer = OpenedSocket | RefusedSocket;
+
 /** What a runtime offers to send requests with. Follows no redirect. Rejects with any error; `createOutbound` classifies it. */
 export interface Transport {
   /** Plain sender, for hosts fixed by the gateway and for literal addresses. */
@@ -26,6 +62,13 @@ export interface Transport {
    * @throws {AddressRefusedError} If an address is not accepted.
    */
   sendChecked?(url: string, init: TransportInit, allows: (address: string) => boolean): Promise<Response>;
+  /**
+   * Opens a WebSocket to an `http:` or `https:` address. With `allows` it resolves the name once and connects only to an
+   * address that is accepted, like `sendChecked`. Absent where the runtime has no sockets.
+   *
+   * @throws {AddressRefusedError} If an address is not accepted.
+   */
+  openSocket?(url: string, init: SocketInit, allows?: (address: string) => boolean): Promise<SocketAnswer>;
 }
 
 /**
@@ -112,6 +155,30 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
       return start(url, init, init.origin).then(check, fail);
     } catch (error) {
       return Promise.reject(toOutboundError(error, init.signal));
+    }
+  };
+}
+
+/** Opens a WebSocket as `Outbound` sends a request. */
+export type SocketOutbound = (url: string, init: SocketInit & Pick<OutboundInit, "origin">) => Promise<SocketAnswer>;
+
+/** The function all outbound WebSockets of a gateway go through; undefined where the transport has no sockets. */
+export function createSocketOutbound(options: {
+  transport: Transport;
+  guard: AddressGuard;
+}): SocketOutbound | undefined {
+  const { transport, guard } = options;
+  if (!transport.openSocket) return undefined;
+  const open = transport.openSocket.bind(transport);
+  return async (url, { origin, ...init }) => {
+    try {
+      init.signal?.throwIfAborted();
+      if (origin === "fixed") return await open(url, init);
+      const host = guard.checkUrl(url).hostname;
+      // literals are not resolved: the check of the text was the whole check
+      return await open(url, init, isLiteralHost(host) ? undefined : (address) => guard.allowsAddress(host, address));
+    } catch (error) {
+      throw toOutboundError(error, init.signal);
     }
   };
 }

@@ -38,6 +38,16 @@ export function hasEncodedSlash(pathname: string): boolean {
   return /%2f/i.test(pathname);
 }
 
+/** Whether a path begins with the version of an interface, such as `/v2/` or `/v1beta/`. */
+export function hasVersion(path: string): boolean {
+  return /^\/v[0-9]+(?:(?:alpha|beta)[0-9]*)?\//.test(path);
+}
+
+/** A base address without the version it ends with. */
+export function withoutVersion(base: string): string {
+  return base.replace(/(?<!\/)\/v[0-9]+(?:(?:alpha|beta)[0-9]*)?\/?$/, "");
+}
+
 /** Joins a base address and a path by segments; the query (with its `?`) is appended as written. */
 export function joinUrl(base: string, path: string, query = ""): string {
   const trimmed = base.endsWith("/") ? base.slice(0, -1) : base;

@@ -1,8 +1,18 @@
+import type { SocketAcceptance } from "./websocket.ts";
+
+/** What becomes of a request that is a WebSocket handshake. */
+export interface SocketUpgrade extends Omit<SocketAcceptance, "headers"> {
+  /** The host could not accept the handshake. */
+  failed(error: unknown): void;
+}
+
 /** An answer until it leaves: plain members, so that adding to it costs nothing. Header names are in lower case. */
 export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: string | Uint8Array | ReadableStream<Uint8Array> | null;
+  /** Set when a WebSocket handshake is accepted: the host answers with the headers and hands the socket over. */
+  upgrade?: SocketUpgrade;
 }
 
 /** A JSON answer. */

@@ -1,5 +1,5 @@
 import { isObject, parseJson } from "../lib/json.ts";
-import type { LogContent, LogDetails, LogEntry, LoggedUsage, LogSide } from "../schemas/logs.ts";
+import type { LogContent, LogDetails, LogEntry, LogSide } from "../schemas/logs.ts";
 import { type HeldBody, isCut, textOfBody } from "./body.ts";
 import type { Redactor } from "./redact.ts";
 
@@ -139,25 +139,4 @@ export function describeLoss(sample: LogRecord, rows: number, id: string): LogRe
     error: { type: "rows_lost", code: null, message: `${rows} log rows could not be kept` },
   };
   return { details, content: null };
-}
-
-/** Token counts of an upstream's usage object; what is no whole, non-negative number counts as nothing. */
-export function toLoggedUsage(usage: unknown): LoggedUsage | null {
-  if (typeof usage !== "object" || usage === null) return null;
-  const input = count(usage, "prompt_tokens");
-  const output = count(usage, "completion_tokens");
-  const total = count(usage, "total_tokens");
-  return {
-    input_tokens: input,
-    output_tokens: output,
-    total_tokens: total === 0 ? input + output : total,
-    cached_tokens: count(Reflect.get(usage, "prompt_tokens_details"), "cached_tokens"),
-    reasoning_tokens: count(Reflect.get(usage, "completion_tokens_details"), "reasoning_tokens"),
-  };
-}
-
-function count(holder: unknown, name: string): number {
-  if (typeof holder !== "object" || holder === null) return 0;
-  const value: unknown = Reflect.get(holder, name);
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : 0;
 }

@@ -36,13 +36,14 @@ const secretForms: readonly RegExp[] = [
   "hf_[A-Za-z0-9]{30,}",
   "(?:xai|pplx)-[A-Za-z0-9]{20,}",
   "eyJ[A-Za-z0-9_-]{8,}\\.eyJ[A-Za-z0-9_-]{4,}\\.[A-Za-z0-9_-]*",
+  'openai-insecure-api-key\\.[^\\s,"]+',
 ]
   .map((form) => new RegExp(before + form, "g"))
   .concat(/-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\[nrt])*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g);
 
 /** Short pieces of which every form has one. Most texts have none, and are looked at once instead of once for each form. */
 const hintsOfForms =
-  "[kix]-[A-Za-z0-9_-]{16}|AIza|A(?:KIA|SIA)[0-9A-Z]{16}|[kf]_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8}|Y-----";
+  "[kix]-[A-Za-z0-9_-]{16}|AIza|A(?:KIA|SIA)[0-9A-Z]{16}|[kf]_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8}|Y-----|insecure-api-key\\.";
 
 /** No form fits a shorter text. */
 const shortestSecret = 16;

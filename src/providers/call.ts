@@ -1,6 +1,6 @@
 import { GatewayError, InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
 import { type OutboundError, type OutboundInit, toOutboundError } from "../lib/outbound.ts";
-import { joinUrl } from "../lib/path.ts";
+import { hasVersion, joinUrl, withoutVersion } from "../lib/path.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
 
 /** Name and version the gateway gives to upstreams. */
@@ -45,8 +45,7 @@ export function addressOf(
 ): string {
   const base = customHost ?? provider.baseUrlOf({ path, environment });
   // a path that brings its own version replaces the one of the base address
-  if (/^\/v[2-9]\//.test(path)) return joinUrl(base.replace(/\/v[0-9]+\/?$/, ""), path);
-  return joinUrl(base, path);
+  return joinUrl(hasVersion(path) ? withoutVersion(base) : base, path);
 }
 
 /**
@@ -79,7 +78,7 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
 }
 
 /** What is waited for, no longer than the call lasts: it may serve other calls too and goes on. */
-function beforeAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+export function beforeAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason);
     if (signal.aborted) leave();

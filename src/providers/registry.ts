@@ -24,12 +24,14 @@ import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
 import { oracle } from "./oracle/mod.ts";
 import { palm } from "./palm/mod.ts";
+import { pinecone } from "./pinecone/mod.ts";
 import { predibase } from "./predibase/mod.ts";
 import { proxiedProviders } from "./proxied/mod.ts";
 import { reka } from "./reka-ai/mod.ts";
 import { sagemaker } from "./sagemaker/mod.ts";
 import { triton } from "./triton/mod.ts";
 import type { Provider } from "./types.ts";
+import { typesafe } from "./typesafe/mod.ts";
 import { vertexAi } from "./vertex-ai/mod.ts";
 import { voyage } from "./voyage/mod.ts";
 import { workersAi } from "./workers-ai/mod.ts";
@@ -57,10 +59,12 @@ export const builtInProviders: readonly Provider[] = [
   ollama,
   oracle,
   palm,
+  pinecone,
   predibase,
   reka,
   sagemaker,
   triton,
+  typesafe,
   vertexAi,
   voyage,
   workersAi,

@@ -1,13 +1,43 @@
 import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import { hasVersion } from "../lib/path.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
+import type { DecisionsRequest, DecisionsResponse } from "../schemas/decisions.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
+import type {
+  BatchEmbedContentsRequest,
+  BatchEmbedContentsResponse,
+  CountContentsRequest,
+  CountContentsResponse,
+  EmbedContentRequest,
+  EmbedContentResponse,
+  GenerateContentRequest,
+  GenerateContentResponse,
+} from "../schemas/gemini.ts";
+import type {
+  CountTokensRequest,
+  CountTokensResponse,
+  MessagesRequest,
+  MessagesResponse,
+} from "../schemas/messages.ts";
 import type { ModelList } from "../schemas/models.ts";
+import type { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
+import type { OcrRequest, OcrResponse } from "../schemas/ocr.ts";
+import type { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
+import type { ResponsesRequest, ResponsesResponse } from "../schemas/responses.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import type { RecordAdapters } from "./records.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
+
+/** What a realtime session is asked for with. */
+export interface RealtimeRequest extends Record<string, unknown> {
+  /** Undefined where the session needs none, such as one that transcribes. */
+  model: string | undefined;
+  /** Every other query parameter, in order. */
+  query: readonly (readonly [name: string, value: string])[];
+}
 
 /** Unified operations: what a client sends and gets, whichever provider serves it. */
 export interface Operations {
@@ -15,6 +45,21 @@ export interface Operations {
   complete: { request: CompletionRequest; response: ChatResponse };
   embed: { request: EmbeddingRequest; response: EmbeddingResponse };
   models: { request: Record<string, never>; response: ModelList };
+  messages: { request: MessagesRequest; response: MessagesResponse };
+  countTokens: { request: CountTokensRequest; response: CountTokensResponse };
+  responses: { request: ResponsesRequest; response: ResponsesResponse };
+  /** Counts the tokens of a chat: what answers `countTokens` where a provider counts in another shape. */
+  countChat: { request: ChatRequest; response: CountTokensResponse };
+  rerank: { request: RerankRequest; response: RerankResponse };
+  moderate: { request: ModerationRequest; response: ModerationResponse };
+  ocr: { request: OcrRequest; response: OcrResponse };
+  decide: { request: DecisionsRequest; response: DecisionsResponse };
+  generateContent: { request: GenerateContentRequest; response: GenerateContentResponse };
+  countContents: { request: CountContentsRequest; response: CountContentsResponse };
+  embedContent: { request: EmbedContentRequest; response: EmbedContentResponse };
+  batchEmbedContents: { request: BatchEmbedContentsRequest; response: BatchEmbedContentsResponse };
+  /** A WebSocket: it has no answer of its own. */
+  realtime: { request: RealtimeRequest; response: Record<string, never> };
 }
 export type OperationName = keyof Operations;
 
@@ -24,6 +69,8 @@ export interface ConversionOptions {
   strict: boolean;
   /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
   drop(member: string): void;
+  /** A header the client sent, by its name in lower case, where its value may go upstream. */
+  clientHeader?(name: string): string | undefined;
   /** Names the answer where the upstream does not. */
   answerId?: string;
   /** Time of the answer in seconds of Unix time, where the upstream tells none. */
@@ -50,13 +97,33 @@ export interface StreamMapper {
   usage(): unknown;
 }
 
-/** How an upstream frames the events of a stream: server-sent events, or AWS' binary messages. */
-export type StreamFraming = "sse" | "aws";
+/** Corrects the few chunks of a stream in the gateway's shape that are not as they should be. Its state is in its closure. */
+export interface ChunkCorrector {
+  /** Whether an event among these bytes may be such a chunk; the others go on as bytes. */
+  concerns(block: Uint8Array): boolean;
+  /**
+   * The chunk as it should be: itself where it is right, undefined where nothing of it goes on.
+   *
+   * @throws {UpstreamError} The failure it tells of.
+   */
+  correct(chunk: Record<string, unknown>): Record<string, unknown> | undefined;
+}
+
+/** How an upstream frames the events of a stream: server-sent events, AWS' binary messages, or JSON texts, one a line. */
+export type StreamFraming = "sse" | "aws" | "lines";
+
+/** What an upstream refused a call with. */
+export interface CallFailure {
+  status: number;
+  message: string;
+}
 
 /** How one provider does one operation. Conversions are pure: no network, clock, random source or environment. */
 export interface OperationAdapter<Name extends OperationName> {
   /** Default POST. */
   method?: "GET" | "POST";
+  /** Whether the provider has the operation for what a request names, such as its model. Default: always. */
+  serves?(request: Operations[Name]["request"]): boolean;
   /** Path below the provider's base address. */
   path(request: Operations[Name]["request"]): string;
   /** The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. */
@@ -69,14 +136,44 @@ export interface OperationAdapter<Name extends OperationName> {
   ): Operations[Name]["response"] | undefined;
   /** Maps the upstream's streams. Absent, or without a result: they are in the gateway's shape already. */
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
+  /**
+   * Takes the place of `streamMapper` where a stream goes to a client of the same dialect: most of its bytes go through.
+   * With neither all of them do.
+   */
+  chunkCorrector?(request: Operations[Name]["request"], options: ConversionOptions): ChunkCorrector | undefined;
+  /**
+   * The requests that are sent instead of one that holds more than a call takes, in order; undefined where one call does. They
+   * are not split again. Only beside `join`.
+   */
+  split?(request: Operations[Name]["request"]): readonly Operations[Name]["request"][] | undefined;
+  /** The answer to a request from those to its parts, in their order. */
+  join?(
+    answers: readonly Operations[Name]["response"][],
+    request: Operations[Name]["request"],
+  ): Operations[Name]["response"];
   /** Default `sse`. */
   framing?: StreamFraming;
+  /** Another request to be sent once in place of one that was refused with a 4xx; undefined where there is none. */
+  repair?(
+    request: Operations[Name]["request"],
+    failure: CallFailure,
+    options: ConversionOptions,
+  ): Operations[Name]["request"] | undefined;
   /** Further headers of the upstream's request; `given` are those it has already, by their names in lower case. */
   headers?(request: Operations[Name]["request"], given: Readonly<Record<string, string>>): Record<string, string>;
 }
 
 /** Operations a provider has; the rest is refused. */
 export type OperationAdapters = { readonly [Name in OperationName]?: OperationAdapter<Name> };
+
+/** Routes without an adapter that are passed on to the providers that have them. */
+export type RelayGroup =
+  | "assistants"
+  | "vector_stores"
+  | "videos"
+  | "videos_v2"
+  | "image_variations"
+  | "realtime_secrets";
 
 /** A request to a provider that answers inside the process. */
 export interface LocalRequest {
@@ -95,6 +192,28 @@ export interface AddressFacts {
   environment: AuthTools["environment"];
 }
 
+/** A request on another route, whose path goes on as it was written. */
+export interface PassedPath {
+  /** What follows `/v1`, or `/v1/proxy`. */
+  path: string;
+  /** With its question mark; empty when there is none. */
+  query: string;
+  /** Written behind `/proxy`: the whole path below the base address is the caller's. */
+  isProxied: boolean;
+  /** The model its body names. */
+  model?: string | undefined;
+}
+
+/** Where a path that is passed on leads. */
+export interface PassedTarget {
+  /** Path below the base address, with its query. */
+  path: string;
+  /** Base address the path itself names: as if the caller had named it as custom host. */
+  baseUrl?: string;
+  /** The model the path names. */
+  model?: string | undefined;
+}
+
 /** What is declared of a provider. */
 export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
@@ -106,14 +225,20 @@ export interface ProviderDefinition<Settings> {
   isBaseInfluenced?: boolean;
   /** Callers' requests go on as they came on every route, their own authorization with them. Default: no. */
   isRaw?: boolean;
+  /** Routes that are passed on as they are and that it has. Default: none. */
+  relays?: readonly RelayGroup[];
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
+  /** Where paths that are passed on lead, if not to the same path behind `pathPrefix`. */
+  passPath?(asked: PassedPath, settings: Settings): PassedTarget;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
   authorize?(request: SignableRequest, settings: Settings, tools: AuthTools): Promise<Record<string, string>>;
   /** The operations, or what makes them of the settings. */
   operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
+  /** Chats tell how probable their tokens were, in OpenAI's form. Default: no. */
+  hasLogprobs?: boolean;
   /** Names in lower case of headers clients of this provider send: they go along unasked. Never ones with credentials. */
   clientHeaders?: readonly string[];
   /** Names of the operations, where a function makes them. */
@@ -124,8 +249,6 @@ export interface ProviderDefinition<Settings> {
   records?(settings: Settings): RecordAdapters;
   /** The service that keeps its files, where they are objects of another one. */
   store?: Pick<ProviderDefinition<Settings>, "baseUrl" | "authenticate" | "authorize">;
-  /** Path of a request about records that is passed on, with its query. Default: as it came. */
-  recordPath?(path: string, settings: Settings): string;
 }
 
 /** A request that is about to be sent, with its credential. */
@@ -174,7 +297,13 @@ export interface BoundProvider {
   /** Whether requests go on as they came, their authorization with them. */
   readonly isRaw: boolean;
   readonly pathPrefix: string;
+  /** Where a path that is passed on leads; throws what `baseUrl` throws. */
+  passPath(asked: PassedPath): PassedTarget;
+  /** Routes it has that are passed on as they are. */
+  readonly relays: readonly RelayGroup[];
   readonly operations: OperationAdapters;
+  /** Whether chats tell how probable their tokens were. */
+  readonly hasLogprobs: boolean;
   /** Names of client headers that go along unasked. */
   readonly clientHeaders: readonly string[];
   authenticate(credential: string | undefined): Record<string, string>;
@@ -182,7 +311,6 @@ export interface BoundProvider {
   readonly local: ((request: LocalRequest) => Promise<Response>) | undefined;
   readonly records: RecordAdapters | undefined;
   readonly store: BoundProvider | undefined;
-  recordPath(path: string): string;
 }
 
 /** A provider as the registry holds it. */
@@ -216,16 +344,25 @@ function withOauth(provider: BoundProvider, text: string): BoundProvider {
   });
 }
 
+/** The same path below the base address, behind a prefix where it does not begin with a version of its own. */
+export function passBelow({ path, query, isProxied }: PassedPath, prefix = ""): PassedTarget {
+  const isWhole = isProxied || hasVersion(path) || path.startsWith(`${prefix}/`);
+  return { path: (isWhole ? path : prefix + path) + query };
+}
+
 /** A provider with settings that were read. */
 function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, settings: Settings): BoundProvider {
   const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
-  const { store, records, recordPath } = definition;
+  const { store, records } = definition;
   const baseUrlOf = typeof baseUrl === "string" ? () => baseUrl : baseUrl;
   return {
     slug,
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
+    passPath: (asked) => definition.passPath?.(asked, settings) ?? passBelow(asked, definition.pathPrefix),
+    relays: definition.relays ?? [],
     isRaw: definition.isRaw === true,
+    hasLogprobs: definition.hasLogprobs === true,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {
@@ -241,7 +378,6 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
     get store() {
       return store && bindDefinition({ slug, settings: definition.settings, operations: {}, ...store }, settings);
     },
-    recordPath: (path) => (recordPath ? recordPath(path, settings) : path),
   };
 }
 
@@ -269,8 +405,18 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
   };
 }
 
+/** The adapter of an operation; undefined where the provider does not have it for this request. */
+export function findOperation<Name extends OperationName>(
+  provider: BoundProvider,
+  name: Name,
+  request: Operations[Name]["request"],
+): OperationAdapter<Name> | undefined {
+  const adapter: OperationAdapters[Name] = provider.operations[name];
+  return adapter?.serves?.(request) === false ? undefined : adapter;
+}
+
 /**
- * The adapter of an operation.
+ * As `findOperation`.
  *
  * @throws {InvalidRequestError} If the provider does not have the operation.
  */

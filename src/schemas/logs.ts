@@ -1,12 +1,22 @@
 import * as v from "valibot";
 
-/** Token counts as the log keeps them. */
+/** Token counts as the log keeps them; 0 where the provider told none. */
 const LoggedUsage = v.object({
+  /** Everything sent, read from a cache or written to it or neither. */
   input_tokens: v.number(),
+  /** Everything made, reasoning included. */
   output_tokens: v.number(),
   total_tokens: v.number(),
+  /** Part of the input: read from a cache. */
   cached_tokens: v.number(),
+  /** Part of the output. */
   reasoning_tokens: v.number(),
+  /** Part of the input: written to a cache. */
+  cache_write_tokens: v.number(),
+  /** Part of the input. */
+  audio_input_tokens: v.number(),
+  /** Part of the output. */
+  audio_output_tokens: v.number(),
 });
 
 /** One target a config had tried. */

@@ -1,5 +1,13 @@
 import * as v from "valibot";
 
+/** A model. */
+export const Model = v.looseObject({
+  id: v.string(),
+  object: v.nullish(v.string()),
+  created: v.nullish(v.number()),
+  owned_by: v.nullish(v.string()),
+});
+
 /** Answer of `GET /models`. `provider` is there when the list came from one. */
 export const ModelList = v.looseObject({
   object: v.nullish(v.string()),

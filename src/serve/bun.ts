@@ -1,6 +1,8 @@
 import type { ConnectionInfo } from "../context.ts";
 import type { Gateway } from "../gateway.ts";
+import type { SocketAcceptance } from "../lib/websocket.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
+import { bunSocketHandlers, upgradeOnBun } from "./websocket-bun.ts";
 
 /** Seconds without a byte after which Bun closes a connection. Streams send a comment every 15. */
 export const bunIdleTimeout = 255;
@@ -9,6 +11,8 @@ export const bunIdleTimeout = 255;
 class BunConnection implements ConnectionInfo {
   readonly #request: Request;
   readonly #peer: BunServer;
+  /** Whether the request became a WebSocket: then Bun wants no answer. */
+  isUpgraded = false;
 
   constructor(request: Request, peer: BunServer) {
     this.#request = request;
@@ -17,6 +21,12 @@ class BunConnection implements ConnectionInfo {
 
   get remoteAddress(): string {
     return this.#peer.requestIP(this.#request)?.address ?? "unknown";
+  }
+
+  upgrade(acceptance: SocketAcceptance): Response {
+    upgradeOnBun(this.#request, this.#peer, acceptance);
+    this.isUpgraded = true;
+    return new Response(null);
   }
 }
 
@@ -29,7 +39,13 @@ export function listenOnBun(gateway: Gateway, options: ListenOptions): Listener 
     // counted again, by route, while bodies are read
     maxRequestBodySize: options.maxBodyBytes,
     development: false,
-    fetch: (request, peer) => gateway.fetch(request, new BunConnection(request, peer)),
+    fetch: (request, peer) => {
+      const connection = new BunConnection(request, peer);
+      const answer = gateway.fetch(request, connection);
+      if (!request.headers.has("upgrade")) return answer;
+      return answer.then((response) => (connection.isUpgraded ? undefined : response));
+    },
+    websocket: bunSocketHandlers,
   });
   return {
     port: server.port,

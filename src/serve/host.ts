@@ -8,6 +8,7 @@ import { loadSettings, nodeMac, printBanner, readCloudFile } from "./environment
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogThread } from "./log-thread.ts";
 import { zstdCodec } from "./text-codec.ts";
+import { upgradeOnDeno } from "./websocket-deno.ts";
 
 type Runtime = "bun" | "deno" | "node";
 
@@ -142,7 +143,10 @@ function place(): { hostname: string; port: number } {
 export const host = {
   async fetch(request: Request, info?: unknown): Promise<Response> {
     const gateway = await prepare();
-    return gateway.fetch(request, { remoteAddress: peerAddress(info) });
+    return gateway.fetch(request, {
+      remoteAddress: peerAddress(info),
+      ...(runtime === "deno" && { upgrade: (acceptance) => upgradeOnDeno(request, acceptance) }),
+    });
   },
   get port(): number {
     return place().port;

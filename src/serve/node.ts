@@ -3,6 +3,7 @@ import { getRequestListener } from "@hono/node-server";
 import type { Gateway } from "../gateway.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { toWebStream } from "./transport-streams.ts";
+import { isUpgrade, serveUpgrades } from "./websocket-node.ts";
 
 function messageOf(env: unknown): IncomingMessage {
   // the adapter hands the message over in an untyped record
@@ -61,9 +62,11 @@ export async function listenOnNode(gateway: Gateway, options: ListenOptions): Pr
       keepAliveTimeout: 75_000,
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: 64 * 1024,
+      shouldUpgradeCallback: isUpgrade,
     },
     listener,
   );
+  const closeSockets = serveUpgrades(server, gateway);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, options.hostname, resolve);
@@ -75,6 +78,7 @@ export async function listenOnNode(gateway: Gateway, options: ListenOptions): Pr
     async close() {
       server.close();
       server.closeAllConnections();
+      closeSockets();
     },
   };
 }

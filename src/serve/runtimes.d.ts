@@ -22,8 +22,34 @@ interface BunServer {
   requestIP(request: Request): { address: string; port: number; family: string } | null;
   /** Idle seconds allowed to this request; 0: no limit. */
   timeout(request: Request, seconds: number): void;
+  /** Accepts a WebSocket handshake; false when it cannot. */
+  upgrade(request: Request, options: { headers?: Record<string, string>; data: unknown }): boolean;
   /** Takes no more connections; with `true` also ends those there are. */
   stop(closeActiveConnections?: boolean): Promise<void>;
+}
+
+/** A WebSocket of Bun's server. */
+interface BunServerSocket<Data> {
+  readonly data: Data;
+  /** Bytes that were sent; -1: they wait; 0: they were dropped. */
+  send(message: string | Uint8Array): number;
+  close(code?: number, reason?: string): void;
+  terminate(): void;
+  /** Bytes that wait to be sent. */
+  getBufferedAmount(): number;
+}
+
+interface BunSocketHandlers<Data> {
+  /** Largest message, in bytes. */
+  maxPayloadLength?: number;
+  /** Seconds of silence after which a WebSocket is closed. */
+  idleTimeout?: number;
+  sendPings?: boolean;
+  perMessageDeflate?: boolean;
+  open?(socket: BunServerSocket<Data>): void;
+  message(socket: BunServerSocket<Data>, message: string | Uint8Array): void;
+  drain?(socket: BunServerSocket<Data>): void;
+  close?(socket: BunServerSocket<Data>, code: number, reason: string): void;
 }
 
 interface BunServeOptions {
@@ -34,7 +60,11 @@ interface BunServeOptions {
   maxRequestBodySize?: number;
   reusePort?: boolean;
   development?: boolean;
-  fetch(request: Request, server: BunServer): Response | Promise<Response>;
+  /** Undefined: the request was upgraded. */
+  fetch(request: Request, server: BunServer): Response | Promise<Response | undefined>;
+  /** Handlers of upgraded requests. Their data is whatever `upgrade` was given. */
+  // biome-ignore lint/suspicious/noExplicitAny: the type of the data is the host's own affair
+  websocket?: BunSocketHandlers<any>;
   error?(error: Error): Response | Promise<Response>;
 }
 
@@ -84,6 +114,7 @@ declare const Deno: {
     options: DenoServeOptions,
     handler: (request: Request, info: { readonly remoteAddr: DenoAddress }) => Response | Promise<Response>,
   ): DenoServer;
+  upgradeWebSocket(request: Request, options?: { idleTimeout?: number }): { socket: WebSocket; response: Response };
   addSignalListener(signal: DenoSignal, listener: () => void): void;
   removeSignalListener(signal: DenoSignal, listener: () => void): void;
   exit(code?: number): never;

@@ -39,7 +39,8 @@ interface Target {
   connectTimeoutMs: number;
 }
 
-const defaultConnectTimeoutMs = 10_000;
+/** Time a connection may take. */
+export const defaultConnectTimeoutMs = 10_000;
 const idleSocketMs = 4_000;
 const idleSocketsPerHost = 64;
 const maxPools = 256;
@@ -66,14 +67,22 @@ export function createCheckedSender(options: SocketSenderOptions = {}): CheckedS
     const url = new URL(text);
     const connectBy = performance.now() + connectTimeoutMs;
     const addresses = await withinTime(resolve(url.hostname), connectTimeoutMs, init.signal);
-    if (addresses.length === 0 || !addresses.every(({ address }) => allows(address))) {
-      throw new AddressRefusedError(
-        "the name leads to a private or reserved network; use a public host, or ask the operator to list it in TRUSTED_CUSTOM_HOSTS",
-      );
-    }
+    requireAllowed(addresses, allows);
     const agent = poolOf(url, addresses.map(({ address }) => address).join());
     return sendOnSocket({ url, agent, addresses, connectBy, connectTimeoutMs }, init);
   };
+}
+
+/**
+ * Refuses a name of which one address is not allowed.
+ *
+ * @throws {AddressRefusedError}
+ */
+export function requireAllowed(addresses: readonly LookupAddress[], allows: (address: string) => boolean): void {
+  if (addresses.length > 0 && addresses.every(({ address }) => allows(address))) return;
+  throw new AddressRefusedError(
+    "the name leads to a private or reserved network; use a public host, or ask the operator to list it in TRUSTED_CUSTOM_HOSTS",
+  );
 }
 
 /** Keep-alive pools, one for each scheme, host, port and checked addresses. A forgotten pool's idle sockets close by time. */
@@ -91,7 +100,7 @@ function createPools(): (url: URL, addresses: string) => PlainAgent {
 }
 
 /** Answers of a resolver, shared for a few seconds. They are checked at every use, so reuse opens nothing. */
-function rememberAnswers(resolve: Resolve): Resolve {
+export function rememberAnswers(resolve: Resolve): Resolve {
   const known = new BoundedMap<string, { until: number; answer: Promise<readonly LookupAddress[]> }>(maxResolved);
   return (host) => {
     const hit = known.get(host);
@@ -107,7 +116,7 @@ function rememberAnswers(resolve: Resolve): Resolve {
 }
 
 /** Waits no longer than the time or the signal allow; what is waited for goes on unheard. */
-async function withinTime<Value>(work: Promise<Value>, timeoutMs: number, signal?: AbortSignal): Promise<Value> {
+export async function withinTime<Value>(work: Promise<Value>, timeoutMs: number, signal?: AbortSignal): Promise<Value> {
   let stop = () => {};
   const limit = new Promise<never>((_, reject) => {
     const timer = setTimeout(() => reject(connectTimeout()), timeoutMs);
@@ -126,7 +135,8 @@ async function withinTime<Value>(work: Promise<Value>, timeoutMs: number, signal
   }
 }
 
-function connectTimeout(): OutboundError {
+/** The error of a connection that does not stand in time. */
+export function connectTimeout(): OutboundError {
   return new OutboundError("connect_timeout", "Cannot reach the upstream: connecting took too long");
 }
 

@@ -5,6 +5,7 @@ import { OutboundError, type Transport, type TransportInit } from "../lib/outbou
 import { createCheckedSender, createSocketSender, type SocketSenderOptions } from "./transport-http.ts";
 import { announcedLength, decodeAnswer, findHeader, markBody } from "./transport-streams.ts";
 import { createUndiciSender } from "./transport-undici.ts";
+import { createSocketConnector } from "./websocket-connect.ts";
 
 /** Members of `fetch` options the DOM types do not know. */
 interface FetchInit extends RequestInit {
@@ -34,6 +35,7 @@ export function createBunTransport(options: SocketSenderOptions = {}): Transport
       return init.raw ? answer : answer.then((response) => decodeAnswer(response, init.signal));
     },
     sendChecked: createCheckedSender(options),
+    openSocket: createSocketConnector(options),
   };
 }
 
@@ -53,12 +55,17 @@ export function createDenoTransport(options: SocketSenderOptions = {}): Transpor
       return init.raw ? response : decodeAnswer(response, init.signal);
     },
     sendChecked: createCheckedSender(options),
+    openSocket: createSocketConnector(options),
   };
 }
 
 /** Node: undici's dispatcher and the checked connector. */
 export function createNodeTransport(options: SocketSenderOptions = {}): Transport {
-  return { send: createUndiciSender(), sendChecked: createCheckedSender(options) };
+  return {
+    send: createUndiciSender(),
+    sendChecked: createCheckedSender(options),
+    openSocket: createSocketConnector(options),
+  };
 }
 
 /** A client of Deno's that ignores the proxy variables of the environment. It reads them once, when it is made. */
@@ -96,24 +103,35 @@ function toFetchInit({ method, headers, body, signal }: TransportInit): FetchIni
 }
 
 /**
- * Calls a loopback listener by the name `localhost` through the real connector, with nothing trusted, and requires a refusal.
- * Does nothing for transports without sockets.
+ * Calls a loopback listener by the name `localhost` through the real connectors, with nothing trusted, and requires
+ * refusals. Does nothing for transports without sockets.
  *
- * @throws {Error} If the connector connects, or fails in another way than by refusing.
+ * @throws {Error} If a connector connects, or fails in another way than by refusing.
  */
 export async function selfTestConnector(transport: Transport): Promise<void> {
-  if (!transport.sendChecked) return;
+  const { sendChecked, openSocket } = transport;
   const guard = createAddressGuard({ trustedHosts: [] });
+  const allows = (address: string) => guard.allowsAddress("localhost", address);
+  const signal = AbortSignal.timeout(2_000);
+  if (sendChecked) {
+    const init = { method: "GET", headers: {}, raw: true, signal };
+    await requireRefusal((port) => sendChecked(`http://localhost:${port}/`, init, allows));
+  }
+  if (openSocket) {
+    const init = { headers: {}, protocols: [], maxMessageBytes: 1, signal };
+    await requireRefusal((port) => openSocket(`http://localhost:${port}/`, init, allows));
+  }
+}
+
+/** Requires that a call to a listener of ours is refused before it connects. */
+async function requireRefusal(call: (port: number) => Promise<unknown>): Promise<void> {
   let connections = 0;
   const server = await listen((close) => {
     connections += 1;
     close();
   });
-  const port = portOf(server);
   try {
-    const allows = (address: string) => guard.allowsAddress("localhost", address);
-    const init = { method: "GET", headers: {}, raw: true, signal: AbortSignal.timeout(2_000) };
-    const failure = await transport.sendChecked(`http://localhost:${port}/`, init, allows).then(
+    const failure = await call(portOf(server)).then(
       () => new Error("the connector answered"),
       (error: unknown) => error,
     );

@@ -93,3 +93,15 @@ for (const choice of ["null", "5", "{}", '{"delta":null}', '{"delta":{"tool_call
     assert.match(JSON.stringify(answer), /"text"/);
   });
 }
+
+test("assembleStream() gives the response a stream of responses ends with", () => {
+  const begun = { id: "resp_1", status: "in_progress", output: [] };
+  const ended = { ...begun, status: "completed", output: [{ type: "message" }] };
+  const events = [
+    { type: "response.created", response: begun },
+    { type: "response.output_text.delta", delta: "Six." },
+    { type: "response.completed", response: ended },
+  ];
+  const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+  assert.deepEqual(assembleStream(text), ended);
+});

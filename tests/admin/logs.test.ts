@@ -230,6 +230,7 @@ test("GET /v1/logs/{id} shows both sides", async () => {
   assert.deepEqual([row.request.truncated, row.response.truncated], [false, false]);
   assert.deepEqual(row.usage, {
     ...{ input_tokens: 2, output_tokens: 2, total_tokens: 4, cached_tokens: 0, reasoning_tokens: 0 },
+    ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 0 },
   });
   assert.equal(row.error, null);
 });

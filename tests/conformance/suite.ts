@@ -3,9 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { GatewayError } from "../../src/errors.ts";
+import { createCutter } from "../../src/inference/framing.ts";
 import { createMappedObserver } from "../../src/inference/mapped-observer.ts";
-import { AwsEventBlocks } from "../../src/lib/aws-events.ts";
-import { EventBlocks, readEvents } from "../../src/lib/sse.ts";
+import { createCompletionObserver } from "../../src/inference/stream-observer.ts";
+import { readEvents } from "../../src/lib/sse.ts";
 import type { ConversionOptions, OperationAdapter, OperationName, Provider } from "../../src/providers/types.ts";
 import { repository } from "../support/source-files.ts";
 
@@ -20,6 +21,8 @@ interface CaseBase {
   /** Settings by their header's name without prefix, such as `azure-resource-name`. */
   settings?: Readonly<Record<string, string>>;
   strict?: boolean;
+  /** Headers of the client, by their names in lower case. */
+  headers?: Readonly<Record<string, string>>;
   /** What the upstream is sent: its path and, but for methods without one, its body. */
   sent?: { path?: string; body?: unknown };
   /** Members that are left out and told. */
@@ -84,12 +87,16 @@ interface Bound {
   dropped: string[];
 }
 
-function bind(provider: Provider, { operation = "chat", settings = {}, strict = true }: CaseBase): Bound {
+function bind(provider: Provider, { operation = "chat", settings = {}, strict = true, headers = {} }: CaseBase): Bound {
   const bound = provider.bind((name) => settings[name] ?? null);
   const adapter = bound.operations[operation];
   assert.ok(adapter, `${provider.slug} has no ${operation}`);
   const dropped: string[] = [];
-  const options = { strict, drop: (member: string) => void (dropped.includes(member) || dropped.push(member)) };
+  const options = {
+    strict,
+    drop: (member: string) => void (dropped.includes(member) || dropped.push(member)),
+    clientHeader: (name: string) => headers[name],
+  };
   // the suite calls each adapter with requests of its own operation
   return { adapter: adapter as OperationAdapter<OperationName>, options, dropped };
 }
@@ -112,22 +119,27 @@ function checkWhole({ answer, wanted, request }: WholeCase, { adapter, options }
 
 /** What a client gets when a stream arrives in these pieces. */
 function replay(pieces: readonly Uint8Array[], one: StreamCase, { adapter, options }: Bound) {
-  const mapper = adapter.streamMapper?.(one.request as never, options);
-  assert.ok(mapper, "the operation has no stream mapper");
-  const observer = createMappedObserver({ mapper, provider: "tested", includeUsage: false });
-  const cutter = adapter.framing === "aws" ? new AwsEventBlocks() : new EventBlocks();
+  const corrector = adapter.chunkCorrector?.(one.request as never, options);
+  const mapper = corrector ? undefined : adapter.streamMapper?.(one.request as never, options);
+  const observer = mapper
+    ? createMappedObserver({ mapper, provider: "tested", includeUsage: false })
+    : createCompletionObserver({ corrector, includeUsage: false });
+  const cutter = createCutter(adapter.framing);
   const decoder = new TextDecoder();
   let text = "";
   const pass = (block: Uint8Array | undefined) => {
-    const kept = block && observer.observe(block);
+    const kept = block && !observer.isOver() && observer.observe(block);
     if (kept) text += decoder.decode(kept);
   };
   for (const piece of pieces) pass(cutter.push(piece));
   pass(cutter.takeRest());
-  const chunks = readEvents(text).map(({ data }) => {
-    const { provider: _, ...chunk } = JSON.parse(data);
-    return chunk;
-  });
+  const datas = readEvents(text).map(({ data }) => data);
+  const chunks = datas
+    .filter((data) => data !== "[DONE]")
+    .map((data) => {
+      const { provider: _, ...chunk } = JSON.parse(data);
+      return chunk;
+    });
   return { chunks, usage: observer.usage(), state: observer.state() };
 }
 

@@ -318,7 +318,7 @@ test("what passes through goes as it came, and only its model is looked at", asy
     ],
   };
   const body = { model: "m", input: "Hello" };
-  const plan = await explain(config, { path: "/v1/moderations", body });
+  const plan = await explain(config, { path: "/v1/evaluations", body });
   const { label, params, model } = only(plan);
   assert.deepEqual({ label, params, model }, { label: "config.targets[1]", params: body, model: "m" });
   assert.deepEqual(plan.warnings, []);
@@ -332,12 +332,16 @@ for (const [name, config, request, warning] of [
   ],
   [
     ...["a model that is not allowed where bodies pass through", { provider: "@strict" }],
-    { ...sample, path: "/v1/moderations" },
+    { ...sample, path: "/v1/evaluations" },
     "config: Cannot call m: the provider openai does not allow this model",
   ],
   [
-    ...["a provider without network", echo, { ...sample, path: "/v1/moderations" }],
+    ...["a provider without network", echo, { ...sample, path: "/v1/evaluations" }],
     "config: Cannot pass this path on to echo: this provider has no network",
+  ],
+  [
+    ...["a provider without the operation", echo, { ...sample, path: "/v1/rerank" }],
+    "config: Cannot call rerank on echo: this provider does not have it",
   ],
   [
     ...["a custom host beside a stored provider", { provider: "@main", custom_host: "https://other.example" }, sample],
@@ -349,6 +353,13 @@ for (const [name, config, request, warning] of [
     assert.deepEqual([labelsOf(plan), plan.warnings], [["config"], [warning]]);
   });
 }
+
+test("decisions are warned of only where they cannot be made of chats either", async () => {
+  const path = "/v1/decisions";
+  const targets = [echo, { provider: "typesafe", api_key: "k" }, { provider: "jina", api_key: "k" }];
+  const plan = await explain({ strategy: { mode: "fallback" }, targets }, { path, body: { model: "m" } });
+  assert.deepEqual(plan.warnings, ["config.targets[2]: Cannot call decide on jina: this provider does not have it"]);
+});
 
 test("a target whose circuit breaker is open is left out and told", async () => {
   const other = await createTestGateway();

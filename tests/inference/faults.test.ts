@@ -318,7 +318,7 @@ function recording(seen: Seen[]): Promise<Upstream> {
       const body = Buffer.concat(chunks).toString();
       seen.push({ method: request.method ?? "", url: request.url ?? "", headers, body });
       response.writeHead(200, { "content-type": "application/json" });
-      response.end('{"choices":[]}');
+      response.end(request.url === "/v1/files" ? '{"object":"list","data":[]}' : '{"choices":[]}');
     });
   });
 }

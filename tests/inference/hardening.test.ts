@@ -9,6 +9,7 @@ import { webMac } from "../../src/lib/hash.ts";
 import { readEvents } from "../../src/lib/sse.ts";
 import { createLogQueue } from "../../src/logs/queue.ts";
 import { describeLoss, type LogRecord } from "../../src/logs/record.ts";
+import { recordAnswers } from "../support/batches.ts";
 import {
   adminKey,
   chat,
@@ -118,7 +119,7 @@ for (const [name, headers, path] of [
         seen = JSON.stringify(q.headers);
         q.resume();
         r.setHeader("content-type", "application/json");
-        r.end('{"choices":[]}');
+        r.end(path === "/v1/files" ? JSON.stringify(recordAnswers.file) : '{"choices":[]}');
       }),
       async (u) => {
         const r = await g.fetch(path, {

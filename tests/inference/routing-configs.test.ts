@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { recordAnswers } from "../support/batches.ts";
 import { call, done } from "../support/control.ts";
-import { type FaultyUpstream, faultOf, startFaultyUpstream, success } from "../support/faults.ts";
+import { answering, type FaultyUpstream, faultOf, startFaultyUpstream, success } from "../support/faults.ts";
 import {
   createTestGateway,
   type HeaderChanges,
@@ -174,7 +175,7 @@ async function pass(path: string, config: object, body: BodyInit, headers: Heade
 test("passthrough follows retries, fallbacks and conditions on the body", async () => {
   a.script(() => faultOf("503"));
   const config = { ...fallback(), retry: { attempts: 2 } };
-  const answer = await pass("/v1/moderations", config, '{"input":"x","model":"m"}');
+  const answer = await pass("/v1/evaluations", config, '{"input":"x","model":"m"}');
   assert.deepEqual([answer.status, answer.label, answer.retries], [200, second, "0"]);
   assert.deepEqual([a.calls.length, b.calls.length, b.calls[0]?.text], [3, 1, '{"input":"x","model":"m"}']);
   const row = await logOf(gateway, answer);
@@ -182,13 +183,13 @@ test("passthrough follows retries, fallbacks and conditions on the body", async 
 
   const conditions = [{ query: { "params.input": "x" }, then: "b" }];
   const choosing = group({ mode: "conditional", conditions, default: "a" }, { name: "a" }, { name: "b" });
-  assert.equal((await pass("/v1/moderations", choosing, '{"input":"x"}')).label, second);
-  assert.equal((await pass("/v1/moderations", choosing, '{"input":"y"}')).label, first);
+  assert.equal((await pass("/v1/evaluations", choosing, '{"input":"x"}')).label, second);
+  assert.equal((await pass("/v1/evaluations", choosing, '{"input":"y"}')).label, first);
 });
 
 test("the last answer of a passthrough comes as it is", async () => {
   for (const upstream of upstreams) upstream.script(() => faultOf("429 retry-after soon"));
-  const answer = await pass("/v1/moderations", fallback(), "{}");
+  const answer = await pass("/v1/evaluations", fallback(), "{}");
   assert.deepEqual([answer.status, answer.label, JSON.parse(answer.text).error.code], [429, second, "upstream_code"]);
 });
 
@@ -202,12 +203,17 @@ test("a body that flows through is sent once only", async () => {
       else controller.close();
     },
   });
-  const answer = await pass("/v1/moderations", { ...fallback(), retry: { attempts: 2 } }, body);
+  const answer = await pass("/v1/evaluations", { ...fallback(), retry: { attempts: 2 } }, body);
   assert.deepEqual([answer.status, answer.label, a.calls.length, b.calls.length], [503, first, 1, 0]);
   assert.equal(a.calls[0]?.text, "one two");
 });
 
-for (const path of ["/v1/files", "/v1/batches", "/v1/fine_tuning/jobs", "/v1/batches/b1/cancel"]) {
+for (const [path, record] of [
+  ["/v1/files", recordAnswers.file],
+  ["/v1/batches", recordAnswers.batch],
+  ["/v1/fine_tuning/jobs", recordAnswers.job],
+  ["/v1/batches/b1/cancel", recordAnswers.batch],
+] as const) {
   test(`${path} takes one target only, however deep the others are`, async () => {
     for (const config of [fallback(), { strategy: { mode: "single" }, targets: [fallback()] }]) {
       const answer = await pass(path, config, "{}");
@@ -215,6 +221,7 @@ for (const path of ["/v1/files", "/v1/batches", "/v1/fine_tuning/jobs", "/v1/bat
       assert.match(answer.text, /Maximum one target is allowed/);
     }
     const one = { strategy: { mode: "single" }, targets: [{ strategy: { mode: "fallback" }, targets: [target("a")] }] };
+    a.script(() => answering(record));
     assert.equal((await pass(path, one, "{}")).status, 200);
   });
 }

@@ -255,7 +255,7 @@ test("a total timeout breaks off an answer that passes through and stands still"
   const own = await startFaultyUpstream();
   own.script(() => faultOf("stall inside the body"));
   const trace = crypto.randomUUID();
-  const response = await gateway.fetch("/v1/moderations", {
+  const response = await gateway.fetch("/v1/evaluations", {
     method: "POST",
     headers: requestHeaders({
       ...{ "x-gateway-provider": null, "x-gateway-trace-id": trace, "content-length": "2" },

@@ -255,7 +255,7 @@ for (const [who, make] of Object.entries(switches)) {
       const sent = { method: "POST", headers: { ...base, ...headers } as Record<string, string>, body };
       const [chat, passed] = [
         await closed.fetch("/v1/chat/completions", sent),
-        await closed.fetch("/v1/moderations", sent),
+        await closed.fetch("/v1/evaluations", sent),
       ];
       const { error = {}, status } = JSON.parse(await chat.text());
       await passed.text();

@@ -142,7 +142,7 @@ test("models that are not allowed are refused with 412, also where bodies pass t
   }
   const pass = async (init: RequestInit) => {
     const sent = { "x-gateway-api-key": workspaceKey, ...headers, ...(init.headers as Record<string, string>) };
-    return (await gateway.fetch("/v1/moderations", { method: "POST", ...init, headers: sent })).status;
+    return (await gateway.fetch("/v1/evaluations", { method: "POST", ...init, headers: sent })).status;
   };
   const json = (text: string) => ({
     headers: { "content-type": "application/json", "content-length": `${text.length}` },
@@ -244,6 +244,22 @@ test("GET /models lists what the workspace may call, and the provider's list whe
   });
   assert.ok(forced.body.data.every(({ provider }) => provider === "main"));
   assert.equal((await listModels("?sort=colour")).status, 400);
+});
+
+test("GET /models/{model} finds what the workspace may call, by either name, however it is written", async () => {
+  const [first] = (await listModels("?provider=main&limit=1")).body.data;
+  assert.ok(first);
+  for (const name of [first.id, encodeURIComponent(first.id), first.slug]) {
+    const response = await gateway.fetch(`/v1/models/${name}`, { headers: { "x-gateway-api-key": workspaceKey } });
+    assert.equal(response.status, 200, name);
+    const { slug, id } = await readJson<Models["data"][number]>(response);
+    if (name === first.slug) assert.equal(slug, first.slug);
+    else assert.equal(id, first.id);
+  }
+  for (const name of ["@strict/archived", "@nobody/x", "nothing-of-this-name"]) {
+    const response = await gateway.fetch(`/v1/models/${name}`, { headers: { "x-gateway-api-key": workspaceKey } });
+    assert.equal(response.status, 404, name);
+  }
 });
 
 test("GET /models takes completions.write for providers, and virtual_keys.list for what is stored", async () => {

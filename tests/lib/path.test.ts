@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findPathProblem, hasEncodedSlash, isValidHost, joinUrl } from "../../src/lib/path.ts";
+import {
+  findPathProblem,
+  hasEncodedSlash,
+  hasVersion,
+  isValidHost,
+  joinUrl,
+  withoutVersion,
+} from "../../src/lib/path.ts";
 
 for (const host of [
   ...["a", "example.com", "EXAMPLE.com", "a-b.c_d", "127.0.0.1", "127.0.0.1:1", "example.com:65535", "a:08787"],
@@ -77,5 +84,33 @@ for (const [base, path, query, wanted] of [
 ] as const) {
   test(`O11: joinUrl() of ${base} and ${path}${query} is ${wanted}`, () => {
     assert.equal(joinUrl(base, path, query), wanted);
+  });
+}
+
+for (const [path, has] of [
+  ["/v2/videos", true],
+  ["/v1beta/models", true],
+  ["/v1beta1/projects", true],
+  ["/v1alpha/x", true],
+  ["/v1", false],
+  ["/v1beta", false],
+  ["/vision/x", false],
+  ["/v2x/y", false],
+  ["/models/v1/x", false],
+] as const) {
+  test(`hasVersion() is ${has} for ${path}`, () => {
+    assert.equal(hasVersion(path), has);
+  });
+}
+
+for (const [base, rest] of [
+  ["https://h/v1", "https://h"],
+  ["https://h/v1/", "https://h"],
+  ["https://h/a/v1beta", "https://h/a"],
+  ["https://h/v3/openai", "https://h/v3/openai"],
+  ["https://v1", "https://v1"],
+] as const) {
+  test(`withoutVersion() makes ${rest} of ${base}`, () => {
+    assert.equal(withoutVersion(base), rest);
   });
 }

@@ -11,7 +11,6 @@ import {
   readContent,
   toDraft,
   toLogEntry,
-  toLoggedUsage,
 } from "../../src/logs/record.ts";
 import { createRedactor } from "../../src/logs/redact.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
@@ -121,44 +120,6 @@ test("L4: a line end in a text or a header cannot forge a row", async () => {
   assert.deepEqual(stored.details.metadata, metadata);
   assert.equal(stored.content.request.headers["x-a"], 'b\n"}');
 });
-
-const none = { input_tokens: 0, output_tokens: 0, total_tokens: 0, cached_tokens: 0, reasoning_tokens: 0 };
-for (const [name, usage, wanted] of [
-  ["nothing", undefined, null],
-  ["null", null, null],
-  ["a text", "10", null],
-  ["an empty object", {}, none],
-  [
-    "plain counts",
-    { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
-    { ...none, input_tokens: 3, output_tokens: 4, total_tokens: 7 },
-  ],
-  [
-    "counts without total",
-    { prompt_tokens: 3, completion_tokens: 4 },
-    { ...none, input_tokens: 3, output_tokens: 4, total_tokens: 7 },
-  ],
-  [
-    "details",
-    {
-      prompt_tokens: 3,
-      completion_tokens: 4,
-      total_tokens: 7,
-      prompt_tokens_details: { cached_tokens: 2 },
-      completion_tokens_details: { reasoning_tokens: 1 },
-    },
-    { input_tokens: 3, output_tokens: 4, total_tokens: 7, cached_tokens: 2, reasoning_tokens: 1 },
-  ],
-  [
-    "negative, broken and endless counts",
-    { prompt_tokens: -1, completion_tokens: 1.5, total_tokens: Number.POSITIVE_INFINITY },
-    none,
-  ],
-  ["texts as counts", { prompt_tokens: "3", prompt_tokens_details: "x", completion_tokens_details: null }, none],
-  ["counts above what is exact", { prompt_tokens: 2 ** 53 }, none],
-] as const) {
-  test(`B3: toLoggedUsage() reads ${name}`, () => assert.deepEqual(toLoggedUsage(usage), wanted));
-}
 
 test("describeLoss() belongs to the tenant of the sample and holds nothing else of it", async () => {
   const sample = record({

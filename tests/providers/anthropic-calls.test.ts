@@ -63,7 +63,7 @@ test("version and betas come from plain headers, settings, the body and what is 
 });
 
 test("other providers are not sent these headers", async () => {
-  answerWith("chat.json");
+  wire.answer = () => Response.json({ choices: [] });
   await ask(helloBody, { "x-gateway-provider": "openai", "anthropic-beta": "a", "anthropic-version": "3" });
   assert.deepEqual(sent("anthropic-version", "anthropic-beta"), [undefined, undefined]);
 });
@@ -72,13 +72,13 @@ test("what is passed through keeps the client's version and betas", async () => 
   wire.answer = () => Response.json({ input_tokens: 1 });
   const headers = { "x-gateway-provider": "anthropic", authorization: "Bearer sk-ant-api-test" };
   const post = (more: HeaderChanges) =>
-    gateway.fetch("/v1/messages/count_tokens", {
+    gateway.fetch("/v1/messages/batches", {
       method: "POST",
       headers: requestHeaders({ ...headers, ...more }),
       body: "{}",
     });
   assert.equal((await post({ "anthropic-version": "2023-01-01", "anthropic-beta": "a" })).status, 200);
-  assert.equal(wire.url, "https://api.anthropic.com/v1/messages/count_tokens");
+  assert.equal(wire.url, "https://api.anthropic.com/v1/messages/batches");
   assert.deepEqual(sent("x-api-key", "anthropic-version", "anthropic-beta"), ["sk-ant-api-test", "2023-01-01", "a"]);
   await post({});
   assert.deepEqual(sent("anthropic-version", "anthropic-beta"), ["2023-06-01", undefined]);
@@ -94,6 +94,7 @@ test("an answer names the provider; usage is logged and what was left out is tol
   const row = await waitForLog(gateway, trace);
   assert.deepEqual(row.usage, {
     ...{ input_tokens: 2066, output_tokens: 11, total_tokens: 2077, cached_tokens: 2048, reasoning_tokens: 0 },
+    ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 0 },
   });
 });
 

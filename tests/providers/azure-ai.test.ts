@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 import { azureAi } from "../../src/providers/azure-ai/mod.ts";
+import { addressOf } from "../../src/providers/call.ts";
 import { github } from "../../src/providers/github/mod.ts";
 import { jsonFixture, testConformance } from "../conformance/suite.ts";
 import { chat, createTestGateway, type HeaderChanges, helloBody, readJson } from "../support/gateway.ts";
@@ -140,4 +141,36 @@ test("github is called at its own address with the token", async () => {
   assert.equal(response.status, 200, await response.text());
   assert.equal(wire.url, "https://models.github.ai/inference/chat/completions");
   assert.equal(wire.init?.headers.authorization, "Bearer azure-key");
+});
+
+const foundry = "https://res-1.services.ai.azure.com";
+for (const [settings, url] of [
+  [{ "azure-foundry-url": `${foundry}/models` }, `${foundry}/openai/v1/realtime?model=m&deployment=m`],
+  [
+    { "azure-foundry-url": `${foundry}/models`, "azure-api-version": "2025-04-01-preview" },
+    `${foundry}/openai/realtime?api-version=2025-04-01-preview&deployment=m`,
+  ],
+  [
+    { "azure-foundry-url": `${foundry}/api/projects/p/openai/v1`, "azure-deployment-name": "dep-1" },
+    `${foundry}/api/projects/p/openai/v1/realtime?model=dep-1&deployment=dep-1`,
+  ],
+  [
+    {
+      "azure-foundry-url": "https://res-1.openai.azure.com/openai/deployments/dep-2",
+      "azure-api-version": "2024-10-21",
+    },
+    "https://res-1.openai.azure.com/openai/realtime?api-version=2024-10-21&deployment=dep-2",
+  ],
+] as const) {
+  test(`a realtime session with ${JSON.stringify(settings)} is opened at ${url}`, () => {
+    const values: Readonly<Record<string, string>> = settings;
+    const provider = azureAi.bind((name) => values[name] ?? null);
+    const path = provider.operations.realtime?.path({ model: "m", query: [] }) ?? "";
+    assert.equal(addressOf({ provider, customHost: undefined, path }), url);
+  });
+}
+
+test("Claude at Foundry has no realtime sessions", () => {
+  const bound = azureAi.bind((name) => (name === "azure-foundry-url" ? `${foundry}/anthropic` : null));
+  assert.equal(bound.operations.realtime, undefined);
 });

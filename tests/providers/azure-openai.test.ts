@@ -338,3 +338,24 @@ for (const url of [
 test("mode default and a missing key", async () => {
   assert.deepEqual(await authorize({ auth_mode: "default" }, createTools()), { "api-key": "key" });
 });
+
+for (const [settings, model, path] of [
+  [dated, "gpt-realtime", "/realtime?api-version=2024-10-21&deployment=dep-1&intent=a+b"],
+  [{ ...dated, "azure-api-version": "v1" }, "x", "/v1/realtime?model=dep-1&deployment=dep-1&intent=a+b"],
+  [{ "azure-resource-name": "res-1", "azure-api-version": "v1" }, "m", "/v1/realtime?model=m&deployment=m&intent=a+b"],
+  [
+    { "azure-resource-name": "res-1", "azure-deployment-config": deployments },
+    ...["fast", "/realtime?api-version=2024-10-21&deployment=dep-mini&intent=a+b"],
+  ],
+] as const) {
+  test(`a realtime session with ${JSON.stringify(settings)} is opened at ${path}`, () => {
+    const values: Readonly<Record<string, string>> = settings;
+    const bound = azureOpenai.bind((name) => values[name] ?? null);
+    const query = [
+      ["intent", "a b"],
+      ["deployment", "another"],
+    ] as const;
+    assert.equal(bound.operations.realtime?.path({ model, query }), path);
+    assert.equal(bound.baseUrl, "https://res-1.openai.azure.com/openai");
+  });
+}

@@ -58,7 +58,7 @@ function sends(
   name: string,
   request: object,
   body: object,
-  more: { dropped?: readonly string[]; settings?: Record<string, string> } = {},
+  more: { dropped?: readonly string[]; settings?: Record<string, string>; headers?: Record<string, string> } = {},
 ): ConformanceCase {
   return {
     name: `sends ${name}`,
@@ -387,6 +387,25 @@ testConformance(bedrock, [
     },
   ),
   sends(
+    "the betas of a client's header it knows",
+    { anthropic_beta: ["newer-2030-01-01", "context-1m-2025-08-07"] },
+    {
+      additionalModelRequestFields: {
+        anthropic_beta: ["newer-2030-01-01", "context-1m-2025-08-07", "tool-search-tool-2025-10-19"],
+      },
+    },
+    {
+      headers: { "anthropic-beta": "claude-code-20250219, context-1m-2025-08-07,advanced-tool-use-2025-11-20" },
+      dropped: ["anthropic-beta"],
+    },
+  ),
+  sends(
+    "no betas of a client's header to another maker's model",
+    { model: "amazon.nova-pro-v1:0" },
+    {},
+    { headers: { "anthropic-beta": "context-1m-2025-08-07" } },
+  ),
+  sends(
     "a tool of the model's maker",
     {
       tools: [{ type: "computer", computer: { name: "computer_20250124", display_width_px: 1024 } }],
@@ -590,10 +609,68 @@ testConformance(bedrock, [
     },
   },
   {
-    name: "refuses several texts for Titan",
+    name: "an image and a text as one vector",
     operation: "embed",
-    request: { model: "amazon.titan-embed-text-v2:0", input: ["a", "b"] },
-    refused: /more than one text/,
+    request: {
+      model: "amazon.titan-embed-image-v1",
+      input: [{ text: "harbour", image: { url: "data:image/png;base64,iVBORw==" } }],
+      dimensions: 256,
+    },
+    sent: {
+      path: "/model/amazon.titan-embed-image-v1/invoke",
+      body: { inputText: "harbour", inputImage: "iVBORw==", embeddingConfig: { outputEmbeddingLength: 256 } },
+    },
+    answer: { embedding: [1], inputTextTokenCount: 2 },
+    wanted: {
+      ...{ object: "list", model: "amazon.titan-embed-image-v1" },
+      data: [{ object: "embedding", index: 0, embedding: [1] }],
+      usage: { prompt_tokens: 2, total_tokens: 2 },
+    },
+  },
+  {
+    name: "images for Cohere's third generation",
+    operation: "embed",
+    request: { model: "cohere.embed-english-v3", input: [{ image: { base64: "/9j/4A==" } }] },
+    sent: {
+      body: { images: ["data:image/jpeg;base64,/9j/4A=="], input_type: "image", embedding_types: ["float"] },
+    },
+    answer: { embeddings: { float: [[1]] } },
+    wanted: "*",
+  },
+  {
+    name: "images for Nova",
+    operation: "embed",
+    request: {
+      ...{ model: "amazon.nova-2-multimodal-embeddings-v1:0", dimensions: 384, encoding_format: "base64" },
+      input: [{ image: { base64: "iVBORw==" } }],
+    },
+    sent: {
+      body: {
+        taskType: "SINGLE_EMBEDDING",
+        singleEmbeddingParams: {
+          ...{ embeddingPurpose: "GENERIC_INDEX", embeddingDimension: 384 },
+          image: { format: "png", source: { bytes: "iVBORw==" } },
+        },
+      },
+    },
+    answer: { embeddings: [{ embeddingType: "IMAGE", embedding: [1, -0.5] }] },
+    wanted: {
+      ...{ object: "list", model: "amazon.nova-2-multimodal-embeddings-v1:0" },
+      data: [{ object: "embedding", index: 0, embedding: "AACAPwAAAL8=" }],
+      usage: { prompt_tokens: 0, total_tokens: 0 },
+    },
+  },
+  {
+    name: "refuses an image without its bytes for Titan",
+    operation: "embed",
+    request: { model: "amazon.titan-embed-image-v1", input: [{ image: { url: "https://example.com/a.png" } }] },
+    refused: /fetches no addresses/,
+  },
+  {
+    name: "refuses an image for a model of texts",
+    operation: "embed",
+    request: { model: "amazon.titan-embed-text-v2:0", input: [{ text: "a", image: { base64: "AAAA" } }] },
+    refused: /embeds texts/,
   },
   {
     name: "refuses tokens",

@@ -2,6 +2,7 @@ import { cohere } from "../../src/providers/cohere/mod.ts";
 import { fixture, jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const hello = { model: "command-a", messages: [{ role: "user", content: "Hello" }] };
+const own = { content: [{ type: "text", text: "its own form" }] };
 const tools = [{ type: "function", function: { name: "tide_table", strict: true, parameters: { type: "object" } } }];
 const head = { object: "chat.completion.chunk", created: 0, model: "command-a" };
 const chunk = (id: string, delta: object, finish_reason: string | null = null) => ({
@@ -252,6 +253,45 @@ testConformance(cohere, [
     operation: "embed",
     request: { model: "m", input: [1, 2] },
     refused: /not lists of tokens/,
+  },
+  {
+    name: "texts and images mixed",
+    operation: "embed",
+    request: {
+      model: "embed-v4.0",
+      input: [{ text: "harbour", image: { base64: "iVBORw==" } }, "tide", own],
+      input_type: "search_query",
+    },
+    sent: {
+      body: {
+        model: "embed-v4.0",
+        inputs: [
+          {
+            content: [
+              { type: "text", text: "harbour" },
+              { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw==" } },
+            ],
+          },
+          { content: [{ type: "text", text: "tide" }] },
+          own,
+        ],
+        ...{ input_type: "search_query", embedding_types: ["float"] },
+      },
+    },
+    answer: jsonFixture("cohere", "embeddings.json"),
+    wanted: "*",
+  },
+  {
+    name: "a film",
+    operation: "embed",
+    request: { model: "embed-v4.0", input: [{ video: { url: "https://example.com/a.mp4" } }] },
+    refused: /no films/,
+  },
+  {
+    name: "a text and an image as one, for the third generation",
+    operation: "embed",
+    request: { model: "embed-english-v3.0", input: [{ text: "a", image: { base64: "AAAA" } }] },
+    refused: /not both as one/,
   },
   {
     name: "models",

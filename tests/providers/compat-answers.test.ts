@@ -67,7 +67,17 @@ for (const [slug, member] of [
       request,
       strict: false,
       answer,
-      wanted: answerOf({ content: "At six.", reasoning_content: "Check hours." }, { own: 1 }, { own_choice: 2 }),
+      wanted: answerOf(
+        {
+          ...{ content: "At six.", reasoning_content: "Check hours." },
+          content_blocks: [
+            { type: "thinking", thinking: "Check hours." },
+            { type: "text", text: "At six." },
+          ],
+        },
+        { own: 1 },
+        { own_choice: 2 },
+      ),
     },
     {
       name: "plain streams hold no thoughts",
@@ -87,8 +97,18 @@ for (const [slug, member] of [
       stream,
       chunks: [
         chunkOf({ role: "assistant", content: null, reasoning_content: "" }),
-        chunkOf({ content: null, reasoning_content: "Check hours." }),
-        chunkOf({ content: "At six.", ...(member === "reasoning_content" && { [member]: null }) }, null, { own: 1 }),
+        chunkOf({
+          ...{ content: null, reasoning_content: "Check hours." },
+          content_blocks: [{ index: 0, delta: { thinking: "Check hours." } }],
+        }),
+        chunkOf(
+          {
+            ...{ content: "At six.", content_blocks: [{ index: 1, delta: { text: "At six." } }] },
+            ...(member === "reasoning_content" && { [member]: null }),
+          },
+          null,
+          { own: 1 },
+        ),
         chunkOf({ content: "" }, "stop"),
       ],
       usage: usageOf(7, 3),

@@ -67,11 +67,62 @@ test("a stream that ends with [DONE] alone is whole", async () => {
   assert.doesNotMatch(text, /"error"/);
 });
 
-test("streams of providers without corrections go through as bytes", async () => {
+const askForUsage = { ...streamed, stream_options: { include_usage: true } };
+
+test("streams that are as they should be go through as bytes", async () => {
+  const text = fixture("openai", "stream.sse").replaceAll('"id":', '"object" : "chat.completion.chunk", "id":');
+  answerWithStream(text);
+  assert.equal(await (await ask("nebius", askForUsage)).text(), text);
+});
+
+test("members of the provider's own go through as bytes where answers need not be plain", async () => {
   const text = fixture("openai", "stream.sse").replaceAll('"id":', '"own":{"a" : 1},"id":');
   answerWithStream(text);
-  const response = await ask("nebius", { ...streamed, stream_options: { include_usage: true } });
-  assert.equal(await response.text(), text);
+  const lax = { "x-gateway-strict-open-ai-compliance": "false" };
+  assert.equal(await (await ask("nebius", askForUsage, lax)).text(), text);
+  answerWithStream(text);
+  assert.doesNotMatch(await (await ask("nebius", askForUsage)).text(), /"own"/);
+});
+
+test("thoughts are taken out of a stream, and all else goes on as it came", async () => {
+  const plain = fixture("openai", "stream.sse");
+  const [head = "", ...rest] = plain.split("\n\n");
+  const thought = head.replace(
+    /"delta":\{[^}]*\}/,
+    '"delta":{"reasoning_content":"Check \\"hours\\".","content":null}',
+  );
+  assert.notEqual(thought, head);
+  answerWithStream([head, thought, thought, ...rest].join("\n\n"));
+  assert.equal(await (await ask("novita-ai", askForUsage)).text(), plain);
+});
+
+test("usage that comes with content comes last, for those who ask", async () => {
+  const chunk = { id: "fx-1", object: "chat.completion.chunk", created: 1, model: "m" };
+  const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
+  const choices = [{ index: 0, delta: { role: "assistant", content: "a" }, finish_reason: "stop" }];
+  for (const tail of ["", "data: [DONE]\n\n"]) {
+    answerWithStream(`data: ${JSON.stringify({ ...chunk, choices, usage })}\n\n${tail}`);
+    const events = (await (await ask("hyperbolic", askForUsage)).text()).split("\n\n");
+    const wanted = [
+      { ...chunk, choices },
+      { ...chunk, choices: [], usage },
+    ];
+    assert.deepEqual(events, [...wanted.map((one) => `data: ${JSON.stringify(one)}`), "data: [DONE]", ""]);
+    answerWithStream(`data: ${JSON.stringify({ ...chunk, choices, usage })}\n\n${tail}`);
+    assert.doesNotMatch(await (await ask("hyperbolic", streamed)).text(), /"usage"/);
+  }
+});
+
+test("a failure inside a choice ends a stream as a failure, behind what came before it", async () => {
+  const chunk = { id: "fx-1", object: "chat.completion.chunk", created: 1, model: "m" };
+  const said = { ...chunk, choices: [{ index: 0, delta: { role: "assistant", content: "a" }, finish_reason: null }] };
+  const error = { code: 429, message: "fixture: gone" };
+  const failed = { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: "error", error }] };
+  answerWithStream([said, failed].map((one) => `data: ${JSON.stringify(one)}\n\n`).join(""));
+  const text = await (await ask("fal-ai", streamed)).text();
+  assert.ok(text.startsWith(`data: ${JSON.stringify(said)}\n\n`), text);
+  assert.match(text, /fal-ai error: fixture: gone/);
+  assert.doesNotMatch(text, /\[DONE\]/);
 });
 
 test("corrected usage of a whole answer is what is logged", async () => {
@@ -127,12 +178,20 @@ test("the path in front of a provider's operations stands behind a custom host t
   assert.equal(wire.url, "https://models.example.com/a/v1/chat/completions");
 });
 
+test("a custom host named with its version has it once", async () => {
+  wire.answer = () => Response.json({ id: "fx-1", choices: [] });
+  for (const host of ["https://models.example.com/a/v1", "https://models.example.com/a/v1/"]) {
+    await ask("deepseek", helloBody, { "x-gateway-custom-host": host });
+    assert.equal(wire.url, "https://models.example.com/a/v1/chat/completions");
+  }
+});
+
 for (const [provider, path, url] of [
-  ["together-ai", "/v1/rerank", "https://api.together.xyz/v1/rerank"],
-  ["together-ai", "/v1/v1/rerank", "https://api.together.xyz/v1/rerank"],
+  ["together-ai", "/v1/evaluation", "https://api.together.xyz/v1/evaluation"],
+  ["together-ai", "/v1/v1/evaluation", "https://api.together.xyz/v1/evaluation"],
   ["together-ai", "/v1/proxy/api/x?a=1", "https://api.together.xyz/api/x?a=1"],
   ["lepton", "/v1/tts", "https://api.lepton.ai/api/v1/tts"],
-  ["groq", "/v1/rerank", "https://api.groq.com/openai/v1/rerank"],
+  ["groq", "/v1/evaluation", "https://api.groq.com/openai/v1/evaluation"],
 ] as const) {
   test(`${path} is passed on to ${provider} as ${url}`, async () => {
     wire.answer = () => Response.json({});

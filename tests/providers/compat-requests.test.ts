@@ -128,7 +128,9 @@ const rows: readonly Row[] = [
   ["nebius", { max_completion_tokens: 5, top_k: 4 }, { max_completion_tokens: 5, top_k: 4 }],
   // defaults and bounds
   ["together-ai", { max_completion_tokens: 0 }, { max_tokens: 1 }],
-  ["together-ai", { max_tokens: null }, { max_tokens: 128 }],
+  ["together-ai", { max_tokens: 7 }, { max_tokens: 7 }],
+  ["together-ai", {}, {}],
+  ["novita-ai", {}, {}],
   ["novita-ai", { max_completion_tokens: 300, top_k: 3 }, { max_tokens: 300, top_k: 3 }],
   ["hyperbolic", { min_p: 1.5, top_k: -1 }, { min_p: 1, top_k: -1 }],
   [
@@ -143,12 +145,13 @@ const rows: readonly Row[] = [
   ["openrouter", { stream: true }, { stream: true, usage: { include: true } }],
   ["openrouter", withUsage, { stream: true, usage: { include: true } }],
   // whether, and how much, to think
-  ["openai", { thinking: { type: "enabled" }, reasoning_effort: "low" }, { reasoning_effort: "low" }, ["thinking"]],
+  ["openai", { thinking: { type: "enabled" }, reasoning_effort: "low" }, { reasoning_effort: "low" }, []],
+  ["openai", { thinking: { type: "enabled" } }, {}, ["thinking"]],
+  ["openai", { model: "gpt-4o", reasoning_effort: "low" }, { model: "gpt-4o" }, ["reasoning_effort"]],
   [
     "groq",
     { thinking: { type: "enabled" }, reasoning_effort: "low", reasoning_format: "parsed" },
     { reasoning_effort: "low", reasoning_format: "parsed" },
-    ["thinking"],
   ],
   ["deepseek", { reasoning_effort: "high" }, { reasoning_effort: "high", thinking: { type: "enabled" } }],
   ["deepseek", { reasoning_effort: "none" }, { reasoning_effort: "none", thinking: { type: "disabled" } }],
@@ -292,7 +295,7 @@ function conversationCase(wanted: readonly unknown[], change: Partial<Conformanc
 const developer = { role: "developer", content: [{ type: "text", text: "Be brief." }] };
 const flat = { first: { role: "system", content: "Be brief." }, second: { role: "system", content: "One.\nTwo." } };
 const cases: Readonly<Record<string, ConformanceCase>> = {
-  openai: conversationCase(converted({ first: developer })),
+  openai: conversationCase(converted({ first: developer, old: {} }), { dropped: [...dropped, "reasoning_content"] }),
   nebius: conversationCase(converted()),
   groq: conversationCase(converted({ old: { reasoning: "Check hours." } })),
   cerebras: conversationCase(converted({ old: { reasoning: "Check hours." } })),

@@ -35,7 +35,41 @@ testConformance(jina, [
     request: { model: "m", input: "harbour", encoding_format: "base64" },
     sent: { body: { model: "m", input: "harbour", embedding_type: "base64" } },
     answer: { data, usage: { total_tokens: 4 } },
-    wanted: list("m", 4),
+    wanted: {
+      ...{ object: "list", model: "m", usage: { prompt_tokens: 4, total_tokens: 4 } },
+      data: [
+        { object: "embedding", index: 0, embedding: "zczMPc3MTD4=" },
+        { object: "embedding", index: 1, embedding: "mpmZPs3MzD4=" },
+      ],
+    },
+  },
+  {
+    name: "texts and images",
+    operation: "embed",
+    request: {
+      model: "jina-clip-v2",
+      input: [
+        "a",
+        { text: "b" },
+        { image: "https://example.com/a.png" },
+        { image: { base64: "AAAA" } },
+        { image: { url: "data:image/png;base64,BBBB" } },
+      ],
+    },
+    sent: {
+      body: {
+        model: "jina-clip-v2",
+        input: ["a", { text: "b" }, { image: "https://example.com/a.png" }, { image: "AAAA" }, { image: "BBBB" }],
+      },
+    },
+    answer: { data: [], usage: { total_tokens: 4 } },
+    wanted: { object: "list", data: [], model: "jina-clip-v2", usage: { prompt_tokens: 4, total_tokens: 4 } },
+  },
+  {
+    name: "a text and an image as one",
+    operation: "embed",
+    request: { model: "m", input: [{ text: "a", image: { base64: "AAAA" } }] },
+    refused: /not several of them/,
   },
   { name: "tokens", operation: "embed", request: { model: "m", input: [[1], [2]] }, refused: /lists of tokens/ },
 ]);
@@ -66,7 +100,59 @@ testConformance(voyage, [
     request: request({ encoding_format: "base64" }),
     sent: { body: request({ encoding_format: "base64" }) },
     answer: { data: [{ embedding: "zczMPQ==", index: 0 }], model: "m" },
-    wanted: { object: "list", data: [{ embedding: "zczMPQ==", index: 0 }], model: "m" },
+    wanted: {
+      object: "list",
+      data: [{ embedding: "zczMPQ==", index: 0 }],
+      model: "m",
+      usage: { prompt_tokens: 0, total_tokens: 0 },
+    },
+  },
+  {
+    name: "texts, images and films in one request",
+    operation: "embed",
+    request: {
+      ...{ model: "voyage-multimodal-3.5", dimensions: 512, input_type: "document", encoding_format: "base64" },
+      input: [
+        "harbour",
+        { text: "tide", image: { url: "https://example.com/a.png" } },
+        { image: { base64: "iVBORw==" }, video: { url: "https://example.com/a.mp4" } },
+        { content: [{ type: "text", text: "its own form" }] },
+      ],
+    },
+    sent: {
+      path: "/multimodalembeddings",
+      body: {
+        model: "voyage-multimodal-3.5",
+        inputs: [
+          { content: [{ type: "text", text: "harbour" }] },
+          {
+            content: [
+              { type: "text", text: "tide" },
+              { type: "image_url", image_url: "https://example.com/a.png" },
+            ],
+          },
+          {
+            content: [
+              { type: "image_base64", image_base64: "data:image/png;base64,iVBORw==" },
+              { type: "video_url", video_url: "https://example.com/a.mp4" },
+            ],
+          },
+          { content: [{ type: "text", text: "its own form" }] },
+        ],
+        ...{ input_type: "document", output_dimension: 512 },
+      },
+    },
+    answer: { data: [{ object: "embedding", embedding: [1, -0.5], index: 0 }], model: "m", usage: { total_tokens: 7 } },
+    wanted: {
+      ...{ object: "list", model: "m", usage: { prompt_tokens: 7, total_tokens: 7 } },
+      data: [{ object: "embedding", embedding: "AACAPwAAAL8=", index: 0 }],
+    },
+  },
+  {
+    name: "an input of nothing",
+    operation: "embed",
+    request: { model: "voyage-multimodal-3", input: [{ other: 1 }] },
+    refused: /no text, image or video/,
   },
   { name: "tokens", operation: "embed", request: { model: "m", input: [1] }, refused: /lists of tokens/ },
 ]);
@@ -88,7 +174,18 @@ testConformance(nomic, [
     },
     wanted: list("m", 7),
   },
-  { name: "another form", operation: "embed", request: request({ encoding_format: "base64" }), refused: /as numbers/ },
+  {
+    name: "embeddings as base64, which the gateway makes",
+    operation: "embed",
+    request: request({ encoding_format: "base64" }),
+    sent: { body: { model: "m", texts: ["harbour", "tide"] } },
+    answer: { embeddings: [[1, -0.5]] },
+    wanted: {
+      ...{ object: "list", model: "m", usage: { prompt_tokens: 0, total_tokens: 0 } },
+      data: [{ object: "embedding", index: 0, embedding: "AACAPwAAAL8=" }],
+    },
+  },
+  { name: "another form", operation: "embed", request: request({ encoding_format: "int8" }), refused: /as numbers/ },
 ]);
 
 const bearer = { authorization: "Bearer provider-key" };

@@ -288,7 +288,7 @@ testConformance(google, [
       usage: "*",
     },
   },
-  { name: "tokens to embed", operation: "embed", request: { model: "m", input: [1, 2] }, refused: /give it as text/ },
+  { name: "tokens to embed", operation: "embed", request: { model: "m", input: [1, 2] }, refused: /lists of tokens/ },
   {
     name: "a list of models",
     operation: "models",

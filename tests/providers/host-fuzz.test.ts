@@ -27,7 +27,20 @@ const requests: Readonly<Record<OperationName, object>> = {
   chat: { messages: [{ role: "user", content: "Hello" }], user: "acme" },
   complete: { prompt: "Hello", user: "acme" },
   embed: { input: "Hello" },
+  decide: { state: "Hello", questions: {} },
+  moderate: { input: "Hello" },
+  ocr: { document: { type: "document_url", document_url: "data:," } },
+  rerank: { query: "Hello", documents: ["Hello"] },
   models: {},
+  messages: { messages: [], max_tokens: 1 },
+  countTokens: { messages: [] },
+  responses: { input: "Hello" },
+  countChat: { messages: [] },
+  generateContent: { contents: [] },
+  countContents: { contents: [] },
+  embedContent: { content: { parts: [] } },
+  batchEmbedContents: { requests: [] },
+  realtime: { query: [] },
 };
 
 /** Providers whose settings stand in no address: the host is the one they always have. */

@@ -3,7 +3,8 @@ import { after, before, test } from "node:test";
 import type { BatchList, BatchObject } from "../../src/schemas/batches.ts";
 import type { FileObject } from "../../src/schemas/files.ts";
 import { sendOwn } from "../support/batches.ts";
-import { createTestGateway, readJson, type TestGateway, waitForLogs } from "../support/gateway.ts";
+import { call, done } from "../support/control.ts";
+import { createTestGateway, readJson, type TestGateway, waitForLogs, workspaceKey } from "../support/gateway.ts";
 import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
 /** What the provider answers by method and path with query. */
@@ -12,9 +13,11 @@ let upstream: RecordingUpstream;
 let gateway: TestGateway;
 
 before(async () => {
-  upstream = await startRecordingUpstream(({ method, path }, response) => {
+  upstream = await startRecordingUpstream(({ method, path, headers }, response) => {
     const text = answers.get(`${method} ${path}`);
-    response.writeHead(text === undefined ? 404 : 200, { "content-type": "application/json" }).end(text ?? "{}");
+    // a provider that repeats what it was sent
+    const refusal = JSON.stringify({ error: { message: `No such record: ${headers["x-api-key"]}` } });
+    response.writeHead(text === undefined ? 404 : 200, { "content-type": "application/json" }).end(text ?? refusal);
   });
   gateway = await createTestGateway();
 });
@@ -87,6 +90,13 @@ for (const [version, wanted] of [
     assert.deepEqual(lines(), wanted.slice(1));
   });
 }
+
+test("a provider that takes requests as they came is asked for an output as it came", async () => {
+  expectAnswer("GET /batches/batch_1/output", "lines");
+  assert.equal(await (await send("passthrough", "/v1/batches/batch_1/output")).text(), "lines");
+  assert.deepEqual(lines(), ["GET /batches/batch_1/output"]);
+  assert.equal(upstream.requests[0]?.headers.authorization, "Bearer provider-credential");
+});
 
 const messageBatch = {
   ...{ id: "msgbatch_1", type: "message_batch", processing_status: "ended", created_at: "2026-01-01T00:00:00Z" },
@@ -164,4 +174,22 @@ test("a config with one target reaches the records of its provider", async () =>
   const shown = await readJson<BatchObject>(await sendOwn(gateway, "/v1/batches/msgbatch_1", { headers }));
   assert.equal(shown.status, "completed");
   assert.equal(upstream.requests[0]?.headers["x-api-key"], "credential-of-the-config");
+});
+
+test("a stored credential a provider repeats in its error is hidden from the caller", async () => {
+  const credential = "credential-of-the-integration";
+  const integration = {
+    ...{ name: "stored", slug: "stored-integration", ai_provider_id: "anthropic", create_default_provider: false },
+    ...{ key: credential, configurations: { custom_host: upstream.url } },
+  };
+  await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));
+  const provider = { name: "stored", slug: "stored", integration_id: "stored-integration" };
+  await done(call(gateway, "POST /providers", { key: workspaceKey, body: provider }));
+  upstream.requests.length = 0;
+  const headers = { "x-gateway-provider": "@stored" };
+  const answer = await sendOwn(gateway, "/v1/batches/unknown", { headers });
+  assert.deepEqual([answer.status, upstream.requests[0]?.headers["x-api-key"]], [404, credential]);
+  const text = await answer.text();
+  assert.match(text, /No such record: /);
+  assert.equal(text.includes(credential), false, text);
 });

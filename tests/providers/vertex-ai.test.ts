@@ -214,6 +214,30 @@ testConformance(vertexAi, [
     wanted: "*",
   },
   {
+    name: "Claude with the betas of a client's header",
+    settings,
+    headers: { "anthropic-beta": "claude-code-20250219,context-1m-2025-08-07, advanced-tool-use-2025-11-20" },
+    request: { model: "claude-sonnet-4-6", messages, anthropic_beta: ["context-1m-2025-08-07"] },
+    sent: {
+      body: {
+        ...{ messages, max_tokens: 8192, anthropic_version: "vertex-2023-10-16" },
+        anthropic_beta: ["context-1m-2025-08-07", "tool-search-tool-2025-10-19"],
+      },
+    },
+    dropped: ["anthropic-beta"],
+    answer: jsonFixture("anthropic", "chat.json"),
+    wanted: "*",
+  },
+  {
+    name: "Gemini, to which the betas of a client's header mean nothing",
+    settings,
+    headers: { "anthropic-beta": "context-1m-2025-08-07" },
+    request: { model: "gemini-2.5-flash", messages: [{ role: "user", content: "Hello" }] },
+    sent: { body: { contents: [{ role: "user", parts: [{ text: "Hello" }] }] } },
+    answer: jsonFixture("vertex-ai", "chat.json"),
+    wanted: "*",
+  },
+  {
     name: "Claude by its plain name, streamed",
     settings,
     request: { model: "claude-sonnet-4-6", messages, stream: true },
@@ -232,7 +256,7 @@ testConformance(vertexAi, [
     settings,
     request: {
       model: "text-embedding-005",
-      input: ["a", "b"],
+      input: ["a", { text: "b" }],
       dimensions: 3,
       task_type: "CLUSTERING",
       metadata: { a: "B" },
@@ -300,10 +324,22 @@ testConformance(vertexAi, [
     name: "an embedding of a newer model",
     operation: "embed",
     settings,
-    request: { model: "gemini-embedding-2", input: "a", dimensions: 4 },
+    request: {
+      ...{ model: "gemini-embedding-2", dimensions: 4 },
+      input: [{ text: "a", image: { url: "gs://b/i.webp" }, video: { base64: "AAAA" } }],
+    },
     sent: {
       path: `/v1/${place}/publishers/google/models/gemini-embedding-2:embedContent`,
-      body: { content: { parts: [{ text: "a" }] }, outputDimensionality: 4 },
+      body: {
+        content: {
+          parts: [
+            { text: "a" },
+            { fileData: { mimeType: "image/webp", fileUri: "gs://b/i.webp" } },
+            { inlineData: { mimeType: "video/mp4", data: "AAAA" } },
+          ],
+        },
+        outputDimensionality: 4,
+      },
     },
     answer: { embedding: { values: [1] }, usageMetadata: { promptTokenCount: 2 } },
     wanted: {

@@ -165,6 +165,7 @@ testConformance(workersAi, [
     wanted: {
       ...{ object: "list", data: [{ object: "embedding", index: 0, embedding: [0.1, 0.2] }] },
       model: "@cf/baai/bge-m3",
+      usage: { prompt_tokens: 0, total_tokens: 0 },
     },
   },
 ]);

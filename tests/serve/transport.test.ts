@@ -3,7 +3,13 @@ import type { Socket } from "node:net";
 import process from "node:process";
 import { test } from "node:test";
 import { createAddressGuard } from "../../src/lib/address.ts";
-import { createOutbound, OutboundError, type TransportInit, toOutboundError } from "../../src/lib/outbound.ts";
+import {
+  createOutbound,
+  OutboundError,
+  type SocketInit,
+  type TransportInit,
+  toOutboundError,
+} from "../../src/lib/outbound.ts";
 import { selfTestConnector } from "../../src/serve/transport.ts";
 import { createCheckedSender } from "../../src/serve/transport-http.ts";
 import {
@@ -312,4 +318,9 @@ test("selfTestConnector() stops a connector that connects or breaks (O8)", async
   await assert.rejects(selfTestConnector(blind), /does not refuse/);
   const broken = { send: transport.send, sendChecked: () => Promise.reject(new OutboundError("reset", "x")) };
   await assert.rejects(selfTestConnector(broken), /does not refuse/);
+  // the road of WebSockets alone
+  const { openSocket: open } = create();
+  assert.ok(open);
+  const careless = { send: transport.send, openSocket: (url: string, init: SocketInit) => open(url, init) };
+  await assert.rejects(selfTestConnector(careless), /does not refuse/);
 });

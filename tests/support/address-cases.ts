@@ -60,6 +60,7 @@ const vertex = {
     ...["aiplatform.googleapis.com", "LABEL-aiplatform.googleapis.com"],
     ...["aiplatform.us.rep.googleapis.com", "aiplatform.eu.rep.googleapis.com", "oauth2.googleapis.com"],
     ...["oauth2.mtls.googleapis.com", "www.googleapis.com", "accounts.google.com"],
+    "discoveryengine.googleapis.com",
   ),
   prefix: "/v1",
   credential: "ya29.token",
@@ -80,7 +81,18 @@ export const shapedCases: readonly AddressCase[] = [
   azureOpenai,
   { ...azureOpenai, settings: { ...deployment, ...entra } },
   { ...azureOpenai, settings: { "azure-resource-name": "acme", "azure-api-version": "v1" } },
-  ...aws("bedrock", ["bedrock-runtime.LABEL.amazonaws.com", "bedrock.LABEL.amazonaws.com"]),
+  ...aws("bedrock", [
+    ...["bedrock-runtime.LABEL.amazonaws.com", "bedrock.LABEL.amazonaws.com"],
+    "bedrock-agent-runtime.LABEL.amazonaws.com",
+  ]),
+  {
+    ...{ provider: "novita-ai", settings: {}, hosts: host("api.novita.ai"), prefix: "/" },
+    credential: "provider-key",
+  },
+  {
+    ...{ provider: "deepinfra", settings: {}, hosts: host("api.deepinfra.com"), prefix: "/v1/" },
+    credential: "provider-key",
+  },
   ...aws("bedrock-mantle", ["bedrock-mantle.LABEL.api.aws"]),
   ...aws("claude-platform-aws", ["aws-external-anthropic.LABEL.api.aws"], { prefix: "/v1/" }),
   ...aws("sagemaker", ["runtime.sagemaker.LABEL.amazonaws.com"], { prefix: "/endpoints/" }),

@@ -23,6 +23,14 @@ export function sendOwn(
   );
 }
 
+const made = { created_at: 1, status: "validating" };
+/** A provider's answers about records, by the route of the gateway. */
+export const recordAnswers = {
+  file: { id: "file-1", object: "file", bytes: 2, created_at: 1, filename: "a", purpose: "batch", status: "processed" },
+  batch: { id: "batch-1", object: "batch", ...made },
+  job: { id: "job-1", object: "fine_tuning.job", ...made },
+} as const;
+
 /** One line of a batch's input: a chat completion of the echo provider. */
 export function chatLine(id: string, text = `text of ${id}`, body: Record<string, unknown> = {}): string {
   const messages = [{ role: "user", content: text }];

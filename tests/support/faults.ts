@@ -45,7 +45,7 @@ function refuse(status: number, headers: Readonly<Record<string, string>> = {}):
 function begin(response: ServerResponse, streamed: boolean, then: () => void = () => {}): void {
   response.on("error", () => {});
   response.writeHead(200, streamed ? events : json);
-  response.write(streamed ? firstEvent : answer.slice(0, 20), () => setTimeout(then, 10));
+  response.write(streamed ? firstEvent : answer.slice(0, 20), () => setTimeout(then, 40));
 }
 
 function reset(response: ServerResponse): void {
@@ -60,6 +60,11 @@ function send(whole: string, streamed: string): Fault["serve"] {
   };
 }
 
+/** A right answer that is no chat. */
+export function answering(body: object): Fault {
+  const text = JSON.stringify(body);
+  return { name: "200", whole: 200, stream: 200, serve: send(text, text) };
+}
 /** A right answer. */
 export const success: Fault = { name: "200", whole: 200, stream: 200, serve: send(answer, firstEvent + lastEvents) };
 

@@ -13,6 +13,7 @@ import { deriveKey, webMac } from "../../src/lib/hash.ts";
 import type { Transport } from "../../src/lib/outbound.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 import { createBunTransport, createDenoTransport, createNodeTransport } from "../../src/serve/transport.ts";
+import { type AnswerCheck, createAnswerCheck } from "./openapi-check.ts";
 
 /** Keys every test gateway starts with. */
 export const adminKey = "test-admin-key-0000000000";
@@ -77,6 +78,26 @@ export interface TestGateway {
   close(): Promise<void>;
 }
 
+/** Checks answers against the document of the gateway that is asked first: it is the same for all of them. */
+let checkAnswer: AnswerCheck | undefined;
+
+/** The gateway, its JSON answers checked against its own OpenAPI document. */
+function withCheckedAnswers(gateway: Gateway): Gateway {
+  checkAnswer ??= createAnswerCheck(async () => {
+    const document = await gateway.fetch(new Request("http://gateway.test/openapi.json"));
+    return JSON.parse(await document.text());
+  });
+  const check = checkAnswer;
+  return {
+    ...gateway,
+    async fetch(request, connection) {
+      const response = await gateway.fetch(request, connection);
+      await check(request, response);
+      return response;
+    },
+  };
+}
+
 /** A gateway over an empty database, with known keys, that may call loopback upstreams. */
 export async function createTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { inFile, ...rest } = options;
@@ -95,15 +116,16 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     ...rest,
   });
   await gateway.start();
+  const checked = withCheckedAnswers(gateway);
   return {
-    gateway,
+    gateway: checked,
     warnings,
     async openFile() {
       const database = await openDatabase({ url });
       opened.push(database);
       return database;
     },
-    fetch: (path, init, connection) => gateway.fetch(new Request(`http://gateway.test${path}`, init), connection),
+    fetch: (path, init, connection) => checked.fetch(new Request(`http://gateway.test${path}`, init), connection),
     async close() {
       await gateway.close();
       for (const database of opened) await database.close();
@@ -172,6 +194,7 @@ export interface ShownLog {
   stream: boolean;
   upstream_calls: number;
   upstream_url: string | null;
+  dropped_params?: string[];
   metadata: Record<string, string>;
   usage: Record<string, number> | null;
   error: { type: string; code: string | null; message: string } | null;

@@ -53,6 +53,12 @@ const protocols: Readonly<Record<string, Protocol>> = {
     whole: "/deployments/fake-deployment/chat/completions?api-version=2024-10-21",
     streams: silentStreams,
   },
+  /** Claude's own API on Bedrock: its recorded answers in frames. */
+  "bedrock/invoke": {
+    whole: `${bedrockModel}/invoke`,
+    streamed: `${bedrockModel}/invoke-with-response-stream`,
+    streams: sseStreams,
+  },
   cohere: { whole: "/v2/chat", streams: sseStreams },
   "mistral-ai": { whole: "/chat/completions", streams: sseStreams },
 };
@@ -80,11 +86,27 @@ function encodeFrame({ headers, payload }: { headers: Record<string, string>; pa
   return Buffer.concat([frame, end]);
 }
 
+/** Events of a recorded stream as InvokeModelWithResponseStream frames them: JSON in base64. */
+function encodeChunks(recorded: string): Buffer {
+  const headers = { ":message-type": "event", ":event-type": "chunk", ":content-type": "application/json" };
+  const events = [...recorded.matchAll(/^data: ?(.*)$/gm)].map(([, data = ""]) => data);
+  return Buffer.concat(
+    events.map((data) => encodeFrame({ headers, payload: { bytes: Buffer.from(data).toString("base64"), p: "abc" } })),
+  );
+}
+
+/** Bytes of a recorded stream as its provider sends them. */
+function streamBytes(recorded: string, framing: "sse" | "recorded" | "chunks"): Buffer {
+  if (framing === "chunks") return encodeChunks(recorded);
+  return framing === "sse" ? Buffer.from(recorded) : Buffer.concat(JSON.parse(recorded).frames.map(encodeFrame));
+}
+
 /** A recorded stream in two pieces, cut within an event. */
 async function sendStream(response: ServerResponse, slug: string, name: string): Promise<void> {
-  const recorded = readFixture(slug, name);
-  const isFramed = name.endsWith(".json");
-  const bytes = isFramed ? Buffer.concat(JSON.parse(recorded).frames.map(encodeFrame)) : Buffer.from(recorded);
+  const isChunked = slug === "bedrock/invoke";
+  const recorded = readFixture(isChunked ? "anthropic" : slug, name);
+  const isFramed = isChunked || name.endsWith(".json");
+  const bytes = streamBytes(recorded, isChunked ? "chunks" : isFramed ? "recorded" : "sse");
   response.writeHead(200, {
     "content-type": isFramed ? "application/vnd.amazon.eventstream" : "text/event-stream",
   });
@@ -94,9 +116,11 @@ async function sendStream(response: ServerResponse, slug: string, name: string):
   response.end(bytes.subarray(middle));
 }
 
-/** Text of an answer that comes whole: the recorded text, or an object in its place; the others are streamed only. */
+/** Text of an answer that comes whole: the recorded text, calls, or an object in place of the text; thoughts are streamed only. */
 function wholeAnswer(slug: string, scenario: Scenario): string | undefined {
-  const recorded = readFixture(slug, "chat.json");
+  const folder = slug === "bedrock/invoke" ? "anthropic" : slug;
+  if (scenario === "tools") return readFixture(folder, "tool-call.json");
+  const recorded = readFixture(folder, "chat.json");
   if (scenario === "text") return recorded;
   if (scenario !== "object") return undefined;
   const quoted = JSON.stringify(JSON.stringify(answeredObject)).slice(1, -1);
@@ -112,7 +136,8 @@ function sendJson(response: ServerResponse, status: number, text: string): void 
 }
 
 async function answer({ path, text }: ReceivedRequest, response: ServerResponse): Promise<void> {
-  const [, slug = "", scenario = "", rest = ""] = /^\/([^/]+)\/([^/]+)(\/.*)$/.exec(path) ?? [];
+  const [, provider = "", scenario = "", rest = ""] = /^\/([^/]+)\/([^/]+)(\/.*)$/.exec(path) ?? [];
+  const slug = provider === "bedrock" && rest.includes("/invoke") ? "bedrock/invoke" : provider;
   const protocol = Object.hasOwn(protocols, slug) ? protocols[slug] : undefined;
   if (protocol && isScenario(scenario)) {
     const { whole, streamed = whole, streams } = protocol;

@@ -1,5 +1,6 @@
 import {
   createServer,
+  type Server as HttpServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
   request as openRequest,
@@ -22,8 +23,14 @@ export interface Upstream {
 }
 
 /** An HTTP server on 127.0.0.1, or on another loopback address; on any free port, or on the given one. */
-export function startServer(handler: RequestListener, host = "127.0.0.1", port = 0): Promise<Upstream> {
+export function startServer(
+  handler: RequestListener,
+  host = "127.0.0.1",
+  port = 0,
+  prepare: (server: HttpServer) => unknown = () => {},
+): Promise<Upstream> {
   const server = createServer(handler);
+  prepare(server);
   // a connection closed for its age just when it is used again would look like a failure
   server.keepAliveTimeout = 0;
   return open(server, host, port);

@@ -112,7 +112,14 @@ export const migrations: readonly Migration[] = [
     ],
   },
   {
-    id: "0002_files_and_batches",
+    id: "0002_stored_responses",
+    statements: [
+      "CREATE TABLE `stored_responses` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`previous_id` text,\n\t`sealed` text NOT NULL,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE INDEX `stored_responses_by_time` ON `stored_responses` (`created_at`);",
+    ],
+  },
+  {
+    id: "0003_files_and_batches",
     statements: [
       "CREATE TABLE `gateway_batches` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`api_key_id` text NOT NULL,\n\t`status` text NOT NULL,\n\t`endpoint` text NOT NULL,\n\t`completion_window` text NOT NULL,\n\t`model` text,\n\t`metadata` text,\n\t`input_file_id` text NOT NULL,\n\t`output_file_id` text,\n\t`error_file_id` text,\n\t`output_seconds` integer,\n\t`errors` text,\n\t`total` integer DEFAULT 0 NOT NULL,\n\t`completed` integer DEFAULT 0 NOT NULL,\n\t`failed` integer DEFAULT 0 NOT NULL,\n\t`usage` text,\n\t`position` integer DEFAULT 0 NOT NULL,\n\t`turn` integer DEFAULT 0 NOT NULL,\n\t`lease_owner` text,\n\t`lease_until` integer DEFAULT 0 NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`in_progress_at` integer,\n\t`expires_at` integer NOT NULL,\n\t`finalizing_at` integer,\n\t`completed_at` integer,\n\t`failed_at` integer,\n\t`expired_at` integer,\n\t`cancelling_at` integer,\n\t`cancelled_at` integer\n);",
       "CREATE INDEX `gateway_batches_tenant` ON `gateway_batches` (`organisation_id`,`workspace_id`,`created_at`);",

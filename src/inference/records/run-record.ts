@@ -141,10 +141,9 @@ const openaiOutput: OutputRules = {
 async function getOutput(request: RecordRequest, target: RecordTarget, records?: RecordAdapters): Promise<Reply> {
   const { provider } = target.destination;
   if (records && !records.output) return refuseRoute("getBatchOutput", target);
+  const passedPath = (below: string) => provider.passPath({ path: below, query: "", isProxied: false }).path;
   const retrieve = records?.calls.retrieveBatch;
-  const path = retrieve
-    ? retrieve.path(request)
-    : provider.recordPath(`${provider.pathPrefix}/batches/${encodeURIComponent(request.id)}`);
+  const path = retrieve ? retrieve.path(request) : passedPath(`/batches/${encodeURIComponent(request.id)}`);
   const { text, upstream } = await readRecord(target, { method: "GET", path, headers: retrieve?.headers });
   const batch = parseRecord(text, target);
   if (records) return download(records.output ?? refuseRoute("getBatchOutput", target), batch, target, records);
@@ -152,7 +151,7 @@ async function getOutput(request: RecordRequest, target: RecordTarget, records?:
     ...openaiOutput,
     find(value) {
       const found = openaiOutput.find(value);
-      return found && { path: provider.recordPath(provider.pathPrefix + found.path) };
+      return found && { path: passedPath(found.path) };
     },
   };
   const { errors } = batch;
@@ -191,8 +190,8 @@ async function callAt(
   readBody: () => Promise<Readonly<Record<string, unknown>>>,
   parts: Pick<RecordTarget, "context" | "services" | "times">,
 ): Promise<Reply | undefined> {
-  const { records } = destination.provider;
-  if (!records && route !== "getBatchOutput") return undefined;
+  const { records, isRaw } = destination.provider;
+  if (!records && (isRaw || route !== "getBatchOutput")) return undefined;
   requirePassable(destination);
   const { context, services } = parts;
   const request: RecordRequest = {

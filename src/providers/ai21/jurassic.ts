@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { toChatAnswer, toChoice, toEmbeddingAnswer, toHead } from "../shapes/answers.ts";
+import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
 import { toTextCompletion } from "../shapes/completions.ts";
+import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
 import { pathSegment } from "../shapes/hosts.ts";
 import { requireTexts } from "../shapes/inputs.ts";
 import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
@@ -110,14 +111,13 @@ export const complete: OperationAdapter<"complete"> = {
 export const embed: OperationAdapter<"embed"> = {
   path: () => "/embed",
   toUpstream(request, { drop }) {
-    const { encoding_format: format } = request;
-    if (format && format !== "float") refuseMember("ai21", "encoding_format", "it gives vectors as numbers only");
+    requireNumbers("ai21", request);
     const handledHere = ["model", "input", "encoding_format"];
     const copied = copyMembers(request, { type: "type" }, { handled: handledHere, drop });
     return { texts: requireTexts("ai21", request), ...copied };
   },
-  fromUpstream(body, { model }) {
+  fromUpstream(body, request) {
     const vectors = v.parse(EmbedReply, body).results.map(({ embedding }) => embedding);
-    return toEmbeddingAnswer(vectors, model, undefined);
+    return toEmbeddingAnswer(vectors, request, undefined);
   },
 };

@@ -2,8 +2,11 @@ import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { createCompletion } from "./complete.ts";
+import { createCountChat } from "./count.ts";
 import { models } from "./models.ts";
+import { nativeOperations } from "./native.ts";
 import { claudeRecords } from "./records.ts";
+import { withoutThinking } from "./repair.ts";
 import { betasOf, readBetas, toClaudeRequest } from "./request.ts";
 import { fromClaudeReply } from "./response.ts";
 import { createClaudeStream } from "./stream.ts";
@@ -28,6 +31,15 @@ export function claudeHeaders(request: Partial<ChatRequest>, given: Headers): Re
     ...(typeof version === "string" && { [versionHeader]: version }),
     ...betaHeaders(given[betaHeader], betasOf(request)),
   };
+}
+
+/** As `claudeHeaders`, for requests in the API's own shape: what they need they name themselves. */
+export function nativeHeaders(
+  { anthropic_version: version, anthropic_beta: beta }: Readonly<Record<string, unknown>>,
+  given: Headers,
+): Record<string, string> {
+  const named = given[versionHeader] ?? version;
+  return { ...(typeof named === "string" && { [versionHeader]: named }), ...betaHeaders(given[betaHeader], beta) };
 }
 
 /** Version and betas of a call, its settings added. */
@@ -58,9 +70,12 @@ export function claudeOperations(provider: string) {
       fromUpstream: fromClaudeReply,
       streamMapper: (request, options) => createClaudeStream(request, { ...options, provider }),
       headers: claudeHeaders,
+      repair: withoutThinking,
     },
     complete: createCompletion(provider),
     models,
+    ...nativeOperations(nativeHeaders),
+    countChat: createCountChat(claudeHeaders),
   } satisfies OperationAdapters;
 }
 

@@ -12,10 +12,10 @@ import { demandsTool, toToolMembers } from "./tools.ts";
 export interface ClaudeHost {
   /** `anthropic_version` in the body, where a host wants it there; the request's own wins. */
   version?: string;
-  /** Whether betas are told in the body's `anthropic_beta`, instead of a header. */
+  /** Whether betas, also those of the client's header, are told in the body's `anthropic_beta` instead of a header. */
   hasBetasInBody?: boolean;
-  /** Betas a host knows; others are noted as left out. Default: all. */
-  betas?: ReadonlySet<string>;
+  /** Betas a host knows, under the names they have there; others are noted as left out. Default: all, as they are. */
+  betas?: ReadonlyMap<string, string>;
   /** Members a host does not take in the body; but for `model` and `stream`, which its path tells, they are noted as left out. */
   omits?: readonly string[];
 }
@@ -148,18 +148,25 @@ function toMaxTokens(request: ChatRequest, family: ClaudeFamily, { thinking }: T
   return readMaxTokens(request) ?? family.defaultMaxTokens + (Number.isSafeInteger(budget) ? budget : 0);
 }
 
-/** Betas told in the body. */
-function bodyBetas(request: ChatRequest, { hasBetasInBody, betas: known }: ClaudeHost, drop: (member: string) => void) {
-  if (!hasBetasInBody) return [];
-  const asked = betasOf(request);
-  const taken = known ? asked.filter((beta) => known.has(beta)) : asked;
-  if (taken.length < asked.length) drop("anthropic_beta");
-  return taken;
+/** Betas told in the body: the request's own, and those of the client's header. */
+export function bodyBetas(
+  ofBody: readonly string[],
+  host: ClaudeHost,
+  { clientHeader, drop }: ConversionOptions,
+): string[] {
+  if (!host.hasBetasInBody) return [];
+  const taken = (asked: readonly string[], member: string): string[] => {
+    const known = asked.flatMap((beta) => (host.betas ? (host.betas.get(beta) ?? []) : beta));
+    if (known.length < asked.length) drop(member);
+    return known;
+  };
+  const ofClient = readBetas(clientHeader?.("anthropic-beta"));
+  return [...new Set([...taken(ofBody, "anthropic_beta"), ...taken(ofClient, "anthropic-beta")])];
 }
 
-function hostMembers(request: ChatRequest, host: ClaudeHost, { drop }: ConversionOptions): Members {
+function hostMembers(request: ChatRequest, host: ClaudeHost, options: ConversionOptions): Members {
   const version = host.version === undefined ? undefined : (request.anthropic_version ?? host.version);
-  const betas = bodyBetas(request, host, drop);
+  const betas = bodyBetas(betasOf(request), host, options);
   return {
     model: request.model,
     ...(request.stream === true && { stream: true }),

@@ -1,25 +1,33 @@
+import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
+import { encodeWhereAsked } from "../shapes/embeddings.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { OperationAdapters } from "../types.ts";
 
 /** Settings of the model inference API. */
 export interface InferenceSettings {
-  api_version?: string | undefined;
   deployment_name?: string | undefined;
+  api_version?: string | undefined;
   extra_params?: string | undefined;
+  provider_responses_proxy?: boolean | undefined;
+}
+
+/** Items that say who speaks must say that they are messages. */
+function withItemTypes(request: ResponsesRequest): ResponsesRequest {
+  const { input } = request;
+  if (!Array.isArray(input)) return request;
+  const typed = input.map((item) => (typeof item.role === "string" ? { type: "message", ...item } : item));
+  return { ...request, input: typed };
 }
 
 /** Members the API has no counterpart of are left out or refused. */
 const toChat = createRequestMap("azure-ai", { unsupported: ["functions", "function_call"] }, { streams: true });
 
 /** Operations of the model inference API (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
-export function inferenceOperations(settings: InferenceSettings) {
-  const { api_version: version, deployment_name: deployment, extra_params: extra } = settings;
+export function inferenceOperations(settings: InferenceSettings): OperationAdapters {
+  const { api_version: version, extra_params: extra } = settings;
   const query = version === undefined ? "" : `?api-version=${encodeURIComponent(version)}`;
-  const headers = (): Record<string, string> => ({
-    ...(extra !== undefined && { "extra-parameters": extra }),
-    ...(deployment !== undefined && { "azureml-model-deployment": deployment }),
-  });
+  const headers = (): Record<string, string> => (extra === undefined ? {} : { "extra-parameters": extra });
   return {
     chat: {
       path: () => `/chat/completions${query}`,
@@ -27,6 +35,9 @@ export function inferenceOperations(settings: InferenceSettings) {
       toUpstream: toChat,
     },
     complete: { path: () => `/completions${query}`, headers, toUpstream: withStreamUsage },
-    embed: { path: () => `/embeddings${query}`, headers },
-  } satisfies OperationAdapters;
+    embed: { path: () => `/embeddings${query}`, headers, fromUpstream: encodeWhereAsked },
+    ...(settings.provider_responses_proxy === true && {
+      responses: { path: () => `/responses${query}`, headers, toUpstream: withItemTypes },
+    }),
+  };
 }

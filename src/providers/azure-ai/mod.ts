@@ -3,8 +3,12 @@ import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
-import { defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
+import { type AddressFacts, defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
 import { inferenceOperations } from "./inference.ts";
+import { createOcr } from "./ocr.ts";
+import { isOfResource, passPath } from "./passed-path.ts";
+import { realtimeBase, realtimeOperation, realtimePath } from "./realtime.ts";
+import { createRerank } from "./rerank.ts";
 
 const claude = claudeOperations("azure-ai");
 const param = "x-gateway-azure-foundry-url";
@@ -23,6 +27,12 @@ const settings = v.object({
     v.picklist(["drop", "pass-through", "error"], "must be drop, pass-through or error"),
     "drop",
   ),
+  provider_responses_proxy: v.optional(
+    v.pipe(
+      v.picklist(["true", "false"], "must be true or false"),
+      v.transform((value) => value === "true"),
+    ),
+  ),
   ...azureAuthEntries,
 });
 type Settings = v.InferOutput<typeof settings>;
@@ -32,12 +42,15 @@ function isClaude(url: string | undefined): boolean {
   return url !== undefined && /\/anthropic(?:\/|$)/.test(url);
 }
 
-function baseUrlOf({ foundry_url: url }: Settings): string {
+function baseUrlOf(values: Settings, { path }: AddressFacts): string {
+  const { foundry_url: url } = values;
   if (url === undefined) {
     throw new InvalidRequestError(`Cannot call azure-ai: give ${param}`, { param, code: "invalid_header" });
   }
+  // models of other makers stand beside the model inference API, not below it
+  if (isOfResource(path) || path.startsWith("/providers/")) return URL.parse(url)?.origin ?? url;
   if (isClaude(url)) return url.endsWith("/v1") ? url : `${url}/v1`;
-  return url;
+  return path.startsWith(`${realtimePath}?`) || path === realtimePath ? realtimeBase(url, values) : url;
 }
 
 /** Resources of the OpenAI kind take keys in a header of their own. */
@@ -50,17 +63,31 @@ function keyHeaders({ url }: SignableRequest, key: string): Record<string, strin
 /** Models of Azure AI Foundry (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
 export const azureAi = defineProvider({
   slug: "azure-ai",
-  settings: { prefix: "azure", schema: settings },
+  settings: { prefix: "azure", unprefixed: ["provider_responses_proxy"], schema: settings },
   baseUrl: baseUrlOf,
   isBaseInfluenced: true,
-  authenticate: () => ({}),
+  passPath,
+  authenticate: (_, { deployment_name: deployment }): Record<string, string> =>
+    deployment === undefined ? {} : { "azureml-model-deployment": deployment },
   clientHeaders: claudeClientHeaders,
   async authorize(request, values, tools) {
     const toKeyHeaders = (key: string) => keyHeaders(request, key);
     const credentials = await authorizeAzure(request, values, { tools, toKeyHeaders });
-    return isClaude(values.foundry_url) ? { ...claudeVersions(request.headers, {}), ...credentials } : credentials;
+    return isClaude(values.foundry_url) || isClaude(request.url)
+      ? { ...claudeVersions(request.headers, {}), ...credentials }
+      : credentials;
   },
   operations: (values): OperationAdapters =>
-    isClaude(values.foundry_url) ? { chat: claude.chat } : inferenceOperations(values),
-  operationNames: ["chat", "complete", "embed"],
+    isClaude(values.foundry_url)
+      ? {
+          ...{ chat: claude.chat, messages: claude.messages },
+          ...{ countTokens: claude.countTokens, countChat: claude.countChat },
+        }
+      : {
+          ...inferenceOperations(values),
+          rerank: createRerank(values.foundry_url),
+          ocr: createOcr(values.foundry_url),
+          realtime: realtimeOperation(values.foundry_url ?? "", values),
+        },
+  operationNames: ["chat", "complete", "embed", "messages", "countTokens", "rerank", "ocr", "realtime", "responses"],
 });

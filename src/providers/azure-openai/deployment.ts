@@ -76,6 +76,17 @@ export function findDeployment(settings: DeploymentSettings, model: string): Dep
   return { name, apiVersion, model: settings.model_name };
 }
 
+/**
+ * Version of the paths that no deployment serves.
+ *
+ * @throws {InvalidRequestError} If it is missing.
+ */
+export function versionOf(settings: DeploymentSettings, model: string | undefined): string {
+  const { api_version: version, deployment_config: several } = settings;
+  if (version === undefined && several !== undefined) return findDeployment(settings, model ?? "").apiVersion;
+  return requireText(version, "api-version");
+}
+
 /** Base address of a resource (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
 export function baseUrlOf({ resource_name: resource }: DeploymentSettings): string {
   return `https://${requireText(resource, "resource-name")}.openai.azure.com/openai`;

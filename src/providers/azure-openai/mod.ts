@@ -1,9 +1,12 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { leaveOutEffort } from "../openai/mod.ts";
+import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
-import { defineProvider, type OperationAdapters } from "../types.ts";
+import { defineProvider, type OperationAdapters, type RealtimeRequest } from "../types.ts";
 import { baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
+import { passPath } from "./passed-path.ts";
 
 /** Path of an operation: dated versions name the deployment there, `v1` in the body. */
 function pathOf(settings: DeploymentSettings, model: string, suffix: string): string {
@@ -12,7 +15,30 @@ function pathOf(settings: DeploymentSettings, model: string, suffix: string): st
   return `/deployments/${encodeURIComponent(name)}${suffix}?api-version=${encodeURIComponent(apiVersion)}`;
 }
 
-const toChat = createRequestMap("azure-openai", { developer: true }, { streams: true });
+const toChat = createRequestMap(
+  "azure-openai",
+  { developer: true, replay: "none", adapt: leaveOutEffort },
+  { streams: true },
+);
+/**
+ * Path of a session: dated versions take a deployment, `v1` takes it as the model
+ * (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/realtime-audio-websockets).
+ */
+function realtimePath(settings: DeploymentSettings, request: RealtimeRequest): string {
+  const { name, apiVersion } = findDeployment(settings, request.model ?? "");
+  const deployment = name ?? modelOf(settings, request.model ?? "");
+  if (apiVersion !== "v1") {
+    const own = { "api-version": apiVersion, deployment, model: undefined };
+    return toSessionPath("/realtime", own, request);
+  }
+  const model = deployment === "" ? undefined : deployment;
+  return toSessionPath("/v1/realtime", { model, deployment: model }, request);
+}
+/** Path of the Responses API, which no version names a deployment in (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses). */
+function responsesPath(settings: DeploymentSettings, model: string): string {
+  const { apiVersion } = findDeployment(settings, model);
+  return apiVersion === "v1" ? "/v1/responses" : `/responses?api-version=${encodeURIComponent(apiVersion)}`;
+}
 
 /** The model the deployment of a request wants to read. */
 function modelOf(settings: DeploymentSettings, asked: string): string {
@@ -34,6 +60,18 @@ function operationsOf(settings: DeploymentSettings) {
       path: ({ model }) => pathOf(settings, model, "/embeddings"),
       toUpstream: (request) => ({ ...request, model: modelOf(settings, request.model) }),
     },
+    moderate: {
+      path: ({ model }) => pathOf(settings, model ?? "", "/moderations"),
+      toUpstream: ({ model, ...request }) => ({ ...request, model: modelOf(settings, model ?? "") || undefined }),
+    },
+    realtime: { method: "GET", path: (request) => realtimePath(settings, request) },
+    responses: {
+      path: ({ model }) => responsesPath(settings, model),
+      toUpstream: (request) => {
+        const { name, model } = findDeployment(settings, request.model);
+        return { ...request, model: name ?? model ?? request.model };
+      },
+    },
   } satisfies OperationAdapters;
 }
 
@@ -42,15 +80,12 @@ export const azureOpenai = defineProvider({
   slug: "azure-openai",
   settings: { prefix: "azure", schema: v.object({ ...deploymentEntries, ...azureAuthEntries }) },
   baseUrl: baseUrlOf,
+  hasLogprobs: true,
+  passPath: (asked, settings) => passPath(asked, settings),
+  relays: ["assistants", "vector_stores", "videos", "realtime_secrets"],
   authenticate: () => ({}),
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  // records belong to the resource, not to a deployment
-  recordPath(path, { api_version: version }) {
-    if (version === "v1") return path.startsWith("/v1/") ? path : `/v1${path}`;
-    if (version === undefined || /[?&]api-version=/.test(path)) return path;
-    return `${path}${path.includes("?") ? "&" : "?"}api-version=${encodeURIComponent(version)}`;
-  },
-  operationNames: ["chat", "complete", "embed"],
+  operationNames: ["chat", "complete", "embed", "moderate", "realtime", "responses"],
 });

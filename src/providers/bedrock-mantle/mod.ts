@@ -2,7 +2,14 @@ import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { ModelList } from "../../schemas/models.ts";
-import { claudeHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
+import {
+  claudeClientHeaders,
+  claudeHeaders,
+  claudeOperations,
+  claudeVersions,
+  nativeHeaders,
+} from "../anthropic/mod.ts";
+import { nativeOperations } from "../anthropic/native.ts";
 import { AwsSettings, awsApiKey, createAwsAuthorize } from "../auth/aws.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider, type OperationAdapter } from "../types.ts";
@@ -26,7 +33,7 @@ function withGemmaTools(request: ChatRequest): ChatRequest {
 }
 
 const claude = claudeOperations("bedrock-mantle").chat;
-const isClaude = ({ model }: Partial<ChatRequest>): boolean => model?.startsWith("anthropic.") === true;
+const isClaude = ({ model }: { model?: string }): boolean => model?.startsWith("anthropic.") === true;
 
 /** Models of Anthropic speak their own shape here, all others OpenAI's. */
 const chat: OperationAdapter<"chat"> = {
@@ -38,7 +45,13 @@ const chat: OperationAdapter<"chat"> = {
   fromUpstream: (body, request, options) =>
     isClaude(request) ? claude.fromUpstream(body, request, options) : undefined,
   streamMapper: (request, options) => (isClaude(request) ? claude.streamMapper(request, options) : undefined),
+  repair: claude.repair,
 };
+
+const native = nativeOperations(
+  (request, given) => claudeVersions({ ...given, ...nativeHeaders(request, given) }, {}),
+  "/anthropic/v1",
+);
 
 /** OpenAI's shapes on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html). */
 export const bedrockMantle = defineProvider({
@@ -48,10 +61,14 @@ export const bedrockMantle = defineProvider({
     const host = `https://bedrock-mantle.${region}.api.aws`;
     return path.startsWith("/anthropic/") ? host : `${host}/v1`;
   },
+  clientHeaders: claudeClientHeaders,
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock-mantle", service: "bedrock-mantle" }),
   operations: {
     chat,
+    messages: { ...native.messages, serves: isClaude },
+    // models of Anthropic speak their own shape here alone
+    responses: { path: () => "/responses", serves: (request) => !isClaude(request) },
     models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
   },
 });

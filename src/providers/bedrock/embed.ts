@@ -1,19 +1,14 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
+import { splitForCohere, toCohereInputs } from "../cohere/inputs.ts";
+import { requireNumbers, splitInputs, toEmbeddingAnswer } from "../shapes/embeddings.ts";
+import { type MediaInput, readInputs, requireBytes } from "../shapes/media-inputs.ts";
+import { refuseMember } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 import type { BedrockModel } from "./model.ts";
 import { type Block, refuse } from "./parts.ts";
-import { CohereEmbeddings, TitanEmbedding } from "./wire.ts";
-
-/** Most texts one call of Cohere's models takes. */
-const maxTexts = 96;
-
-function textsOf({ input }: EmbeddingRequest): string[] {
-  const texts = Array.isArray(input) ? input : [input];
-  if (texts.every((text) => typeof text === "string")) return texts;
-  return refuse("Cannot embed tokens with this provider: send texts", "input");
-}
+import { CohereEmbeddings, NovaEmbeddings, TitanEmbedding } from "./wire.ts";
 
 /** The rest of a request: what is not converted is the model's business. */
 function restOf(request: EmbeddingRequest, options: ConversionOptions): Block {
@@ -22,31 +17,69 @@ function restOf(request: EmbeddingRequest, options: ConversionOptions): Block {
   return rest;
 }
 
-function toTitan(request: EmbeddingRequest, { name }: BedrockModel, options: ConversionOptions): Block {
-  const [text, ...more] = textsOf(request);
-  if (more.length > 0) refuse("Cannot embed more than one text in one request with this model", "input");
+/** The one input of a request. */
+function requireOne(request: EmbeddingRequest): MediaInput {
+  const [input, ...more] = readInputs("bedrock", request);
+  if (input === undefined || more.length > 0)
+    return refuseMember("bedrock", "input", "this model takes one input a call");
+  return input;
+}
+
+function requireText({ text, image, video }: MediaInput): string {
+  if (text === undefined || image || video) return refuseMember("bedrock", "input", "this model embeds texts");
+  return text;
+}
+
+function toTitanImage(request: EmbeddingRequest, options: ConversionOptions): Block {
+  const { text, image, video } = requireOne(request);
+  if (video || (text === undefined && !image)) refuseMember("bedrock", "input", "this model embeds texts and images");
   const { dimensions } = request;
-  const rest = restOf(request, options);
-  if (typeof dimensions !== "number") return { ...rest, inputText: text };
-  if (name.startsWith("titan-embed-image")) {
-    return { ...rest, inputText: text, embeddingConfig: { outputEmbeddingLength: dimensions } };
+  return {
+    ...restOf(request, options),
+    ...(text !== undefined && { inputText: text }),
+    ...(image && { inputImage: requireBytes("bedrock", image) }),
+    ...(typeof dimensions === "number" && { embeddingConfig: { outputEmbeddingLength: dimensions } }),
+  };
+}
+
+function toTitan(request: EmbeddingRequest, { name }: BedrockModel, options: ConversionOptions): Block {
+  if (name.startsWith("titan-embed-image")) return toTitanImage(request, options);
+  const { dimensions } = request;
+  const body = { ...restOf(request, options), inputText: requireText(requireOne(request)) };
+  if (typeof dimensions !== "number") return body;
+  if (!/^titan-embed-(?:text-v1|g1)/.test(name)) return { ...body, dimensions };
+  options.drop("dimensions");
+  return body;
+}
+
+/** What Nova embeds (https://docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html). */
+function toNova(request: EmbeddingRequest, options: ConversionOptions): Block {
+  const { text, image, video } = requireOne(request);
+  const { dimensions } = request;
+  if (video || (text === undefined) === (image === undefined)) {
+    refuseMember("bedrock", "input", "this model embeds a text or an image an input");
   }
-  if (/^titan-embed-(?:text-v1|g1)/.test(name)) {
-    options.drop("dimensions");
-    return { ...rest, inputText: text };
-  }
-  return { ...rest, inputText: text, dimensions };
+  const { embedding_purpose: purpose = "GENERIC_INDEX", ...rest } = restOf(request, options);
+  return {
+    ...rest,
+    taskType: "SINGLE_EMBEDDING",
+    singleEmbeddingParams: {
+      embeddingPurpose: purpose,
+      ...(typeof dimensions === "number" && { embeddingDimension: dimensions }),
+      ...(text !== undefined && { text: { truncationMode: "END", value: text } }),
+      ...(image && {
+        image: { format: image.type.replace(/^image\//, ""), source: { bytes: requireBytes("bedrock", image) } },
+      }),
+    },
+  };
 }
 
 function toCohere(request: EmbeddingRequest, options: ConversionOptions): Block {
-  const texts = textsOf(request);
-  if (texts.length > maxTexts)
-    refuse(`Cannot embed more than ${maxTexts} texts in one request with this model`, "input");
   const { dimensions } = request;
   return {
     input_type: "search_document",
     ...restOf(request, options),
-    texts,
+    ...toCohereInputs("bedrock", request),
     embedding_types: ["float"],
     ...(typeof dimensions === "number" && { output_dimension: dimensions }),
   };
@@ -54,36 +87,29 @@ function toCohere(request: EmbeddingRequest, options: ConversionOptions): Block 
 
 /** A request of an embedding model (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html). */
 export function toEmbedding(request: EmbeddingRequest, model: BedrockModel, options: ConversionOptions): Block {
+  requireNumbers("bedrock", request);
   if (model.vendor === "cohere") return toCohere(request, options);
   if (model.vendor === "amazon" && model.name.startsWith("titan-embed")) return toTitan(request, model, options);
-  return refuse("Cannot embed with this model: Titan and Cohere models are known", "model");
+  if (model.vendor === "amazon" && model.name.startsWith("nova")) return toNova(request, options);
+  return refuse("Cannot embed with this model: Titan, Nova and Cohere models are known", "model");
 }
 
-/** Numbers as the clients of OpenAI ask for them: 32-bit floats, little endian, in base64. */
-function toBase64(numbers: readonly number[]): string {
-  const view = new DataView(new ArrayBuffer(numbers.length * 4));
-  for (const [index, number] of numbers.entries()) view.setFloat32(index * 4, number, true);
-  let binary = "";
-  for (const byte of new Uint8Array(view.buffer)) binary += String.fromCharCode(byte);
-  return btoa(binary);
+/** The requests one call takes each; Amazon's own models take one input. */
+export function splitEmbedding(request: EmbeddingRequest, { vendor }: BedrockModel) {
+  return vendor === "cohere" ? splitForCohere(request) : splitInputs(1, request);
 }
 
 /** The answer to a request for embeddings. Cohere's models count tokens in a header only: none are told. */
 export function fromEmbedding(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
-  const isTitan = isObject(body) && "embedding" in body;
-  const titan = isTitan ? v.parse(TitanEmbedding, body) : undefined;
-  const found = titan ? [titan.embedding] : vectorsOf(v.parse(CohereEmbeddings, body));
-  const tokens = titan?.inputTextTokenCount ?? 0;
-  return {
-    object: "list",
-    data: found.map((vector, index) => ({
-      object: "embedding",
-      index,
-      embedding: request.encoding_format === "base64" ? toBase64(vector) : vector,
-    })),
-    model: request.model,
-    usage: { prompt_tokens: tokens, total_tokens: tokens },
-  };
+  if (isObject(body) && "embedding" in body) {
+    const { embedding, inputTextTokenCount: tokens } = v.parse(TitanEmbedding, body);
+    return toEmbeddingAnswer([embedding], request, tokens);
+  }
+  const isNova = isObject(body) && Array.isArray(body.embeddings) && isObject(body.embeddings[0]);
+  const found = isNova
+    ? v.parse(NovaEmbeddings, body).embeddings.map(({ embedding }) => embedding)
+    : vectorsOf(v.parse(CohereEmbeddings, body));
+  return toEmbeddingAnswer(found, request, undefined);
 }
 
 function vectorsOf({ embeddings }: v.InferOutput<typeof CohereEmbeddings>): number[][] {

@@ -1,14 +1,18 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { withoutThinking } from "../anthropic/repair.ts";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
-import { defineProvider, type OperationAdapters } from "../types.ts";
+import { joinEmbeddings } from "../shapes/embeddings.ts";
+import { decodeSegment, encodeSegment } from "../shapes/hosts.ts";
+import { defineProvider, type OperationAdapters, passBelow } from "../types.ts";
 import { fromConverse } from "./answer.ts";
 import { batchOutput, createBatchCalls } from "./batches.ts";
-import { fromEmbedding, toEmbedding } from "./embed.ts";
+import { claudeOperations } from "./claude.ts";
+import { fromEmbedding, splitEmbedding, toEmbedding } from "./embed.ts";
 import { createObjectRules, fileEntries } from "./files.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
+import { createRerank } from "./rerank.ts";
 import { createConverseMapper } from "./stream.ts";
 import { tuningCalls } from "./tuning.ts";
 import { FoundationModels } from "./wire.ts";
@@ -17,7 +21,11 @@ import { FoundationModels } from "./wire.ts";
 const hosts: readonly (readonly [RegExp, string])[] = [
   [/^\/(?:rerank|knowledgebases|retrieveAndGenerate|agents|flows)(?:[/?]|$)/, "bedrock-agent-runtime"],
   [/^\/(?:foundation-models|inference-profiles|model-invocation-jobs?|model-customization-jobs)(?:[/?]|$)/, "bedrock"],
-  [/^\/(?:custom-models|provisioned-model-throughputs?|guardrails|imported-models)(?:[/?]|$)/, "bedrock"],
+  [
+    /^\/(?:custom-models|provisioned-model-throughputs?|guardrails|imported-models|prompt-routers)(?:[/?]|$)/,
+    "bedrock",
+  ],
+  [/^\/(?:model-(?:import|copy)-jobs|evaluation-jobs|custom-model-deployments)(?:[/?]|$)/, "bedrock"],
 ];
 
 /** One segment of a path: ids hold colons, and ARNs slashes. */
@@ -28,7 +36,7 @@ function modelPath(model: string, action: string): string {
 const BedrockSettings = v.object({ ...awsEntries, bedrock_model: v.optional(v.string()), ...fileEntries });
 type BedrockSettings = v.InferOutput<typeof BedrockSettings>;
 
-function operations({ bedrock_model: stated }: BedrockSettings): OperationAdapters {
+function operations({ bedrock_model: stated, region }: BedrockSettings): OperationAdapters {
   return {
     chat: {
       path: ({ model, stream }) => modelPath(model, stream === true ? "converse-stream" : "converse"),
@@ -36,12 +44,16 @@ function operations({ bedrock_model: stated }: BedrockSettings): OperationAdapte
       fromUpstream: fromConverse,
       streamMapper: createConverseMapper,
       framing: "aws",
+      repair: withoutThinking,
     },
     embed: {
       path: ({ model }) => modelPath(model, "invoke"),
       toUpstream: (request, options) => toEmbedding(request, readModel(request.model, stated), options),
       fromUpstream: fromEmbedding,
+      split: (request) => splitEmbedding(request, readModel(request.model, stated)),
+      join: joinEmbeddings,
     },
+    ...claudeOperations(modelPath, stated),
     models: {
       method: "GET",
       path: () => "/foundation-models",
@@ -52,6 +64,7 @@ function operations({ bedrock_model: stated }: BedrockSettings): OperationAdapte
         })),
       }),
     },
+    rerank: createRerank(region),
   };
 }
 
@@ -69,10 +82,14 @@ export const bedrock = defineProvider<BedrockSettings>({
     const name = hosts.find(([form]) => form.test(path))?.[1] ?? "bedrock-runtime";
     return `https://${name}.${region}.${awsDomain(environment)}`;
   },
+  passPath(asked) {
+    const [, model] = /^\/model\/([^/]+)\//.exec(asked.path) ?? [];
+    return { ...passBelow(asked), ...(model && { model: decodeSegment(model) }) };
+  },
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,
-  operationNames: ["chat", "embed", "models"],
+  operationNames: ["chat", "embed", "models", "messages", "countTokens", "rerank"],
   records: (settings) => ({
     calls: { ...createBatchCalls(settings.bedrock_model ?? settings.provider_model), ...tuningCalls },
     objects: createObjectRules(settings),

@@ -1,6 +1,7 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../types.ts";
+import { betaFields } from "./betas.ts";
 import { cachePoints, holdsToolBlocks, toSystem, toTurns } from "./messages.ts";
 import { type BedrockModel, claudeVersion } from "./model.ts";
 import { type Block, refuse, textOf } from "./parts.ts";
@@ -77,23 +78,6 @@ function toInference({ request, model, options }: Conversion, fields: Block): Bl
   return Object.keys(inference).length > 0 ? inference : undefined;
 }
 
-/** Betas by the names they have elsewhere, where Bedrock names them otherwise; none where it refuses them. */
-const betas: ReadonlyMap<string, string | undefined> = new Map([
-  ["advanced-tool-use-2025-11-20", "tool-search-tool-2025-10-19"],
-  ...["files-api-2025-04-14", "mcp-client-2025-04-04", "oauth-2025-04-20", "code-execution-2025-05-22"].map(
-    (name) => [name, undefined] as const,
-  ),
-]);
-
-function betaFields({ request, options }: Conversion): Block {
-  const given = request.anthropic_beta;
-  if (!isGiven(given)) return {};
-  const names = (Array.isArray(given) ? given : String(given).split(",")).map((name) => String(name).trim());
-  const known = names.flatMap((name) => (betas.has(name) ? (betas.get(name) ?? []) : name === "" ? [] : name));
-  if (names.some((name) => betas.has(name) && betas.get(name) === undefined)) options.drop("anthropic_beta");
-  return known.length > 0 ? { anthropic_beta: known } : {};
-}
-
 /** Sampling members only some makers' models have. */
 function samplingFields({ request, model, options }: Conversion, thinks: boolean): Block {
   const fields: Block = {};
@@ -137,7 +121,7 @@ function toAdditional(conversion: Conversion, reasoning: Block, native: readonly
     ...unknownFields(conversion),
     ...samplingFields(conversion, isThinking(reasoning)),
     ...userFields(conversion),
-    ...betaFields(conversion),
+    ...betaFields(conversion.request, conversion.model, conversion.options),
     ...reasoning,
     ...(native.length > 0 && { tools: native }),
     ...(isObject(given) ? given : {}),

@@ -65,6 +65,7 @@ export const StreamFailure = v.object({
 
 /** Answers of the embedding models of Amazon and of Cohere. */
 export const TitanEmbedding = v.object({ embedding: v.array(v.number()), inputTextTokenCount: count });
+export const NovaEmbeddings = v.object({ embeddings: v.array(v.object({ embedding: v.array(v.number()) })) });
 const vectors = v.array(v.array(v.number()));
 export const CohereEmbeddings = v.object({ embeddings: v.union([vectors, v.object({ float: vectors })]) });
 

@@ -4,7 +4,7 @@ import { claudeRecords } from "../anthropic/records.ts";
 import { awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
 import { defineProvider } from "../types.ts";
 
-const { chat, models } = claudeOperations("claude-platform-aws");
+const { chat, models, messages, countTokens, countChat } = claudeOperations("claude-platform-aws");
 
 const sign = createAwsAuthorize({ provider: "claude-platform-aws", service: "aws-external-anthropic" });
 const WorkspaceId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,128}$/, "must be the id of a workspace"));
@@ -36,6 +36,6 @@ export const claudePlatformAws = defineProvider({
       ...(await sign({ ...request, headers: { ...request.headers, ...versions } }, settings, tools)),
     };
   },
-  operations: { chat, models },
+  operations: { chat, models, messages, countTokens, countChat },
   records: () => claudeRecords,
 });

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { toEmbeddingAnswer } from "../shapes/answers.ts";
-import { requireTexts } from "../shapes/inputs.ts";
+import { joinEmbeddings, toEmbeddingAnswer } from "../shapes/embeddings.ts";
 import { copyMembers, type MemberMap, toList } from "../shapes/members.ts";
 import type { OperationAdapter } from "../types.ts";
+import { splitForCohere, toCohereInputs } from "./inputs.ts";
 
 const count = v.nullish(v.number());
 const Reply = v.looseObject({
@@ -28,15 +28,17 @@ export const embed: OperationAdapter<"embed"> = {
   path: () => "/v2/embed",
   toUpstream: (request, { drop }) => ({
     model: request.model,
-    texts: requireTexts("cohere", request),
     // required since the third generation of models; this one fits texts of unknown use
     input_type: "search_document",
     embedding_types: ["float"],
     ...copyMembers(request, members, { handled: ["model", "input"], drop }),
+    ...toCohereInputs("cohere", request),
   }),
-  fromUpstream(body, { model }) {
+  fromUpstream(body, request) {
     const { embeddings, meta } = v.parse(Reply, body);
     const [vectors] = Object.values(embeddings).filter((list) => list && list.length > 0);
-    return toEmbeddingAnswer(vectors ?? [], model, meta?.billed_units?.input_tokens ?? meta?.tokens?.input_tokens);
+    return toEmbeddingAnswer(vectors ?? [], request, meta?.billed_units?.input_tokens ?? meta?.tokens?.input_tokens);
   },
+  split: splitForCohere,
+  join: joinEmbeddings,
 };

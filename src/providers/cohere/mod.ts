@@ -3,15 +3,18 @@ import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../types.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
+import { generate } from "./generate.ts";
 import { models } from "./models.ts";
 import { cohereRecords } from "./records.ts";
+import { rerank } from "./rerank.ts";
 
 /** Cohere, version 2 of its interface (https://docs.cohere.com/reference/about). */
 export const cohere = defineProvider({
   slug: "cohere",
   settings: { prefix: "cohere", schema: v.object({}) },
   baseUrl: "https://api.cohere.ai",
+  pathPrefix: "/v1",
   authenticate: bearer,
-  operations: { chat, embed, models },
+  operations: { chat, complete: generate, embed, models, rerank },
   records: () => cohereRecords,
 });

@@ -57,6 +57,7 @@ export type StreamEvent = v.InferOutput<typeof StreamEvent>;
 const finishReasons: ReadonlyMap<string, string> = new Map([
   ["MAX_TOKENS", "length"],
   ["TOOL_CALL", "tool_calls"],
+  ["ERROR_TOXIC", "content_filter"],
 ]);
 
 /** Why an answer ended, in the gateway's words. */

@@ -6,15 +6,22 @@ import type { Provider } from "../types.ts";
 export interface CompatDeclaration extends OpenaiCompatibleRules {
   /** Name in `x-gateway-provider`. */
   slug: string;
-  /** Base address, without a slash at its end. */
-  baseUrl: string;
+  /** Base address, without a slash at its end; of some it depends on the path below it. */
+  baseUrl: string | ((settings: object, facts: { path: string }) => string);
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined) => Record<string, string>;
 }
 
-/** The provider of a declaration. */
+/** Answers of servers that speak OpenAI's shapes and add what their models thought, or facts of their own. */
+export const rightButForExtras = { answers: {}, mostlyRight: true } as const;
+
+/** The provider of a declaration; whose answers differ in no stated way is held to OpenAI's members only. */
 export function declareCompatible(declaration: CompatDeclaration): Provider {
-  return openaiCompatible({ ...declaration, settings: { prefix: declaration.slug, schema: v.object({}) } });
+  return openaiCompatible({
+    ...(!declaration.answers && rightButForExtras),
+    ...declaration,
+    settings: { prefix: declaration.slug, schema: v.object({}) },
+  });
 }
 
 /** Servers of this age know `max_tokens` alone. */

@@ -21,7 +21,7 @@ const declarations: readonly CompatDeclaration[] = [
       ],
     },
     answers: { zeros: true },
-    streamsAsTheyCome: true,
+    mostlyRight: true,
   },
   /** https://docs.lemonfox.ai/apis/chat */
   {
@@ -36,7 +36,7 @@ const declarations: readonly CompatDeclaration[] = [
       ],
     },
     answers: { zeros: true },
-    streamsAsTheyCome: true,
+    mostlyRight: true,
   },
   /** https://docs.nscale.com/docs/inference/chat */
   {
@@ -132,23 +132,30 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed"],
     model: "solar-pro",
     embedModel: "solar-embedding-1-large-query",
+    embedsTexts: true,
   },
   /** https://novita.ai/docs/api-reference/model-apis-llm-create-chat-completion */
   {
     slug: "novita-ai",
-    baseUrl: "https://api.novita.ai/v3/openai",
+    // https://novita.ai/docs/api-reference/model-apis-llm-create-rerank
+    baseUrl: (_settings, { path }) =>
+      path.endsWith("/rerank") ? "https://api.novita.ai/openai" : "https://api.novita.ai/v3/openai",
     pathPrefix: "/v1",
     operations: ["chat", "complete", "models"],
+    rerank: { top_n: "top_n" },
     model: "lzlv_70b",
-    chat: { rename: oldTokenLimit, defaults: { max_tokens: 128 } },
-    complete: { rename: oldTokenLimit, defaults: { max_tokens: 128 } },
+    chat: { rename: oldTokenLimit },
+    complete: { rename: oldTokenLimit },
   },
   /** https://docs.siliconflow.cn/cn/api-reference/chat-completions/chat-completions */
   {
     slug: "siliconflow",
     baseUrl: "https://api.siliconflow.cn/v1",
     operations: ["chat", "embed", "models"],
+    // https://docs.siliconflow.cn/cn/api-reference/rerank/create-rerank
+    rerank: { top_n: "top_n", return_documents: "return_documents", max_chunks_per_doc: "max_chunks_per_doc" },
     model: "deepseek-ai/DeepSeek-V2-Chat",
+    embedsTexts: true,
     chat: { rename: oldTokenLimit, thinking: true, adapt: toQwenThinking },
     answers: {},
   },

@@ -54,7 +54,8 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "perplexity-ai",
     baseUrl: "https://api.perplexity.ai",
-    operations: ["chat"],
+    operations: ["chat", "responses"],
+    responsesPath: "/v1/responses",
     model: "sonar",
     chat: {
       rename: oldTokenLimit,

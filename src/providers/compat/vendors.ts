@@ -1,6 +1,7 @@
 import type { Provider } from "../types.ts";
 import { addThinking, checkMinimax, leaveOutForGrok, replaceEffort, toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
+import { deepinfraRerank } from "./deepinfra.ts";
 
 const glmReasons = { sensitive: "content_filter", network_error: "stop" } as const;
 
@@ -9,30 +10,34 @@ const declarations: readonly CompatDeclaration[] = [
   /** https://docs.together.ai/reference/chat-completions-1 */
   {
     slug: "together-ai",
+    relays: ["videos_v2"],
     baseUrl: "https://api.together.xyz",
     pathPrefix: "/v1",
     operations: ["chat", "complete", "embed"],
+    // https://docs.together.ai/reference/rerank-1
+    rerank: { top_n: "top_n", return_documents: "return_documents", rank_fields: "rank_fields" },
+    embedsTexts: true,
     model: "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo",
     chat: {
       rename: oldTokenLimit,
-      defaults: { max_tokens: 128 },
       bounds: { max_tokens: [1, Infinity] },
       replay: "reasoning",
     },
-    complete: { rename: oldTokenLimit, defaults: { max_tokens: 128 }, bounds: { max_tokens: [1, Infinity] } },
+    complete: { rename: oldTokenLimit, bounds: { max_tokens: [1, Infinity] } },
     answers: { finishReasons: { eos: "stop" } },
   },
   /** https://console.groq.com/docs/openai#currently-unsupported-openai-features */
   {
     slug: "groq",
     baseUrl: "https://api.groq.com/openai/v1",
-    operations: ["chat", "models"],
+    operations: ["chat", "models", "responses"],
     chat: { unsupported: ["logprobs", "top_logprobs", "logit_bias"], bounds: { n: [1, 1] }, replay: "reasoning" },
     answers: {},
   },
   /** https://api-docs.deepseek.com/api/create-chat-completion */
   {
     slug: "deepseek",
+    hasLogprobs: true,
     baseUrl: "https://api.deepseek.com",
     pathPrefix: "/v1",
     operations: ["chat", "models"],
@@ -50,6 +55,7 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "x-ai",
     baseUrl: "https://api.x.ai/v1",
+    operations: ["chat", "complete", "embed", "models", "responses"],
     model: "grok-beta",
     embedModel: "v1",
     chat: { adapt: leaveOutForGrok },
@@ -72,8 +78,10 @@ const declarations: readonly CompatDeclaration[] = [
   /** https://deepinfra.com/docs/openai_api */
   {
     slug: "deepinfra",
-    baseUrl: "https://api.deepinfra.com/v1/openai",
+    baseUrl: (_settings, { path }) =>
+      path.startsWith("/inference/") ? "https://api.deepinfra.com/v1" : "https://api.deepinfra.com/v1/openai",
     operations: ["chat", "embed", "models"],
+    rerank: deepinfraRerank,
     model: "deepinfra/airoboros-70b",
     chat: { rename: oldTokenLimit, bounds: { n: [1, 1] } },
     answers: {},
@@ -85,6 +93,8 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed", "models"],
     model: "qwen-turbo",
     embedModel: "text-embedding-v1",
+    embedsTexts: true,
+    embedsAtMost: 10,
     chat: { thinking: true, adapt: toQwenThinking },
     answers: {},
   },
@@ -104,6 +114,7 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed", "models"],
     model: "glm-3-turbo",
     embedModel: "embedding-2",
+    embedsTexts: true,
     chat: { rename: oldTokenLimit, thinking: true, systemText: true, adapt: replaceEffort },
     answers: { finishReasons: glmReasons },
   },

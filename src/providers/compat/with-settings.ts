@@ -3,9 +3,11 @@ import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { createRecords } from "../fireworks-ai/records.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
+import { decideAt } from "../shapes/decisions.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
-import { oldTokenLimit } from "./declare.ts";
+import { embed } from "./byteplus-embed.ts";
+import { oldTokenLimit, rightButForExtras } from "./declare.ts";
 
 const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be part of a host name"));
 
@@ -14,7 +16,11 @@ const openrouter = openaiCompatible({
   slug: "openrouter",
   baseUrl: "https://openrouter.ai/api",
   pathPrefix: "/v1",
-  operations: ["chat", "models"],
+  // models of other makers answer chats only
+  decide: decideAt("openrouter", "/alpha/decisions", ({ model }) => !/^(?!~?typesafe\/)[^/]+\//.test(model)),
+  // https://openrouter.ai/docs/api-reference/rerank
+  rerank: { top_n: "top_n" },
+  operations: ["chat", "models", "responses"],
   settings: {
     prefix: "openrouter",
     open: true,
@@ -34,9 +40,10 @@ const openrouter = openaiCompatible({
 const byteplus = openaiCompatible({
   slug: "byteplus",
   baseUrl: ({ region }) => `https://ark.${region}.bytepluses.com/api/v3`,
-  operations: ["chat", "embed"],
+  operations: ["chat", "embed", "responses"],
   settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
   chat: { thinking: true },
+  embedAdapter: embed,
   answers: {},
 });
 
@@ -53,12 +60,15 @@ const modal = openaiCompatible({
     ...(key !== undefined && { "modal-key": key }),
     ...(secret !== undefined && { "modal-secret": secret }),
   }),
+  ...rightButForExtras,
 });
 
 /** Fireworks (https://docs.fireworks.ai/api-reference/post-chatcompletions); files and tuning jobs belong to an account. */
 const fireworks = openaiCompatible({
   slug: "fireworks-ai",
   baseUrl: "https://api.fireworks.ai/inference/v1",
+  // https://docs.fireworks.ai/api-reference/rerank-documents
+  rerank: { top_n: "top_n", return_documents: "return_documents" },
   model: "accounts/fireworks/models/llama-v3p1-405b-instruct",
   settings: { prefix: "fireworks", schema: v.object({ account_id: v.optional(HostLabel) }) },
   chat: {

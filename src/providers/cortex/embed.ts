@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { encodeVector, requireNumbers } from "../shapes/embeddings.ts";
 import type { OperationAdapter } from "../types.ts";
 import { EmbedAnswer } from "./wire.ts";
 
@@ -11,7 +12,7 @@ export const embed: OperationAdapter<"embed"> = {
     if (texts.length === 0 || (Array.isArray(input) && texts.length !== input.length)) {
       throw new InvalidRequestError("Invalid input: cortex takes texts", { param: "input", code: "invalid_value" });
     }
-    if (encoding && encoding !== "float") drop("encoding_format");
+    requireNumbers("cortex", { model, encoding_format: encoding });
     for (const [name, value] of Object.entries(rest)) if (value !== null && value !== undefined) drop(name);
     return { model, text: texts };
   },
@@ -22,7 +23,7 @@ export const embed: OperationAdapter<"embed"> = {
       object: "list",
       data: data.map(({ embedding, index }, place) => ({
         ...{ object: "embedding", index: index ?? place },
-        embedding: Array.isArray(embedding[0]) ? embedding[0] : embedding,
+        embedding: encodeVector(Array.isArray(embedding[0]) ? embedding[0] : embedding, request),
       })),
       model: model ?? request.model,
       usage: { prompt_tokens: total, total_tokens: total },

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
+import { withoutThinking } from "../anthropic/repair.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
 import { fromContent, toContent } from "./content.ts";
@@ -56,5 +57,6 @@ export function chatOperation(path: string): OperationAdapter<"chat"> {
       return { ...answer, choices };
     },
     streamMapper: (_, options) => createMapper(options),
+    repair: withoutThinking,
   };
 }

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { authorizeByOauth } from "../auth/oauth-client.ts";
+import { encodeWhereAsked } from "../shapes/embeddings.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { chatOperation } from "./chat.ts";
@@ -28,6 +29,9 @@ function baseUrlOf({ workspace }: Settings): string {
   return `https://${workspace.includes(".") ? workspace : `${workspace}.cloud.databricks.com`}`;
 }
 
+/** Whether a model is one of OpenAI's: the Responses API is there for these alone (https://docs.databricks.com/aws/en/generative-ai/foundation-models/openai-responses). */
+const isOfOpenai = ({ model }: { model: string }): boolean => /(?:^|[.-])gpt-/.test(model);
+
 /** All operations have one address where an endpoint is named. */
 function operationsOf({ serving_endpoint_name: endpoint }: Settings) {
   const pathOf = (suffix: string) =>
@@ -37,7 +41,8 @@ function operationsOf({ serving_endpoint_name: endpoint }: Settings) {
   return {
     chat: chatOperation(pathOf("/chat/completions")),
     complete: { path: () => pathOf("/completions"), toUpstream: withStreamUsage },
-    embed: { path: () => pathOf("/embeddings") },
+    embed: { path: () => pathOf("/embeddings"), fromUpstream: encodeWhereAsked },
+    responses: { path: () => pathOf("/responses"), serves: isOfOpenai },
   } satisfies OperationAdapters;
 }
 
@@ -54,5 +59,5 @@ export const databricks = defineProvider({
     return authorizeByOauth({ ...client, token_url: `${baseUrlOf(values)}/oidc/v1/token` }, tools, "fixed");
   },
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed"],
+  operationNames: ["chat", "complete", "embed", "responses"],
 });

@@ -29,7 +29,7 @@ export interface Conversation {
 type Message = ChatRequest["messages"][number];
 
 /** Stands for a signature that is not there, where models insist on one (https://ai.google.dev/gemini-api/docs/thought-signatures). */
-const noSignature = "skip_thought_signature_validator";
+export const noSignature = "skip_thought_signature_validator";
 /** Name of a function whose call is not part of the conversation. */
 const unknownFunction = "unknown_function";
 

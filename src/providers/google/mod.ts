@@ -1,9 +1,13 @@
 import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
-import { defineProvider, type OperationAdapter } from "../types.ts";
+import { inBatches } from "../shapes/embeddings.ts";
+import { decodeSegment } from "../shapes/hosts.ts";
+import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
 import { fromGeminiAnswer } from "./answer.ts";
+import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
 import { modelName, modelPath } from "./model.ts";
+import { nativeOperations } from "./native.ts";
 import { type GeminiHost, toGeminiRequest } from "./request.ts";
 import { createGeminiMapper } from "./stream.ts";
 import { ListModelsResponse } from "./wire.ts";
@@ -29,11 +33,21 @@ const chat: OperationAdapter<"chat"> = {
   streamMapper: (request, options) => createGeminiMapper(request, options, host),
 };
 
+const countChat: OperationAdapter<"countChat"> = {
+  path: ({ model }) => `/v1beta${modelPath(model)}:countTokens`,
+  ...toGeminiCount(
+    host,
+    ({ model }) => model,
+    (body) => ({ generateContentRequest: body }),
+  ),
+};
+
 const embed: OperationAdapter<"embed"> = {
   path: ({ model, input }) =>
     `/v1beta${modelPath(model)}:${Array.isArray(input) ? "batchEmbedContents" : "embedContent"}`,
   toUpstream: toEmbedRequest,
   fromUpstream: fromEmbedAnswer,
+  ...inBatches(100),
 };
 
 const models: OperationAdapter<"models"> = {
@@ -51,7 +65,12 @@ export const google = defineProvider({
   slug: "google",
   baseUrl: "https://generativelanguage.googleapis.com",
   settings: { prefix: "google", schema: v.object({}) },
+  passPath(asked) {
+    const [, model] = /\/(?:models|tunedModels)\/([^/:]+)/.exec(asked.path) ?? [];
+    const isUpload = /^\/(?:upload|download)\//.test(asked.path);
+    return { ...passBelow(asked, isUpload ? "" : "/v1beta"), ...(model && { model: decodeSegment(model) }) };
+  },
   authenticate: (credential): Record<string, string> =>
     credential === undefined ? {} : { "x-goog-api-key": credential },
-  operations: { chat, embed, models },
+  operations: { chat, embed, models, countChat, ...nativeOperations },
 });

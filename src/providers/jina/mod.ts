@@ -1,8 +1,22 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
 import { embeddingList } from "../shapes/embeddings.ts";
-import { requireTextOrObjects } from "../shapes/inputs.ts";
+import { type MediaInput, readInputs } from "../shapes/media-inputs.ts";
+import { refuseMember } from "../shapes/messages.ts";
+import { rerankLikeCohere } from "../shapes/rerank.ts";
 import { defineProvider } from "../types.ts";
+
+/** An input in Jina's form: a text, or an object with one member, whose address or bytes stand alone. */
+function toInput({ text, image, video, sent }: MediaInput): unknown {
+  const media = { ...(image && { image }), ...(video && { video }) };
+  const [first, ...more] = Object.entries(media);
+  if (first === undefined) return sent;
+  if (more.length > 0 || text !== undefined) {
+    refuseMember("jina", "input", "an input is a text, an image or a video, not several of them");
+  }
+  const [name, { url, base64 }] = first;
+  return { [name]: url ?? base64 };
+}
 
 /** Jina AI (https://api.jina.ai/docs). */
 export const jina = defineProvider({
@@ -16,11 +30,17 @@ export const jina = defineProvider({
       toUpstream(request, { drop }) {
         const { user, encoding_format: format, ...rest } = request;
         if (user !== undefined && user !== null) drop("user");
-        requireTextOrObjects("jina", request);
+        const inputs = readInputs("jina", request).map(toInput);
+        const [only] = inputs;
         // numbers are what it answers with unless another form is named
-        return format && format !== "float" ? { embedding_type: format, ...rest } : rest;
+        const form = format && format !== "float" ? { embedding_type: format } : {};
+        return { ...form, ...rest, input: Array.isArray(request.input) ? inputs : only };
       },
       fromUpstream: embeddingList,
     },
+    rerank: rerankLikeCohere({
+      path: "/rerank",
+      members: { top_n: "top_n", return_documents: "return_documents", truncation: "truncation" },
+    }),
   },
 });

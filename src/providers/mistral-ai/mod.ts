@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
+import { ocrAt } from "../shapes/ocr.ts";
 import { defineProvider } from "../types.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
@@ -17,11 +18,13 @@ export const mistral = defineProvider({
   },
   baseUrl: "https://api.mistral.ai/v1",
   authenticate: bearer,
-  operationNames: ["chat", "complete", "embed", "models"],
+  operationNames: ["chat", "complete", "embed", "models", "moderate", "ocr"],
   operations: ({ fim_completion }) => ({
     chat: fim_completion === "true" ? chatAsFim : chat,
     complete,
     embed,
     models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
+    moderate: { path: () => "/moderations" },
+    ocr: ocrAt("/ocr"),
   }),
 });

@@ -1,9 +1,8 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
-import { toEmbeddingAnswer } from "../shapes/answers.ts";
+import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
 import { requireTexts } from "../shapes/inputs.ts";
 import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import { refuseMember } from "../shapes/messages.ts";
 import { defineProvider, type OperationAdapter } from "../types.ts";
 
 const Reply = v.looseObject({
@@ -19,14 +18,14 @@ const members = {
 const embed: OperationAdapter<"embed"> = {
   path: () => "/embedding/text",
   toUpstream(request, { drop }) {
-    const { model, encoding_format: format } = request;
-    if (format && format !== "float") refuseMember("nomic", "encoding_format", "it gives vectors as numbers only");
+    const { model } = request;
+    requireNumbers("nomic", request);
     const handled = ["model", "input", "encoding_format"];
     return { model, texts: requireTexts("nomic", request), ...copyMembers(request, members, { handled, drop }) };
   },
-  fromUpstream(body, { model }) {
+  fromUpstream(body, request) {
     const { embeddings, usage } = v.parse(Reply, body);
-    return toEmbeddingAnswer(embeddings, model, usage?.prompt_tokens ?? usage?.total_tokens);
+    return toEmbeddingAnswer(embeddings, request, usage?.prompt_tokens ?? usage?.total_tokens);
   },
 };
 

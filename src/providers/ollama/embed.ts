@@ -1,8 +1,7 @@
 import * as v from "valibot";
-import { toEmbeddingAnswer } from "../shapes/answers.ts";
+import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
 import { requireTexts } from "../shapes/inputs.ts";
 import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import { refuseMember } from "../shapes/messages.ts";
 import type { OperationAdapter } from "../types.ts";
 
 const Reply = v.looseObject({
@@ -18,13 +17,13 @@ const members = {
 export const embed: OperationAdapter<"embed"> = {
   path: () => "/api/embed",
   toUpstream(request, { drop }) {
-    const { model, encoding_format: format } = request;
-    if (format && format !== "float") refuseMember("ollama", "encoding_format", "it gives vectors as numbers only");
+    const { model } = request;
+    requireNumbers("ollama", request);
     const handled = ["model", "input", "encoding_format"];
     return { model, input: requireTexts("ollama", request), ...copyMembers(request, members, { handled, drop }) };
   },
-  fromUpstream(body, { model }) {
+  fromUpstream(body, request) {
     const { embeddings, prompt_eval_count: tokens } = v.parse(Reply, body);
-    return toEmbeddingAnswer(embeddings, model, tokens);
+    return toEmbeddingAnswer(embeddings, request, tokens);
   },
 };

@@ -11,9 +11,9 @@ export interface MessageRules {
   systemText?: boolean;
   /**
    * What becomes of `reasoning_content` of earlier answers: a name sends it under that name, `tools` sends it only in the
-   * answers that belong to the tool calls under way. Default: it is sent as it is.
+   * answers that belong to the tool calls under way, `none` never. Default: it is sent as it is.
    */
-  replay?: "reasoning" | "tools";
+  replay?: "reasoning" | "tools" | "none";
 }
 
 type Part = Record<string, unknown>;
@@ -78,7 +78,13 @@ function adaptAssistant(message: Part, rules: MessageRules, options: ConversionO
   return made;
 }
 
-function adaptReasoning(message: Part, replay: MessageRules["replay"], isUnderWay: boolean): Part {
+function adaptReasoning(
+  message: Part,
+  { replay }: MessageRules,
+  isUnderWay: boolean,
+  options: ConversionOptions,
+): Part {
+  if (replay === "none") return without(message, "reasoning_content", options);
   if (message.reasoning_content === undefined || replay === undefined) return message;
   const { reasoning_content: text, ...rest } = message;
   if (replay === "tools") return isUnderWay ? message : rest;
@@ -109,7 +115,7 @@ export function adaptMessages(
     }
     if (made.role === "system" || made.role === "developer") return adaptSystem(made, rules);
     if (made.role !== "assistant") return made;
-    return adaptReasoning(adaptAssistant(made, rules, options), rules.replay, index > lastUser);
+    return adaptReasoning(adaptAssistant(made, rules, options), rules, index > lastUser, options);
   });
 }
 

@@ -2,23 +2,38 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
 import type { SettingsDefinition } from "../settings.ts";
+import { encodeWhereAsked, inBatches } from "../shapes/embeddings.ts";
+import { requireTextOrObjects } from "../shapes/inputs.ts";
+import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
 import {
   defineProvider,
   type OperationAdapter,
   type OperationAdapters,
-  type OperationName,
   type Provider,
   type ProviderDefinition,
+  type RelayGroup,
 } from "../types.ts";
-import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answer.ts";
+import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
+import type { AnswerRules } from "./members.ts";
+import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
+import { createChunkCorrector, createChunkMapper } from "./stream.ts";
+
+/** Operations in OpenAI's shapes. */
+export type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses";
 
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
 export interface OpenaiCompatibleRules {
   /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
-  /** Default: all of them. */
-  operations?: readonly OperationName[];
+  /** Default: all but `responses`. */
+  operations?: readonly OpenaiOperation[];
+  /** It holds realtime sessions. */
+  realtime?: boolean;
+  /** Routes that are passed on as they are and that it has. Default: none. */
+  relays?: readonly RelayGroup[];
+  /** Path of the Responses API where it is not `/responses` behind the prefix. */
+  responsesPath?: string;
   /** Model of chats and completions that name none, by an empty text. */
   model?: string;
   /** As `model`, for embeddings. */
@@ -29,16 +44,30 @@ export interface OpenaiCompatibleRules {
   complete?: RequestRules;
   /** How requests for embeddings differ. */
   embed?: RequestRules;
+  /** Chats tell how probable their tokens were. */
+  hasLogprobs?: boolean;
+  /** It decides: the path, and which requests it takes. */
+  decide?: OperationAdapter<"decide">;
+  /** It classifies texts. */
+  moderates?: boolean;
+  /** How it reranks; where it does so as Cohere does, the members it takes beside what is reranked. */
+  rerank?: RerankMembers | OperationAdapter<"rerank">;
+  /** Embeddings in a form of the provider's own. */
+  embedAdapter?: OperationAdapter<"embed">;
+  /** Inputs for embeddings are texts: lists of tokens are refused. */
+  embedsTexts?: boolean;
+  /** Most inputs of one call for embeddings. */
+  embedsAtMost?: number;
   /** How answers differ. Absent: answers and streams go back as they came. */
   answers?: AnswerRules;
-  /** Answers that come whole differ, streams do not. */
-  streamsAsTheyCome?: boolean;
+  /** Answers and parts of streams go back as they came where that is what `answers` would make of them. */
+  mostlyRight?: boolean;
 }
 
 /** What differs between providers that speak OpenAI's shapes. */
 export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   slug: string;
-  baseUrl: string | ((settings: Settings) => string);
+  baseUrl: string | ((settings: Settings, facts: { path: string }) => string);
   settings: SettingsDefinition<Settings>;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
@@ -46,7 +75,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
 }
 
-const allOperations: readonly OperationName[] = ["chat", "complete", "embed", "models"];
+/** What all are taken to have; `responses` is declared. */
+const defaultOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
 
 function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
@@ -62,32 +92,58 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
   };
   if (!answers) return adapter;
   const reader = { ...answers, slug, kind };
-  const read = createAnswerReader(reader);
+  const read = rules.mostlyRight ? createAnswerCorrector(reader) : createAnswerReader(reader);
   adapter.fromUpstream = (body, _request, options) => read(body, options);
-  if (!rules.streamsAsTheyCome) adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
+  adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
+  if (rules.mostlyRight) adapter.chunkCorrector = (_request, options) => createChunkCorrector(reader, options);
   return adapter;
 }
 
 function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAdapter<"embed"> {
-  const { pathPrefix = "", embed, embedModel } = rules;
-  const path = () => `${pathPrefix}/embeddings`;
-  if (!embed && embedModel === undefined) return { path };
-  return { path, toUpstream: createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false }) };
+  const { pathPrefix = "", embed, embedModel, embedsTexts, embedsAtMost } = rules;
+  const isMapped = embed !== undefined || embedModel !== undefined;
+  const map = isMapped && createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false });
+  const adapter: OperationAdapter<"embed"> = {
+    path: () => `${pathPrefix}/embeddings`,
+    fromUpstream: encodeWhereAsked,
+    ...(embedsAtMost !== undefined && inBatches(embedsAtMost)),
+  };
+  if (!map && !embedsTexts) return adapter;
+  adapter.toUpstream = (request, options) => {
+    if (embedsTexts) requireTextOrObjects(slug, request);
+    return map ? map(request, options) : request;
+  };
+  return adapter;
+}
+
+function rerankOperation(
+  rules: NonNullable<OpenaiCompatibleRules["rerank"]>,
+  pathPrefix: string,
+): OperationAdapter<"rerank"> {
+  return "path" in rules ? rules : rerankLikeCohere({ path: `${pathPrefix}/rerank`, members: rules });
 }
 
 function createOperations(slug: string, rules: OpenaiCompatibleRules): OperationAdapters {
-  const { pathPrefix = "", operations = allOperations } = rules;
-  const makers = {
+  const { pathPrefix = "", operations = defaultOperations } = rules;
+  const makers: { [Name in OpenaiOperation]: () => OperationAdapter<Name> } = {
     chat: () => textOperation(slug, "chat", rules),
     complete: () => textOperation(slug, "complete", rules),
-    embed: () => embedOperation(slug, rules),
+    embed: () => rules.embedAdapter ?? embedOperation(slug, rules),
     models: (): OperationAdapter<"models"> => ({
       method: "GET",
       path: () => `${pathPrefix}/models`,
       fromUpstream: (body) => v.parse(ModelList, body),
     }),
+    // requests and answers are the gateway's own: the bytes go as they are
+    responses: () => ({ path: () => rules.responsesPath ?? `${pathPrefix}/responses` }),
   };
-  return Object.fromEntries(operations.map((name) => [name, makers[name]()]));
+  return {
+    ...Object.fromEntries(operations.map((name) => [name, makers[name]()])),
+    ...(rules.decide && { decide: rules.decide }),
+    ...(rules.moderates && { moderate: { path: () => `${pathPrefix}/moderations` } }),
+    ...(rules.rerank && { rerank: rerankOperation(rules.rerank, pathPrefix) }),
+    ...(rules.realtime && { realtime: realtimeOperation(pathPrefix) }),
+  };
 }
 
 /** Declares a provider that speaks OpenAI's shapes (https://platform.openai.com/docs/api-reference). */
@@ -97,7 +153,9 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
+    ...(options.relays && { relays: options.relays }),
     authenticate: options.authenticate ?? bearer,
+    ...(options.hasLogprobs && { hasLogprobs: true }),
     operations: createOperations(options.slug, options),
     ...options.recordKeeping,
   });

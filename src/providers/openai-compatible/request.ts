@@ -93,6 +93,8 @@ export function createRequestMap(provider: string, rules: RequestRules, { stream
   const leaveOut = (member: string, request: RequestBody, { drop }: ConversionOptions): false => {
     const value = request[member];
     if (value === null || value === undefined) return false;
+    // an effort says the same in the words most providers know
+    if (member === "thinking" && typeof request.reasoning_effort === "string") return false;
     if (changesAnswer(member, value, request)) refuse(provider, member);
     drop(member);
     return false;

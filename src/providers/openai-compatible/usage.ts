@@ -33,28 +33,48 @@ const plainMembers = [
   "prompt_tokens_details",
   "completion_tokens_details",
 ];
+const plainSent = ["cached_tokens", "audio_tokens", "cache_write_tokens"];
+const plainMade = ["reasoning_tokens", "audio_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens"];
+
+const pick = (value: Counts, names: readonly string[]): Counts =>
+  Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
+
+/** Details with counts that were found elsewhere; what was given where there are none. */
+function settleDetails(given: unknown, plain: readonly string[], found: Counts, strict: boolean): unknown {
+  const added = Object.entries(found).filter(([, value]) => value !== undefined);
+  if (!isObject(given)) return added.length === 0 ? given : Object.fromEntries(added);
+  return { ...(strict ? pick(given, plain) : given), ...Object.fromEntries(added) };
+}
 
 /**
  * Usage in the gateway's shape. Counts that providers put elsewhere are moved to the details: `prompt_cache_hit_tokens` and
- * `cached_tokens` (https://api-docs.deepseek.com/guides/kv_cache, https://platform.moonshot.ai/docs/api/chat), and
- * `reasoning_tokens` (https://docs.perplexity.ai/api-reference/chat-completions-post).
+ * `cached_tokens` (https://api-docs.deepseek.com/guides/kv_cache, https://platform.moonshot.ai/docs/api/chat),
+ * `reasoning_tokens` (https://docs.perplexity.ai/api-reference/chat-completions-post), what was written to a cache
+ * (https://www.alibabacloud.com/help/en/model-studio/context-cache), and Claude's counts, which resellers hand on
+ * (https://docs.claude.com/en/docs/build-with-claude/prompt-caching).
  */
 export function normaliseUsage(given: unknown, rules: UsageRules, strict: boolean): Counts | undefined {
   if (!isObject(given)) return rules.zeros ? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } : undefined;
   const { prompt_tokens_details: sent, completion_tokens_details: made } = given;
   const cached =
-    count(sent, "cached_tokens") ?? count(given, "prompt_cache_hit_tokens") ?? count(given, "cached_tokens");
+    count(sent, "cached_tokens") ??
+    count(given, "prompt_cache_hit_tokens") ??
+    count(given, "cached_tokens") ??
+    count(given, "cache_read_input_tokens");
+  const written =
+    count(sent, "cache_write_tokens") ??
+    count(sent, "cache_creation_input_tokens") ??
+    count(given, "cache_creation_input_tokens");
   const reasoning = count(made, "reasoning_tokens") ?? count(given, "reasoning_tokens");
   const { input, output } = countSides(given, { cached: cached ?? 0, reasoning: reasoning ?? 0 }, rules);
-  const kept = strict ? plainMembers.filter((name) => given[name] !== undefined) : Object.keys(given);
+  const sentDetails = settleDetails(sent, plainSent, { cached_tokens: cached, cache_write_tokens: written }, strict);
+  const madeDetails = settleDetails(made, plainMade, { reasoning_tokens: reasoning }, strict);
   return {
-    ...Object.fromEntries(kept.map((name) => [name, given[name]])),
+    ...(strict ? pick(given, plainMembers) : given),
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output || (count(given, "total_tokens") ?? 0),
-    ...(cached !== undefined && { prompt_tokens_details: { ...(isObject(sent) && sent), cached_tokens: cached } }),
-    ...(reasoning !== undefined && {
-      completion_tokens_details: { ...(isObject(made) && made), reasoning_tokens: reasoning },
-    }),
+    ...(sentDetails !== undefined && { prompt_tokens_details: sentDetails }),
+    ...(madeDetails !== undefined && { completion_tokens_details: madeDetails }),
   };
 }

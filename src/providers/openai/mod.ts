@@ -1,12 +1,29 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
+import type { RequestBody } from "../openai-compatible/request.ts";
+import type { ConversionOptions } from "../types.ts";
+
+/** Models that do not reason: they refuse the member that says how much. */
+const reasonsNot = /^(?:ft:)?(?:gpt-3\.5|gpt-4|chatgpt-4o)/;
+
+/** Leaves an effort out where the model knows none (https://platform.openai.com/docs/guides/reasoning). */
+export function leaveOutEffort(body: RequestBody, { drop }: ConversionOptions): void {
+  if (body.reasoning_effort === undefined || !reasonsNot.test(String(body.model))) return;
+  if (body.reasoning_effort !== null && body.reasoning_effort !== "none") drop("reasoning_effort");
+  delete body.reasoning_effort;
+}
 
 /** OpenAI (https://platform.openai.com/docs/api-reference/authentication). */
 export const openai = openaiCompatible({
   slug: "openai",
   baseUrl: "https://api.openai.com/v1",
-  chat: { developer: true },
+  chat: { developer: true, replay: "none", adapt: leaveOutEffort },
+  hasLogprobs: true,
+  moderates: true,
+  realtime: true,
+  relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
+  operations: ["chat", "complete", "embed", "models", "responses"],
   settings: {
     prefix: "openai",
     schema: v.object({

@@ -161,10 +161,10 @@ export function fromGenericAnswer(body: unknown, { model }: ChatRequest, options
 }
 
 /** Numbers the calls of one choice; what has the id of the one before, or none, goes on with it. */
-function createCallCounter() {
+export function createCallCounter() {
   let index = -1;
   let current = "";
-  return ({ id, name, arguments: text }: GenericCall): object => {
+  return ({ id, name, arguments: text }: Pick<GenericCall, "id" | "name" | "arguments">): object => {
     const isNew = index < 0 || (id ? id !== current : Boolean(name));
     if (!isNew) return { index, function: { arguments: text ?? "" } };
     index += 1;

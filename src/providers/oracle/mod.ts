@@ -1,8 +1,18 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { signOci } from "../auth/oci.ts";
-import { defineProvider, type OperationAdapter, type OperationAdapters } from "../types.ts";
+import { joinEmbeddings } from "../shapes/embeddings.ts";
+import {
+  type ConversionOptions,
+  defineProvider,
+  type OperationAdapter,
+  type OperationAdapters,
+  type StreamMapper,
+} from "../types.ts";
 import { createCohereMapper, fromCohereAnswer, toCohereRequest } from "./cohere.ts";
+import { createCohereV2Mapper, fromCohereV2Answer, toCohereV2Request } from "./cohere-v2.ts";
+import { fromEmbedAnswer, splitEmbedRequest, toEmbedRequest } from "./embed.ts";
 import { createGenericMapper, fromGenericAnswer, toGenericRequest } from "./generic.ts";
 
 /** An Oracle Cloud identifier, or a fingerprint: nothing that ends the quotes of a header. */
@@ -13,6 +23,7 @@ const settings = v.object({
   api_version: v.optional(v.pipe(v.string(), v.regex(/^[0-9]{8}$/, "must be a date such as 20231130")), "20231130"),
   compartment_id: identifier,
   serving_mode: v.optional(v.picklist(["ON_DEMAND", "DEDICATED"], "must be ON_DEMAND or DEDICATED"), "ON_DEMAND"),
+  api_format: v.optional(v.picklist(["GENERIC", "COHERE", "COHEREV2"], "must be GENERIC, COHERE or COHEREV2")),
   tenancy: identifier,
   user: identifier,
   fingerprint: identifier,
@@ -27,28 +38,55 @@ function requireText(value: string | undefined, name: string): string {
   throw new InvalidRequestError(`Cannot call oracle: give ${param}`, { param, code: "invalid_header" });
 }
 
-function isCohere(model: string): boolean {
-  return model.startsWith("cohere.");
+/** How the models of one format are asked, and what they answer. */
+interface Format {
+  toRequest(request: ChatRequest, options: ConversionOptions): object;
+  fromAnswer(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse | undefined;
+  createMapper(request: ChatRequest, options: ConversionOptions): StreamMapper;
+}
+
+const formats: Readonly<Record<NonNullable<Settings["api_format"]>, Format>> = {
+  GENERIC: { toRequest: toGenericRequest, fromAnswer: fromGenericAnswer, createMapper: createGenericMapper },
+  COHERE: { toRequest: toCohereRequest, fromAnswer: fromCohereAnswer, createMapper: createCohereMapper },
+  COHEREV2: { toRequest: toCohereV2Request, fromAnswer: fromCohereV2Answer, createMapper: createCohereV2Mapper },
+};
+
+/** The format of a model by its name, where the settings name none: the newer one for those that came after it. */
+function formatOf(model: string, { api_format: stated }: Settings): Format {
+  if (stated !== undefined) return formats[stated];
+  if (!model.startsWith("cohere.")) return formats.GENERIC;
+  return /^cohere\.command-a-(?!03-2025)/.test(model) ? formats.COHEREV2 : formats.COHERE;
+}
+
+/** Where a model is, and whose account pays. */
+function placeOf(model: string, { compartment_id: compartment, tenancy, serving_mode: servingType }: Settings) {
+  const place = servingType === "DEDICATED" ? { endpointId: model } : { modelId: model };
+  return {
+    compartmentId: requireText(compartment ?? tenancy, "compartment-id"),
+    servingMode: { servingType, ...place },
+  };
 }
 
 /** Chat (https://docs.oracle.com/iaas/api/#/en/generative-ai-inference/20231130/ChatResult/Chat), in the format of the model. */
 function chatOperation(values: Settings): OperationAdapter<"chat"> {
-  const { api_version: version, compartment_id: compartment, tenancy, serving_mode: servingType } = values;
   return {
-    path: () => `/${version}/actions/chat`,
-    toUpstream(request, options) {
-      const { model } = request;
-      const place = servingType === "DEDICATED" ? { endpointId: model } : { modelId: model };
-      return {
-        compartmentId: requireText(compartment ?? tenancy, "compartment-id"),
-        servingMode: { servingType, ...place },
-        chatRequest: isCohere(model) ? toCohereRequest(request, options) : toGenericRequest(request, options),
-      };
-    },
-    fromUpstream: (body, request, options) =>
-      isCohere(request.model) ? fromCohereAnswer(body, request, options) : fromGenericAnswer(body, request, options),
-    streamMapper: (request, options) =>
-      isCohere(request.model) ? createCohereMapper(request, options) : createGenericMapper(request, options),
+    path: () => `/${values.api_version}/actions/chat`,
+    toUpstream: (request, options) => ({
+      ...placeOf(request.model, values),
+      chatRequest: formatOf(request.model, values).toRequest(request, options),
+    }),
+    fromUpstream: (body, request, options) => formatOf(request.model, values).fromAnswer(body, request, options),
+    streamMapper: (request, options) => formatOf(request.model, values).createMapper(request, options),
+  };
+}
+
+function embedOperation(values: Settings): OperationAdapter<"embed"> {
+  return {
+    path: () => `/${values.api_version}/actions/embedText`,
+    toUpstream: (request, options) => ({ ...placeOf(request.model, values), ...toEmbedRequest(request, options) }),
+    fromUpstream: fromEmbedAnswer,
+    split: splitEmbedRequest,
+    join: joinEmbeddings,
   };
 }
 
@@ -68,6 +106,6 @@ export const oracle = defineProvider({
     };
     return signOci(request, identity, tools);
   },
-  operations: (values) => ({ chat: chatOperation(values) }) satisfies OperationAdapters,
-  operationNames: ["chat"],
+  operations: (values) => ({ chat: chatOperation(values), embed: embedOperation(values) }) satisfies OperationAdapters,
+  operationNames: ["chat", "embed"],
 });

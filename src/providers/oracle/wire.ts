@@ -71,6 +71,40 @@ export const CohereReply = v.looseObject({
 /** Answer of models of Cohere's format. */
 export const CohereAnswer = v.looseObject({ modelId: v.nullish(v.string()), chatResponse: CohereReply });
 
+const CohereV2Content = v.looseObject({
+  type: v.nullish(v.string()),
+  text: v.nullish(v.string()),
+  thinking: v.nullish(v.string()),
+});
+const CohereV2Message = v.looseObject({
+  content: v.nullish(v.array(CohereV2Content)),
+  toolPlan: v.nullish(v.string()),
+  toolCalls: v.nullish(v.array(v.looseObject({ id: v.nullish(v.string()), function: v.nullish(v.unknown()) }))),
+  citations: v.nullish(v.array(v.unknown())),
+});
+export type CohereV2Message = v.InferOutput<typeof CohereV2Message>;
+
+/** Answer of models of the second version of Cohere's format. */
+export const CohereV2Answer = v.looseObject({
+  modelId: v.nullish(v.string()),
+  chatResponse: v.looseObject({
+    id: v.nullish(v.string()),
+    message: CohereV2Message,
+    finishReason: v.nullish(v.string()),
+    errorMessage: v.nullish(v.string()),
+    usage: v.nullish(Usage),
+  }),
+});
+
+/** Event of their streams; an error has a code and a message text. */
+export const CohereV2Event = v.looseObject({
+  message: v.nullish(v.union([CohereV2Message, v.string()])),
+  finishReason: v.nullish(v.string()),
+  errorMessage: v.nullish(v.string()),
+  usage: v.nullish(Usage),
+  code: v.nullish(v.union([v.string(), v.number()])),
+});
+
 /** Usage in the gateway's shape. */
 export function toUsage(usage: v.InferOutput<typeof Usage> | null | undefined) {
   if (!usage) return undefined;

@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { keyHeader } from "../auth/headers.ts";
-import { toChatAnswer, toChoice, toEmbeddingAnswer, toHead } from "../shapes/answers.ts";
+import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
 import { toTextCompletion } from "../shapes/completions.ts";
+import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
 import { pathSegment } from "../shapes/hosts.ts";
 import { requireTexts } from "../shapes/inputs.ts";
 import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
@@ -85,13 +86,12 @@ const complete: OperationAdapter<"complete"> = {
 const embed: OperationAdapter<"embed"> = {
   path: pathOf("embedText"),
   toUpstream(request, { drop }) {
-    const [text, ...more] = requireTexts("palm", request);
-    if (more.length > 0) refuseMember("palm", "input", "it embeds one text a request");
-    const { encoding_format: format } = request;
-    if (format && format !== "float") refuseMember("palm", "encoding_format", "it gives vectors as numbers only");
+    const [text] = requireTexts("palm", request);
+    requireNumbers("palm", request);
     return { text, ...copyMembers(request, {}, { handled: ["model", "input", "encoding_format"], drop }) };
   },
-  fromUpstream: (body, { model }) => toEmbeddingAnswer([v.parse(EmbedReply, body).embedding.value], model, undefined),
+  fromUpstream: (body, request) => toEmbeddingAnswer([v.parse(EmbedReply, body).embedding.value], request, undefined),
+  ...inBatches(1),
 };
 
 /** PaLM (https://ai.google.dev/palm_docs), which Google has retired; the key travels in a header. */

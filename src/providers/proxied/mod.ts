@@ -23,8 +23,6 @@ const rows: readonly ProxiedProvider[] = [
   { slug: "milvus" },
   // https://api.qdrant.tech/api-reference
   { slug: "qdrant", authenticate: keyHeader("api-key") },
-  // https://docs.typesafe.ai
-  { slug: "typesafe", baseUrl: "https://api.typesafe.ai/v1" },
   // https://docs.segmind.com
   { slug: "segmind", baseUrl: "https://api.segmind.com/v1", authenticate: keyHeader("x-api-key") },
   // https://www.recraft.ai/docs
@@ -44,26 +42,6 @@ function defineProxied({ slug, baseUrl, authenticate = bearer }: ProxiedProvider
     operations: {},
   });
 }
-
-const pineconeKey = keyHeader("api-key");
-
-/** Pinecone (https://docs.pinecone.io/reference/api/authentication). */
-const pinecone = defineProvider({
-  slug: "pinecone",
-  settings: {
-    prefix: "pinecone",
-    open: true,
-    schema: v.object({
-      api_version: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,30}$/, "must be a version")), "2025-10"),
-    }),
-  },
-  baseUrl: "https://api.pinecone.io",
-  authenticate: (credential, { api_version }) => ({
-    ...pineconeKey(credential),
-    "x-pinecone-api-version": api_version,
-  }),
-  operations: {},
-});
 
 /** Stability AI (https://platform.stability.ai/docs/api-reference). */
 const stability = defineProvider({
@@ -99,4 +77,4 @@ const passthrough = defineProvider({
 });
 
 /** Providers without unified operations: their own paths pass through with the credential added. */
-export const proxiedProviders: readonly Provider[] = [...rows.map(defineProxied), pinecone, stability, passthrough];
+export const proxiedProviders: readonly Provider[] = [...rows.map(defineProxied), stability, passthrough];

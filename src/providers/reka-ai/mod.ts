@@ -2,18 +2,36 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer, keyHeader } from "../auth/headers.ts";
 import { plainChat } from "../shapes/plain.ts";
-import { defineProvider } from "../types.ts";
+import { defineProvider, type OperationAdapter } from "../types.ts";
+import { conversation, conversationPath, needsConversation } from "./conversation.ts";
 
 const apiKey = keyHeader("x-api-key");
+const plain = plainChat("reka-ai", () => "/chat/completions");
 
-/** Reka (https://docs.reka.ai/chat): OpenAI's form; its own clients send the key in a header of its own. */
+/** Chat in OpenAI's form, and in the older one where only that has what is asked for. */
+const chat: OperationAdapter<"chat"> = {
+  path: (request) => (needsConversation(request) ? conversation : plain).path(request),
+  toUpstream: (request, options) => (needsConversation(request) ? conversation : plain).toUpstream?.(request, options),
+  fromUpstream: (body, request, options) =>
+    (needsConversation(request) ? conversation : plain).fromUpstream?.(body, request, options),
+  streamMapper: (request, options) => plain.streamMapper?.(request, options),
+};
+
+/** Reka (https://docs.reka.ai/chat): OpenAI's form, or the older one; its own clients send the key in a header of its own. */
 export const reka = defineProvider({
   slug: "reka-ai",
-  settings: { prefix: "reka", schema: v.object({}) },
-  baseUrl: "https://api.reka.ai/v1",
-  authenticate: (credential) => ({ ...bearer(credential), ...apiKey(credential) }),
-  operations: {
-    chat: plainChat("reka-ai", () => "/chat/completions"),
-    models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
+  settings: {
+    prefix: "reka",
+    open: true,
+    schema: v.object({
+      format: v.optional(v.picklist(["openai", "conversation"], "must be openai or conversation"), "openai"),
+    }),
   },
+  baseUrl: (_, { path }) => (path === conversationPath ? "https://api.reka.ai" : "https://api.reka.ai/v1"),
+  authenticate: (credential) => ({ ...bearer(credential), ...apiKey(credential) }),
+  operations: ({ format }) => ({
+    chat: format === "conversation" ? conversation : chat,
+    models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
+  }),
+  operationNames: ["chat", "models"],
 });

@@ -1,5 +1,4 @@
 import type { ChatResponse, Usage } from "../../schemas/chat.ts";
-import type { EmbeddingResponse } from "../../schemas/embeddings.ts";
 import type { ConversionOptions } from "../types.ts";
 
 /** Token counts of an upstream, by what they count. */
@@ -108,18 +107,4 @@ export function createChunkMaker({ id, created }: AnswerHead, model: string): Ch
     ...{ id, object: "chat.completion.chunk", created, model },
     choices: [{ index, delta, logprobs: logprobs ?? null, finish_reason }],
   });
-}
-
-/** An embedding answer in the gateway's shape. */
-export function toEmbeddingAnswer(
-  vectors: readonly unknown[],
-  model: string,
-  tokens: number | null | undefined,
-): EmbeddingResponse {
-  return {
-    object: "list",
-    data: vectors.map((embedding, index) => ({ object: "embedding", index, embedding })),
-    model,
-    ...(typeof tokens === "number" && { usage: { prompt_tokens: tokens, total_tokens: tokens } }),
-  };
 }

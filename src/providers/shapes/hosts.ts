@@ -51,3 +51,19 @@ export function modelPath(model: string): string {
   const segments = model.split("/").map((segment) => pathSegment("model", segment));
   return `/${segments.join("/")}`;
 }
+
+/** A query, with its question mark, in which a member stands that it may have already: the one given wins. */
+export function addQuery(query: string, name: string, value: string): string {
+  if (new URLSearchParams(query).has(name)) return query;
+  const member = `${name}=${encodeURIComponent(value)}`;
+  return query.length > 1 ? `${query}&${member}` : `?${member}`;
+}
+
+/** A segment of a path as the text it stands for; as it is where it cannot be read. */
+export function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,16 +1,16 @@
 import type { EmbeddingRequest } from "../../schemas/embeddings.ts";
+import { readInputs } from "./media-inputs.ts";
 import { refuseMember } from "./messages.ts";
 
 /**
  * Texts to embed, as a list.
  *
- * @throws {InvalidRequestError} If the input is lists of tokens: they belong to another provider's tokenizer.
+ * @throws {InvalidRequestError} If the input is lists of tokens, which belong to another provider's tokenizer, or holds media.
  */
-export function requireTexts(provider: string, { input }: EmbeddingRequest): string[] {
-  const list: readonly unknown[] = Array.isArray(input) ? input : [input];
-  const texts = list.filter((item) => typeof item === "string");
-  if (texts.length !== list.length) refuseMember(provider, "input", "it embeds texts, not lists of tokens");
-  return texts;
+export function requireTexts(provider: string, request: EmbeddingRequest): string[] {
+  return readInputs(provider, request).map(({ text, image, video }) =>
+    text === undefined || image || video ? refuseMember(provider, "input", "this model embeds texts") : text,
+  );
 }
 
 /**

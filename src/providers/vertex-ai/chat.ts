@@ -1,5 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { withoutThinking } from "../anthropic/repair.ts";
 import { type ClaudeHost, toClaudeRequest } from "../anthropic/request.ts";
 import { fromClaudeReply } from "../anthropic/response.ts";
 import { createClaudeStream } from "../anthropic/stream.ts";
@@ -32,18 +33,22 @@ export function toLabels({ metadata, labels }: Record<string, unknown>): Record<
   return made.length === 0 ? {} : { labels: Object.fromEntries(made) };
 }
 
-const host: GeminiHost = {
+/** Gemini on Vertex AI. */
+export const host: GeminiHost = {
   slug,
   ownMembers: { metadata: toLabels, labels: toLabels, service_tier: () => ({}) },
 };
 
 /** Claude on Vertex AI (https://docs.claude.com/en/api/claude-on-vertex-ai). */
-const claudeHost: ClaudeHost = {
+export const claudeHost: ClaudeHost = {
   version: "vertex-2023-10-16",
   hasBetasInBody: true,
-  betas: new Set([
-    ...["computer-use-2025-01-24", "context-1m-2025-08-07", "context-management-2025-06-27"],
-    ...["interleaved-thinking-2025-05-14", "tool-search-tool-2025-10-19", "web-search-2025-03-05"],
+  betas: new Map([
+    ...[
+      ...["computer-use-2025-01-24", "context-1m-2025-08-07", "context-management-2025-06-27"],
+      ...["interleaved-thinking-2025-05-14", "tool-search-tool-2025-10-19", "web-search-2025-03-05"],
+    ].map((name) => [name, name] as const),
+    ["advanced-tool-use-2025-11-20", "tool-search-tool-2025-10-19"],
   ]),
   omits: ["model", "service_tier", "speed", "container", "mcp_servers"],
 };
@@ -93,5 +98,7 @@ export function createChat(settings: VertexSettings): OperationAdapter<"chat"> {
           return createOpenModelMapper(slug);
       }
     },
+    repair: (request, failure, options) =>
+      readModel(request.model).dialect === "claude" ? withoutThinking(request, failure, options) : undefined,
   };
 }

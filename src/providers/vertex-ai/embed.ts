@@ -2,14 +2,9 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
-import {
-  dropUnmapped,
-  embedMembers,
-  encodeEmbedding,
-  fromEmbedAnswer,
-  readTexts,
-  toEmbeddingResponse,
-} from "../google/embed.ts";
+import { dropUnmapped, embedMembers, fromEmbedAnswer, readContents } from "../google/embed.ts";
+import { encodeVector, joinEmbeddings, requireNumbers, splitInputs, toEmbeddingAnswer } from "../shapes/embeddings.ts";
+import { requireTexts } from "../shapes/inputs.ts";
 import type { ConversionOptions, OperationAdapter } from "../types.ts";
 import { toLabels } from "./chat.ts";
 import { googleModelPath, type PublishedModel, readModel } from "./publishers.ts";
@@ -48,6 +43,12 @@ function kindOf({ name }: PublishedModel): "content" | "media" | "text" {
   return name.startsWith("multimodalembedding") ? "media" : "text";
 }
 
+/** Most inputs of one call (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
+function mostInputs(model: PublishedModel): number {
+  if (kindOf(model) !== "text" || model.name.startsWith("gemini-embedding")) return 1;
+  return 250;
+}
+
 function modelOf({ model }: EmbeddingRequest): PublishedModel {
   const found = readModel(model);
   if (found.dialect === "gemini") return found;
@@ -84,14 +85,12 @@ function toMediaInstance(one: unknown): object {
 
 function toBody(request: EmbeddingRequest, options: ConversionOptions): object {
   const kind = kindOf(modelOf(request));
+  requireNumbers("vertex-ai", request);
   dropUnmapped(request, options, ["metadata", "labels", ...(kind === "text" ? ["auto_truncate"] : [])]);
   const { dimensions, task_type: task, title, auto_truncate: truncate, input } = request;
   if (kind === "content") {
-    const parts = readTexts(request).map((text) => ({ text }));
-    if (parts.length === 1) return { content: { parts }, ...embedMembers(request) };
-    throw new InvalidRequestError("Cannot embed a list with this model: send one input at a time", {
-      ...{ param: "input", code: "unsupported_parameter" },
-    });
+    const [content] = readContents("vertex-ai", request);
+    return { content, ...embedMembers(request) };
   }
   if (kind === "media") {
     const all: readonly unknown[] = Array.isArray(input) ? input : [input];
@@ -104,7 +103,7 @@ function toBody(request: EmbeddingRequest, options: ConversionOptions): object {
     ...(typeof truncate === "boolean" && { autoTruncate: truncate }),
   };
   return {
-    instances: readTexts(request).map((content) => ({ content, ...beside })),
+    instances: requireTexts("vertex-ai", request).map((content) => ({ content, ...beside })),
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...toLabels(request),
   };
@@ -114,11 +113,11 @@ function fromMedia(body: unknown, request: EmbeddingRequest): EmbeddingResponse 
   const { predictions } = v.parse(MediaPredictions, body);
   const data = predictions.map(({ textEmbedding, imageEmbedding, videoEmbeddings }, index) => ({
     ...{ object: "embedding", index },
-    ...(textEmbedding && { embedding: encodeEmbedding(textEmbedding, request) }),
-    ...(imageEmbedding && { image_embedding: encodeEmbedding(imageEmbedding, request) }),
+    ...(textEmbedding && { embedding: encodeVector(textEmbedding, request) }),
+    ...(imageEmbedding && { image_embedding: encodeVector(imageEmbedding, request) }),
     ...(videoEmbeddings && {
       video_embeddings: videoEmbeddings.map(({ embedding, startOffsetSec, endOffsetSec }) => ({
-        ...{ object: "embedding", embedding: encodeEmbedding(embedding, request) },
+        ...{ object: "embedding", embedding: encodeVector(embedding, request) },
         ...{ start_offset: startOffsetSec, end_offset: endOffsetSec },
       })),
     }),
@@ -130,17 +129,23 @@ function fromTexts(body: unknown, request: EmbeddingRequest): EmbeddingResponse 
   const { predictions } = v.parse(TextPredictions, body);
   const tokens = predictions.reduce((sum, { embeddings }) => sum + (embeddings.statistics?.token_count ?? 0), 0);
   const lists = predictions.map(({ embeddings }) => embeddings.values);
-  return toEmbeddingResponse(lists, request, tokens);
+  return toEmbeddingAnswer(lists, request, tokens);
 }
 
+/** An adapter whose conversions others can use. */
+export type EmbedAdapter = OperationAdapter<"embed"> &
+  Required<Pick<OperationAdapter<"embed">, "path" | "toUpstream" | "fromUpstream">>;
+
 /** Embeddings by Google's models. */
-export function createEmbed(settings: VertexSettings): OperationAdapter<"embed"> {
+export function createEmbed(settings: VertexSettings): EmbedAdapter {
   return {
     path(request) {
       const model = modelOf(request);
       return googleModelPath(model, kindOf(model) === "content" ? "embedContent" : "predict", settings);
     },
     toUpstream: toBody,
+    split: (request) => splitInputs(mostInputs(modelOf(request)), request),
+    join: joinEmbeddings,
     fromUpstream(body, request) {
       const kind = kindOf(modelOf(request));
       if (kind === "media") return fromMedia(body, request);

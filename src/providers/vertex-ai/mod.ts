@@ -1,10 +1,14 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { authorizeGoogle, isApiKey } from "../auth/google.ts";
-import { defineProvider, type OperationAdapter } from "../types.ts";
+import { decodeSegment } from "../shapes/hosts.ts";
+import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
 import { createChat } from "./chat.ts";
+import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
+import { createGemini } from "./gemini.ts";
 import { createRecords } from "./records.ts";
+import { createRerank } from "./rerank.ts";
 import { baseUrlOf, projectOf, VertexSettings } from "./settings.ts";
 
 const PublisherModels = v.looseObject({ publisherModels: v.nullish(v.array(v.looseObject({ name: v.string() }))) });
@@ -31,6 +35,11 @@ export const vertexAi = defineProvider({
     unprefixed: ["provider_file_name", "provider_model", "provider_batch_endpoint"],
     schema: VertexSettings,
   },
+  passPath(asked) {
+    const [, publisher, name = ""] = /\/publishers\/([^/]+)\/models\/([^/:]+)/.exec(asked.path) ?? [];
+    const owner = publisher === undefined || publisher === "google" ? "" : `${publisher}.`;
+    return { ...passBelow(asked, "/v1"), ...(name && { model: owner + decodeSegment(name) }) };
+  },
   authenticate: () => ({}),
   async authorize(request, settings, tools) {
     const { service_account_json: serviceAccount, auth_type: authType } = settings;
@@ -42,8 +51,21 @@ export const vertexAi = defineProvider({
     }
     return authorizeGoogle(request, { serviceAccount, authType }, tools);
   },
-  operations: (settings) => ({ chat: createChat(settings), embed: createEmbed(settings), models }),
-  operationNames: ["chat", "embed", "models"],
+  operations(settings) {
+    const embed = createEmbed(settings);
+    return {
+      ...{ chat: createChat(settings), embed, models },
+      messages: createMessages(settings),
+      countTokens: createCountTokens(settings),
+      countChat: createCountChat(settings),
+      ...createGemini(settings, embed),
+      rerank: createRerank(settings),
+    };
+  },
+  operationNames: [
+    ...(["chat", "embed", "models", "messages", "countTokens", "generateContent", "countContents"] as const),
+    ...(["embedContent", "batchEmbedContents", "rerank"] as const),
+  ],
   records: createRecords,
   store: {
     baseUrl: "https://storage.googleapis.com",

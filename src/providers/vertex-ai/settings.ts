@@ -37,8 +37,9 @@ export function projectOf({ project_id: named, service_account_json: account }: 
 }
 
 /** Address of the service in a region (https://cloud.google.com/vertex-ai/docs/reference/rest#rest_endpoints); without a project keys are taken at the global one. */
-export function baseUrlOf(settings: VertexSettings): string {
+export function baseUrlOf(settings: VertexSettings, { path }: { path: string }): string {
   const { region } = settings;
+  if (path.includes("/rankingConfigs/")) return "https://discoveryengine.googleapis.com";
   if (region === "global" || projectOf(settings) === undefined) return "https://aiplatform.googleapis.com";
   if (region === "us" || region === "eu") return `https://aiplatform.${region}.rep.googleapis.com`;
   return `https://${region}-aiplatform.googleapis.com`;

@@ -1,18 +1,57 @@
 import * as v from "valibot";
+import type { EmbeddingRequest } from "../../schemas/embeddings.ts";
 import { bearer } from "../auth/headers.ts";
-import { embeddingList } from "../shapes/embeddings.ts";
+import { embeddingList, inBatches, requireNumbers } from "../shapes/embeddings.ts";
 import { requireTexts } from "../shapes/inputs.ts";
+import { hasMedia, type MediaInput, type Medium, readInputs } from "../shapes/media-inputs.ts";
 import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import { defineProvider } from "../types.ts";
+import { refuseMember } from "../shapes/messages.ts";
+import { rerankLikeCohere } from "../shapes/rerank.ts";
+import { type ConversionOptions, defineProvider } from "../types.ts";
 
-const members = {
-  ...{ input_type: "input_type", truncation: "truncation", output_dtype: "output_dtype" },
+const handled = ["model", "input"];
+const shared = {
+  ...{ input_type: "input_type", truncation: "truncation" },
   ...{ dimensions: "output_dimension", output_dimension: "output_dimension" },
+} satisfies MemberMap;
+const members = {
+  ...{ ...shared, output_dtype: "output_dtype" },
   // numbers are what it answers with when no form is named
   encoding_format: ["encoding_format", (format: unknown) => (format === "float" ? undefined : format)],
 } satisfies MemberMap;
 
-/** Voyage AI (https://docs.voyageai.com/reference/embeddings-api). */
+/** Whether a request is one for the models that take images and films. */
+function isMultimodal(request: EmbeddingRequest): boolean {
+  return request.model.startsWith("voyage-multimodal") || hasMedia(request);
+}
+
+function toMediaPart(kind: "image" | "video", { url, base64, type }: Medium): object {
+  if (url !== undefined) return { type: `${kind}_url`, [`${kind}_url`]: url };
+  return { type: `${kind}_base64`, [`${kind}_base64`]: `data:${type};base64,${base64 ?? ""}` };
+}
+
+/** One input: what is in Voyage's own form stays as it is. */
+function toContent({ text, image, video, sent }: MediaInput): unknown {
+  if (Array.isArray(Reflect.get(Object(sent), "content"))) return sent;
+  const content = [
+    ...(text === undefined ? [] : [{ type: "text", text }]),
+    ...(image ? [toMediaPart("image", image)] : []),
+    ...(video ? [toMediaPart("video", video)] : []),
+  ];
+  return content.length > 0 ? { content } : refuseMember("voyage", "input", "an input has no text, image or video");
+}
+
+function toUpstream(request: EmbeddingRequest, { drop }: ConversionOptions): object {
+  const { model } = request;
+  if (!isMultimodal(request)) {
+    return { model, input: requireTexts("voyage", request), ...copyMembers(request, members, { handled, drop }) };
+  }
+  requireNumbers("voyage", request);
+  const inputs = readInputs("voyage", request).map(toContent);
+  return { model, inputs, ...copyMembers(request, shared, { handled: [...handled, "encoding_format"], drop }) };
+}
+
+/** Voyage AI (https://docs.voyageai.com/reference/embeddings-api, https://docs.voyageai.com/reference/multimodal-embeddings-api). */
 export const voyage = defineProvider({
   slug: "voyage",
   settings: { prefix: "voyage", schema: v.object({}) },
@@ -20,12 +59,15 @@ export const voyage = defineProvider({
   authenticate: bearer,
   operations: {
     embed: {
-      path: () => "/embeddings",
-      toUpstream: (request, { drop }) => ({
-        ...{ model: request.model, input: requireTexts("voyage", request) },
-        ...copyMembers(request, members, { handled: ["model", "input"], drop }),
-      }),
+      path: (request) => (isMultimodal(request) ? "/multimodalembeddings" : "/embeddings"),
+      toUpstream,
       fromUpstream: embeddingList,
+      ...inBatches(1000),
     },
+    // https://docs.voyageai.com/reference/reranker-api
+    rerank: rerankLikeCohere({
+      path: "/rerank",
+      members: { top_n: "top_k", return_documents: "return_documents", truncation: "truncation" },
+    }),
   },
 });

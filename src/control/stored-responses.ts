@@ -1,0 +1,226 @@
+import type { ResponseLink, ResponseOwner, StoredResponseStore } from "../db/stores/stored-responses.ts";
+import type { StoredResponseRow } from "../db/tables/stored-responses.ts";
+import { startTimer } from "../lib/clock.ts";
+import { decryptText, encryptText, importDataKey } from "./vault.ts";
+
+/** What is kept of a response. */
+export interface KeptContent {
+  /** Items of its own input, without what it went on from. */
+  input: readonly Readonly<Record<string, unknown>>[];
+  /** The response as it was answered. */
+  response: Readonly<Record<string, unknown>>;
+}
+
+/** A response that is kept. */
+export interface KeptResponse extends ResponseOwner, KeptContent {
+  id: string;
+  previousId: string | null;
+  /** Unix milliseconds. */
+  createdAt: number;
+  /** About how many bytes it takes. */
+  bytes: number;
+}
+
+/** A response and those it goes back to. */
+export interface ResponseChain {
+  /** Oldest first. */
+  links: KeptContent[];
+  /** Id of the response that is not there; undefined where the chain is whole. */
+  missing: string | undefined;
+}
+
+/** Responses the gateway keeps. What is added is written a little later and found at once. */
+export interface StoredResponses {
+  add(response: KeptResponse): void;
+  find(owner: ResponseOwner, id: string): Promise<KeptContent | undefined>;
+  chain(owner: ResponseOwner, id: string): Promise<ResponseChain>;
+  /** Whether there was one. */
+  remove(owner: ResponseOwner, id: string): Promise<boolean>;
+  /** Removes what is older than its time. */
+  upkeep(): Promise<void>;
+  /** Writes what waits. */
+  close(): Promise<void>;
+}
+
+/** What responses are kept with. */
+export interface StoredResponsesOptions {
+  store: StoredResponseStore;
+  /** 32 bytes; seals every response. */
+  key: Uint8Array<ArrayBuffer>;
+  now(): number;
+  retentionDays: number;
+  /** Told once for each failing series of writes. */
+  warn(message: string, error?: unknown): void;
+  /** Most responses and bytes that wait. Default 1,000 and 64 MiB. */
+  limits?: { rows: number; bytes: number };
+}
+
+const flushAfterMs = 100;
+const maxPauseMs = 5_000;
+/** Rows and bytes of one write, small enough not to hold the event loop. */
+const batchRows = 32;
+const batchBytes = 1024 * 1024;
+const purgeRows = 500;
+/** Most responses of one conversation. */
+const maxLinks = 1_000;
+
+interface Waiting {
+  response: KeptResponse;
+  /** Once it was sealed. */
+  row?: StoredResponseRow;
+}
+
+const contentOf = ({ response: { input, response } }: Waiting): KeptContent => ({ input, response });
+
+const sizeOf = ({ response, row }: Waiting): number => row?.sealed.length ?? response.bytes;
+
+const keyOf = ({ organisationId, workspaceId }: ResponseOwner, id: string): string =>
+  JSON.stringify([organisationId, workspaceId, id]);
+
+/** Where a response belongs, as authenticated data: one that is moved does not open. */
+const placeOf = (owner: ResponseOwner, id: string): string => `v1|response|${keyOf(owner, id)}`;
+
+class ResponseKeeper implements StoredResponses {
+  readonly #options: StoredResponsesOptions;
+  readonly #limits: { rows: number; bytes: number };
+  readonly #waiting = new Map<string, Waiting>();
+  #key: Promise<CryptoKey> | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #writing: Promise<void> | undefined;
+  #failures = 0;
+
+  constructor(options: StoredResponsesOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? { rows: 1_000, bytes: 64 * 1024 * 1024 };
+  }
+
+  add(response: KeptResponse): void {
+    this.#waiting.set(keyOf(response, response.id), { response });
+    this.#makeRoom();
+    this.#schedule();
+  }
+
+  async find(owner: ResponseOwner, id: string): Promise<KeptContent | undefined> {
+    const waiting = this.#waiting.get(keyOf(owner, id));
+    if (waiting) return contentOf(waiting);
+    const [link] = await this.#options.store.chain(owner, id, 1);
+    return link && this.#open(owner, link);
+  }
+
+  async chain(owner: ResponseOwner, id: string): Promise<ResponseChain> {
+    const links: KeptContent[] = [];
+    let next: string | null = id;
+    // those that wait are newer than all that are written
+    while (next !== null) {
+      const waiting = this.#waiting.get(keyOf(owner, next));
+      if (!waiting) break;
+      links.push(contentOf(waiting));
+      next = waiting.response.previousId;
+    }
+    if (next !== null) {
+      const stored = await this.#options.store.chain(owner, next, maxLinks);
+      for (const link of stored) links.push(await this.#open(owner, link));
+      const last = stored.at(-1);
+      next = last ? last.previousId : next;
+    }
+    return { links: links.reverse(), missing: next ?? undefined };
+  }
+
+  async remove(owner: ResponseOwner, id: string): Promise<boolean> {
+    const waited = this.#waiting.delete(keyOf(owner, id));
+    // one that is being written is removed behind it
+    return (await this.#options.store.remove(owner, id)) || waited;
+  }
+
+  async upkeep(): Promise<void> {
+    const { store, now, retentionDays } = this.#options;
+    const time = now() - retentionDays * 86_400_000;
+    while ((await store.purge(time, purgeRows)) === purgeRows);
+  }
+
+  async close(): Promise<void> {
+    this.#cancelTimer?.();
+    await this.#writing;
+    this.#cancelTimer?.();
+    while (this.#waiting.size > 0 && (await this.#writeBatch()));
+  }
+
+  #seal(): Promise<CryptoKey> {
+    this.#key ??= importDataKey(this.#options.key);
+    return this.#key;
+  }
+
+  async #open(owner: ResponseOwner, { id, sealed }: ResponseLink): Promise<KeptContent> {
+    // what was sealed is what `add` took
+    return JSON.parse(await decryptText(await this.#seal(), placeOf(owner, id), sealed)) as KeptContent;
+  }
+
+  async #toRow({ response }: Waiting): Promise<StoredResponseRow> {
+    const { id, organisationId, workspaceId, previousId, createdAt, input, response: answer } = response;
+    const text = JSON.stringify({ input, response: answer } satisfies KeptContent);
+    const sealed = await encryptText(await this.#seal(), placeOf(response, id), text);
+    return { id, organisationId, workspaceId, previousId, sealed, createdAt };
+  }
+
+  #schedule(): void {
+    const pauseMs = Math.min(flushAfterMs * 2 ** this.#failures, maxPauseMs);
+    this.#cancelTimer ??= startTimer(pauseMs, () => {
+      this.#cancelTimer = undefined;
+      this.#writing ??= this.#drain().finally(() => {
+        this.#writing = undefined;
+        if (this.#waiting.size > 0) this.#schedule();
+      });
+    });
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.size > 0 && (await this.#writeBatch()));
+  }
+
+  /** Writes the oldest that wait; false when the store failed. */
+  async #writeBatch(): Promise<boolean> {
+    const batch = this.#nextBatch();
+    try {
+      for (const [, waiting] of batch) waiting.row ??= await this.#toRow(waiting);
+      // what was removed meanwhile stays away
+      const rows = batch.filter(([key, waiting]) => this.#waiting.get(key) === waiting).map(([, { row }]) => row);
+      if (rows.length > 0) await this.#options.store.write(rows.filter((row) => row !== undefined));
+    } catch (error) {
+      if (this.#failures++ === 0) this.#options.warn("Cannot keep responses: they wait in memory", error);
+      this.#makeRoom();
+      return false;
+    }
+    this.#failures = 0;
+    for (const [key, waiting] of batch) if (this.#waiting.get(key) === waiting) this.#waiting.delete(key);
+    return true;
+  }
+
+  /** The oldest that wait, at least one. */
+  #nextBatch(): [string, Waiting][] {
+    const batch: [string, Waiting][] = [];
+    let bytes = 0;
+    for (const entry of this.#waiting) {
+      bytes += sizeOf(entry[1]);
+      if (batch.length > 0 && (batch.length === batchRows || bytes > batchBytes)) break;
+      batch.push(entry);
+    }
+    return batch;
+  }
+
+  /** Lets go of the oldest while more wait than may. */
+  #makeRoom(): void {
+    let bytes = 0;
+    for (const waiting of this.#waiting.values()) bytes += sizeOf(waiting);
+    for (const [key, waiting] of this.#waiting) {
+      const fits = this.#waiting.size <= this.#limits.rows && bytes <= this.#limits.bytes;
+      if (fits || this.#waiting.size === 1) return;
+      this.#waiting.delete(key);
+      bytes -= sizeOf(waiting);
+    }
+  }
+}
+
+/** Creates what keeps responses. */
+export function createStoredResponses(options: StoredResponsesOptions): StoredResponses {
+  return new ResponseKeeper(options);
+}

@@ -1,0 +1,66 @@
+import { and, eq } from "drizzle-orm";
+import { type Database, toStatement } from "../client.ts";
+import { type StoredResponseRow, storedResponses } from "../tables/stored-responses.ts";
+
+/** Whose response it is. */
+export type ResponseOwner = Pick<StoredResponseRow, "organisationId" | "workspaceId">;
+
+/** A link of a conversation. */
+export type ResponseLink = Pick<StoredResponseRow, "id" | "previousId" | "sealed">;
+
+/** Rows of responses that are kept. Every look-up names the owner. */
+export interface StoredResponseStore {
+  /** Writes rows, all or none; one that is there already is replaced. */
+  write(rows: readonly StoredResponseRow[]): Promise<void>;
+  /** A response and those it goes back to, newest first, at most `limit`. */
+  chain(owner: ResponseOwner, id: string, limit: number): Promise<ResponseLink[]>;
+  /** Whether there was one. */
+  remove(owner: ResponseOwner, id: string): Promise<boolean>;
+  /** Removes at most `limit` rows made before `time` (Unix milliseconds); tells how many went. */
+  purge(time: number, limit: number): Promise<number>;
+}
+
+const columns = "id, previous_id, sealed";
+const chainSql = `WITH RECURSIVE chain(${columns}, depth) AS (
+  SELECT ${columns}, 1 FROM stored_responses WHERE id = ? AND organisation_id = ? AND workspace_id = ?
+  UNION ALL
+  SELECT link.id, link.previous_id, link.sealed, depth + 1
+  FROM stored_responses AS link JOIN chain ON link.id = chain.previous_id
+  WHERE link.organisation_id = ? AND link.workspace_id = ? AND depth < ?
+) SELECT ${columns} FROM chain ORDER BY depth`;
+
+/** The store over libSQL. */
+export function createStoredResponseStore(database: Database): StoredResponseStore {
+  const { orm } = database;
+  return {
+    async write(rows) {
+      await database.write(
+        rows.map((row) => {
+          const statement = toStatement(orm.insert(storedResponses).values(row));
+          return { ...statement, sql: statement.sql.replace(/^insert into/, "insert or replace into") };
+        }),
+      );
+    },
+    async chain({ organisationId, workspaceId }, id, limit) {
+      const owner = [organisationId, workspaceId];
+      const { rows } = await database.read({ sql: chainSql, args: [id, ...owner, ...owner, limit] });
+      return rows.map((row) => ({
+        id: String(row.id),
+        previousId: row.previous_id === null ? null : String(row.previous_id),
+        sealed: String(row.sealed),
+      }));
+    },
+    async remove({ organisationId, workspaceId }, id) {
+      const { id: ids, organisationId: organisations, workspaceId: workspaces } = storedResponses;
+      const owned = and(eq(ids, id), eq(organisations, organisationId), eq(workspaces, workspaceId));
+      const [removed] = await database.write([toStatement(orm.delete(storedResponses).where(owned))]);
+      return (removed?.rowsAffected ?? 0) > 0;
+    },
+    async purge(time, limit) {
+      const old = "SELECT id FROM stored_responses WHERE created_at < ? ORDER BY created_at LIMIT ?";
+      const sql = `DELETE FROM stored_responses WHERE id IN (${old})`;
+      const [removed] = await database.write([{ sql, args: [time, limit] }]);
+      return removed?.rowsAffected ?? 0;
+    },
+  };
+}

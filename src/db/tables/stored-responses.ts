@@ -1,0 +1,20 @@
+import { index, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { createdAt } from "./columns.ts";
+
+/** Responses the gateway keeps because their provider keeps none. */
+export const storedResponses = sqliteTable(
+  "stored_responses",
+  {
+    /** `resp_gw_` and the id (ULID) of the request. */
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id").notNull(),
+    /** The response this one went on from. */
+    previousId: text("previous_id"),
+    /** Input and answer as JSON, sealed (AES-256-GCM). */
+    sealed: text("sealed").notNull(),
+    createdAt,
+  },
+  (table) => [index("stored_responses_by_time").on(table.createdAt)],
+);
+export type StoredResponseRow = typeof storedResponses.$inferSelect;

@@ -1,0 +1,69 @@
+import { isObject } from "../../lib/json.ts";
+import type { ChatResponse } from "../../schemas/chat.ts";
+import { toSignature } from "./signatures.ts";
+
+type Members = Record<string, unknown>;
+
+const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** Token counts of a chat from those of a response. */
+export function toChatUsage(usage: unknown): Members | undefined {
+  if (!isObject(usage)) return undefined;
+  const { input_tokens, output_tokens, total_tokens, input_tokens_details, output_tokens_details } = usage;
+  return {
+    ...{ prompt_tokens: input_tokens, completion_tokens: output_tokens, total_tokens },
+    ...{ prompt_tokens_details: input_tokens_details, completion_tokens_details: output_tokens_details },
+  };
+}
+
+/** Why a response ended, in the words of a chat. */
+export function toFinishReason({ incomplete_details: details }: Members, hasCalls: boolean): string {
+  const reason = isObject(details) ? details.reason : undefined;
+  if (reason === "content_filter") return "content_filter";
+  if (reason !== undefined && reason !== null) return "length";
+  return hasCalls ? "tool_calls" : "stop";
+}
+
+/** The signature of a thought; undefined where nothing proves it. */
+export function signatureOf({ id, encrypted_content: encrypted }: Members): string | undefined {
+  return textOf(encrypted) === "" ? undefined : toSignature({ id: textOf(id), encrypted: textOf(encrypted) });
+}
+
+function toThought(item: Members): Members {
+  const thinking = listOf(item.summary)
+    .map(({ text }) => textOf(text))
+    .join("\n\n");
+  const signature = signatureOf(item);
+  return { type: "thinking", thinking, ...(signature !== undefined && { signature }) };
+}
+
+/** A chat's answer from a response (https://platform.openai.com/docs/api-reference/responses/object). */
+export function toChatAnswer(body: unknown): ChatResponse {
+  const response = isObject(body) ? body : {};
+  if (!Array.isArray(response.output)) throw new TypeError("the response has no output");
+  const output = listOf(response.output);
+  const parts = output.filter(({ type }) => type === "message").flatMap(({ content }) => listOf(content));
+  const join = (type: string, member: string) =>
+    parts
+      .filter((part) => part.type === type)
+      .map((part) => textOf(part[member]))
+      .join("");
+  const calls = output
+    .filter(({ type }) => type === "function_call")
+    .map(({ call_id: id, name, arguments: given }) => ({ id, type: "function", function: { name, arguments: given } }));
+  const thoughts = output.filter(({ type }) => type === "reasoning").map(toThought);
+  const usage = toChatUsage(response.usage);
+  const message = {
+    role: "assistant",
+    content: join("output_text", "text"),
+    refusal: join("refusal", "refusal"),
+    content_blocks: thoughts,
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  return {
+    model: textOf(response.model),
+    choices: [{ index: 0, message, finish_reason: toFinishReason(response, calls.length > 0) }],
+    ...(usage && { usage }),
+  };
+}

@@ -1,0 +1,130 @@
+import { isObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ResponsesRequest } from "../../schemas/responses.ts";
+import { readSignature } from "./signatures.ts";
+
+type Members = Record<string, unknown>;
+type Message = ChatRequest["messages"][number];
+type Drop = (member: string) => void;
+
+const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+/** Parts of a content, whichever form it has. */
+function partsOf(content: unknown): Members[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  return listOf(content);
+}
+
+function toInputPart(part: Members, drop: Drop): Members[] {
+  const { image_url: image, file, input_audio: audio } = part;
+  if (part.type === "text") return [{ type: "input_text", text: part.text }];
+  if (isObject(image)) return [{ type: "input_image", image_url: image.url, detail: image.detail ?? "auto" }];
+  if (isObject(file)) return [{ type: "input_file", ...file }];
+  if (isObject(audio)) return [{ type: "input_audio", input_audio: audio }];
+  drop(`messages.${String(part.type)}`);
+  return [];
+}
+
+/** Thoughts of an assistant that the provider can prove. */
+function toReasoningItems(message: Message, drop: Drop): Members[] {
+  const thoughts = listOf(message.content_blocks).filter(
+    ({ type }) => type === "thinking" || type === "redacted_thinking",
+  );
+  return thoughts.flatMap(({ thinking, signature }) => {
+    const proof = readSignature(signature);
+    if (!proof) {
+      drop("thinking");
+      return [];
+    }
+    const summary = typeof thinking === "string" && thinking !== "" ? [{ type: "summary_text", text: thinking }] : [];
+    return [{ type: "reasoning", id: proof.id, summary, encrypted_content: proof.encrypted }];
+  });
+}
+
+function toAssistantItems(message: Message, drop: Drop): Members[] {
+  const said = partsOf(message.content).map(({ text }) => ({ type: "output_text", text: String(text ?? "") }));
+  const calls = listOf(message.tool_calls).map(({ id, function: named }) => {
+    const { name, arguments: given } = isObject(named) ? named : {};
+    return { type: "function_call", call_id: id, name, arguments: given };
+  });
+  const items: Members[] = toReasoningItems(message, drop);
+  if (said.length > 0) items.push({ type: "message", role: "assistant", content: said });
+  return [...items, ...calls];
+}
+
+function toItems(message: Message, drop: Drop): Members[] {
+  const { role, content } = message;
+  if (role === "assistant") return toAssistantItems(message, drop);
+  if (role === "tool") {
+    const output = partsOf(content)
+      .map(({ text }) => String(text ?? ""))
+      .join("\n");
+    return [{ type: "function_call_output", call_id: message.tool_call_id, output }];
+  }
+  const parts = partsOf(content).flatMap((part) => toInputPart(part, drop));
+  return [{ type: "message", role, content: parts }];
+}
+
+/** What stands before the first turn, as one text. */
+function toInstructions(messages: readonly Message[]): string | undefined {
+  const texts = messages.flatMap(({ content }) => partsOf(content).map(({ text }) => String(text ?? "")));
+  return texts.length === 0 ? undefined : texts.join("\n\n");
+}
+
+function toTools({ tools, tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest): Members {
+  if (!tools || tools.length === 0) return {};
+  const flat = tools.map(({ function: named }) => {
+    const { strict = false, ...rest } = isObject(named) ? named : {};
+    return { type: "function", ...rest, strict };
+  });
+  const forced =
+    isObject(choice) && isObject(choice.function) ? { type: "function", name: choice.function.name } : choice;
+  return {
+    tools: flat,
+    ...(forced !== undefined && { tool_choice: forced }),
+    ...(parallel !== undefined && { parallel_tool_calls: parallel }),
+  };
+}
+
+function toFormat({ response_format: format }: ChatRequest): Members {
+  if (!isObject(format)) return {};
+  const schema = isObject(format.json_schema) ? format.json_schema : {};
+  return { text: { format: { type: format.type, ...schema } } };
+}
+
+function toReasoning({ thinking, reasoning_effort: effort }: ChatRequest): Members {
+  const thinks = isObject(thinking) && thinking.type !== "disabled";
+  if (!thinks && typeof effort !== "string") return {};
+  return { reasoning: { ...(typeof effort === "string" && { effort }), summary: "auto" } };
+}
+
+const same = ["model", "stream", "temperature", "top_p", "user"];
+const mapped = new Set([
+  ...same,
+  ...["messages", "max_tokens", "max_completion_tokens", "tools", "tool_choice", "parallel_tool_calls"],
+  ...["response_format", "thinking", "reasoning_effort"],
+]);
+
+/** A chat as a request to the Responses API (https://platform.openai.com/docs/api-reference/responses/create); nothing of it is stored. */
+export function toResponsesRequest(request: ChatRequest, drop: Drop): ResponsesRequest {
+  for (const [name, value] of Object.entries(request)) {
+    if (!mapped.has(name) && value !== null && value !== undefined) drop(name);
+  }
+  const { messages } = request;
+  const first = messages.findIndex(({ role }) => role !== "system" && role !== "developer");
+  const start = first < 0 ? messages.length : first;
+  const instructions = toInstructions(messages.slice(0, start));
+  const limit = request.max_completion_tokens ?? request.max_tokens;
+  const plain = same.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]);
+  return {
+    ...(Object.fromEntries(plain) as { model: string }), // a request has one
+    ...(instructions !== undefined && { instructions }),
+    input: messages.slice(start).flatMap((message) => toItems(message, drop)),
+    ...(typeof limit === "number" && { max_output_tokens: limit }),
+    ...toTools(request),
+    ...toFormat(request),
+    ...toReasoning(request),
+    store: false,
+    include: ["reasoning.encrypted_content"],
+  };
+}

@@ -1,0 +1,95 @@
+import * as v from "valibot";
+import { isObject, parseJson } from "../../lib/json.ts";
+import { normalise } from "./probabilities.ts";
+import { keyOf } from "./prompt.ts";
+import type { Question } from "./questions.ts";
+
+const text = v.nullish(v.string());
+const count = v.nullish(v.number());
+const Candidate = v.looseObject({ token: v.string(), logprob: v.number() });
+const Token = v.looseObject({ ...Candidate.entries, top_logprobs: v.nullish(v.array(Candidate)) });
+
+/** The members of a chat answer that are read. */
+const ChatAnswer = v.looseObject({
+  model: text,
+  choices: v.pipe(
+    v.array(
+      v.looseObject({
+        message: v.nullish(
+          v.looseObject({ content: v.nullish(v.union([v.string(), v.array(v.looseObject({ text }))])) }),
+        ),
+        logprobs: v.nullish(v.looseObject({ content: v.nullish(v.array(Token)) })),
+      }),
+    ),
+  ),
+  usage: v.nullish(v.looseObject({ prompt_tokens: count, completion_tokens: count })),
+});
+export type ChatAnswer = v.InferOutput<typeof ChatAnswer>;
+
+/** A chat answer; undefined for anything else. */
+export function readChatAnswer(body: unknown): ChatAnswer | undefined {
+  const result = v.safeParse(ChatAnswer, body);
+  return result.success ? result.output : undefined;
+}
+
+/** What the first choice says. */
+function saidBy({ choices }: ChatAnswer): string {
+  const content = choices[0]?.message?.content;
+  if (typeof content === "string") return content;
+  return (content ?? []).map((part) => part.text ?? "").join("");
+}
+
+/** The object in a text, also within words or a block of code. */
+function findObject(said: string): Record<string, unknown> | undefined {
+  const whole = parseJson(said);
+  if (isObject(whole)) return whole;
+  const inner = parseJson(said.slice(said.indexOf("{"), said.lastIndexOf("}") + 1));
+  return isObject(inner) ? inner : undefined;
+}
+
+function own(object: unknown, name: string): unknown {
+  return isObject(object) && Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+/**
+ * Weights of the outcomes of each question that was answered, by its name; those that cannot be read are not there.
+ *
+ * @param questions As they were asked, in their order.
+ */
+export function readDistributions(answer: ChatAnswer, questions: readonly Question[]): Map<string, number[]> {
+  const object = findObject(saidBy(answer));
+  const found = new Map<string, number[]>();
+  for (const [index, { name, outcomes }] of questions.entries()) {
+    const stated = own(object, keyOf(index));
+    const weights = outcomes.map(({ label }) => own(stated, label));
+    const numbers = weights.map((weight) => (typeof weight === "number" && Number.isFinite(weight) ? weight : 0));
+    if (weights.some((weight) => typeof weight === "number" && Number.isFinite(weight))) found.set(name, numbers);
+  }
+  return found;
+}
+
+/** Whether an answer tells how probable its first token was. */
+export function hasLogprobs({ choices }: ChatAnswer): boolean {
+  return (choices[0]?.logprobs?.content ?? []).length > 0;
+}
+
+/** Share of the first token's probability that labels must have, or it is no answer. */
+const leastLabelled = 0.01;
+/** Weight of outcomes whose label is not among the candidates. */
+const floor = 1e-6;
+
+/** Weights of a question's outcomes by the candidates for the first token; undefined where hardly any is a label. */
+export function readLabelWeights({ choices }: ChatAnswer, { outcomes }: Question): number[] | undefined {
+  const [first] = choices[0]?.logprobs?.content ?? [];
+  if (!first) return undefined;
+  const candidates = first.top_logprobs && first.top_logprobs.length > 0 ? first.top_logprobs : [first];
+  const weights = new Map<string, number>();
+  for (const { token, logprob } of candidates) {
+    // tokens come with the space before them, or a sign beside them
+    const label = token.replace(/[^A-Za-z]/g, "");
+    weights.set(label, (weights.get(label) ?? 0) + Math.exp(logprob));
+  }
+  const found = outcomes.map(({ label }) => weights.get(label) ?? 0);
+  if (!(found.reduce((sum, weight) => sum + weight, 0) >= leastLabelled)) return undefined;
+  return normalise(found).map((weight) => Math.max(weight, floor));
+}

@@ -1,0 +1,114 @@
+import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+import { DecisionQuestion, type DecisionsRequest } from "../../schemas/decisions.ts";
+
+/** Most outcomes a question may have. */
+const maxOutcomes = 255;
+/** Most questions of one request to a chat model: each may be a call. */
+const maxQuestions = 64;
+
+/** One way a question may come out. */
+export interface Outcome {
+  /** What a model calls it: letters. */
+  label: string;
+  /** Its name in the answer. */
+  name: string;
+  /** What it means, where that is said. */
+  description: string | undefined;
+}
+
+/** A question as a chat model is asked it. */
+export interface Question {
+  name: string;
+  type: DecisionQuestion["type"];
+  instructions: DecisionQuestion["instructions"];
+  /** At least two, each with another name. */
+  outcomes: readonly Outcome[];
+}
+
+function refuse(name: string, member: string, problem: string): never {
+  const param = `questions.${name}${member === "" ? "" : `.${member}`}`;
+  throw new InvalidRequestError(`Invalid ${param}: ${problem}`, { param, code: "invalid_body" });
+}
+
+/**
+ * The questions of a request by their names, whatever the names are.
+ *
+ * @throws {InvalidRequestError} 400 naming the member, if there are none or one is not of the schema.
+ */
+export function listQuestions({ questions }: Partial<DecisionsRequest>): (readonly [string, DecisionQuestion])[] {
+  const entries = isObject(questions) ? Object.entries(questions) : [];
+  if (entries.length === 0) {
+    throw new InvalidRequestError("Invalid questions: ask at least one", { param: "questions", code: "invalid_body" });
+  }
+  return entries.map(([name, question]) => {
+    const checked = v.safeParse(DecisionQuestion, question);
+    // as it came: the schema's copy lacks names such as "constructor"
+    if (checked.success) return [name, question];
+    const [issue] = checked.issues;
+    return refuse(name, v.getDotPath(issue) ?? "", issue.message);
+  });
+}
+
+/** The label of a place: A to Z, AA, AB and so on. */
+export function labelOf(index: number): string {
+  const last = String.fromCharCode(65 + (index % 26));
+  return index < 26 ? last : labelOf(Math.floor(index / 26) - 1) + last;
+}
+
+function toText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+type Named = Omit<Outcome, "label">;
+
+function readNoul(name: string, { criteria }: DecisionQuestion): Named[] {
+  if (Array.isArray(criteria)) refuse(name, "criteria", "write an object of true and false");
+  const given: Record<string, unknown> = isObject(criteria) ? criteria : {};
+  return ["true", "false"].map((outcome) => ({
+    name: outcome,
+    description: Object.hasOwn(given, outcome) ? toText(given[outcome]) : undefined,
+  }));
+}
+
+function readOptions(name: string, { criteria }: DecisionQuestion): Named[] {
+  if (!Array.isArray(criteria)) {
+    return Object.entries(criteria ?? {}).map(([option, text]) => ({ name: option, description: toText(text) }));
+  }
+  const names = criteria.filter((option) => typeof option === "string");
+  const isList = names.length === criteria.length && new Set(names).size === names.length;
+  if (!isList) refuse(name, "criteria", "write texts, each once, or an object of options");
+  return names.map((option) => ({ name: option, description: undefined }));
+}
+
+function readLevels(name: string, { criteria }: DecisionQuestion): Named[] {
+  if (!Array.isArray(criteria)) refuse(name, "criteria", "list the levels, the lowest first");
+  return criteria.map((text, index) => ({ name: String(index), description: toText(text) ?? "" }));
+}
+
+const readers = { noul: readNoul, choice: readOptions, score: readLevels } as const;
+const words = { noul: "outcomes", choice: "options", score: "levels" } as const;
+
+/**
+ * The questions of a request as a chat model is asked them.
+ *
+ * @throws {InvalidRequestError} 400 naming the member, for what cannot be asked.
+ */
+export function readQuestions(request: Partial<DecisionsRequest>): Question[] {
+  const list = listQuestions(request);
+  if (list.length > maxQuestions) {
+    throw new InvalidRequestError(`Invalid questions: a chat model is asked at most ${maxQuestions} at once`, {
+      ...{ param: "questions", code: "invalid_body" },
+    });
+  }
+  return list.map(([name, question]) => {
+    const { type, instructions } = question;
+    const named = readers[type](name, question);
+    if (named.length < 2 || named.length > maxOutcomes) {
+      refuse(name, "criteria", `give 2 to ${maxOutcomes} ${words[type]}`);
+    }
+    return { name, type, instructions, outcomes: named.map((one, index) => ({ label: labelOf(index), ...one })) };
+  });
+}

@@ -1,0 +1,73 @@
+import { isObject } from "../../lib/json.ts";
+import { type Finish, readUsage } from "../chat-reader.ts";
+
+type Members = Record<string, unknown>;
+
+/** Why an answer ended, in the words of the Gemini API (https://ai.google.dev/api/generate-content#FinishReason). */
+export const finishReasons: Readonly<Record<Finish, string>> = {
+  stop: "STOP",
+  length: "MAX_TOKENS",
+  tool_calls: "STOP",
+  content_filter: "SAFETY",
+};
+
+/** Token counts as the Gemini API tells them: thoughts are counted apart. */
+export function toUsageMetadata(usage: unknown): Record<string, number> {
+  const { prompt, completion, total, cached, reasoning } = readUsage(usage);
+  return {
+    promptTokenCount: prompt,
+    candidatesTokenCount: Math.max(0, completion - reasoning),
+    ...(reasoning > 0 && { thoughtsTokenCount: reasoning }),
+    ...(cached > 0 && { cachedContentTokenCount: cached }),
+    totalTokenCount: total,
+  };
+}
+
+function count(holder: Members, name: string): number {
+  const value = holder[name];
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
+}
+
+/** Token counts of an answer in Gemini's shape as a chat tells them; undefined where it tells none. */
+export function fromUsageMetadata(answer: object): Members | undefined {
+  const given: unknown = Reflect.get(answer, "usageMetadata");
+  if (!isObject(given)) return undefined;
+  const reasoning = count(given, "thoughtsTokenCount");
+  const prompt = count(given, "promptTokenCount") + count(given, "toolUsePromptTokenCount");
+  const completion = count(given, "candidatesTokenCount") + reasoning;
+  return {
+    ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+    prompt_tokens_details: { cached_tokens: count(given, "cachedContentTokenCount") },
+    completion_tokens_details: { reasoning_tokens: reasoning },
+  };
+}
+
+const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+function toOdds({ token, logprob }: Members): Members {
+  return { token, logProbability: logprob };
+}
+
+/** How likely the tokens were (https://ai.google.dev/api/generate-content#LogprobsResult). */
+export function toLogprobsResult(logprobs: unknown): Members {
+  const content = isObject(logprobs) ? listOf(logprobs.content) : [];
+  if (content.length === 0) return {};
+  const chosen = content.map(toOdds);
+  const sum = content.reduce((all, { logprob }) => all + (typeof logprob === "number" ? logprob : 0), 0);
+  return {
+    avgLogprobs: sum / content.length,
+    logprobsResult: {
+      chosenCandidates: chosen,
+      topCandidates: content.map(({ top_logprobs: top }) => ({ candidates: listOf(top).map(toOdds) })),
+    },
+  };
+}
+
+/** Choices of a chat, or of one of its chunks, by their index. */
+export function readChoices(value: unknown): { index: number; choice: Members }[] {
+  const choices = isObject(value) ? listOf(value.choices) : [];
+  return choices.map((choice, place) => ({
+    index: typeof choice.index === "number" ? choice.index : place,
+    choice,
+  }));
+}

@@ -1,0 +1,75 @@
+import { rpcStatusOf } from "../../lib/rpc-status.ts";
+import type { GenerateContentRequest } from "../../schemas/gemini.ts";
+import { type ChatPiece, readChat, toFinish } from "../chat-reader.ts";
+import { Sequencer } from "../sequence.ts";
+import type { DialectEvent, DialectOptions, EventMapper, StreamError } from "../types.ts";
+import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from "./candidates.ts";
+import { readPictures, toGrounding } from "./extras.ts";
+import { wantsThoughts } from "./generation.ts";
+import { type AnswerPart, mergeParts, PartWriter } from "./parts.ts";
+
+/** One of the answers that are streamed beside each other. */
+interface Candidate {
+  writer: PartWriter;
+  sequencer: Sequencer<AnswerPart>;
+  finish: string | undefined;
+  /** What the answer cites. */
+  cited: ChatPiece[];
+}
+
+/** A failure as an event (https://cloud.google.com/apis/design/errors#error_model). */
+export function toErrorEvent({ message, type, status = 500 }: StreamError): DialectEvent {
+  return { error: { code: status, message, status: rpcStatusOf(status), type } };
+}
+
+/** Turns the chunks of a chat into slices of an answer (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent). */
+export function createEvents(request: GenerateContentRequest, { id }: DialectOptions): EventMapper {
+  const hasThoughts = wantsThoughts(request);
+  const candidates = new Map<number, Candidate>();
+  let modelVersion = request.model;
+
+  const candidateOf = (index: number): Candidate => {
+    const known = candidates.get(index);
+    if (known) return known;
+    const writer = new PartWriter({ answerId: `${id}_${index}`, hasThoughts });
+    const made = { writer, sequencer: new Sequencer(writer), finish: undefined, cited: [] };
+    candidates.set(index, made);
+    return made;
+  };
+  const slice = (made: readonly object[], usage?: unknown): DialectEvent => ({
+    candidates: made,
+    ...(usage !== undefined && { usageMetadata: usage }),
+    ...{ modelVersion, responseId: id },
+  });
+  return {
+    push(chunk) {
+      modelVersion = readChat(chunk).model ?? modelVersion;
+      const made = readChoices(chunk).flatMap(({ index, choice }) => {
+        const candidate = candidateOf(index);
+        const { pieces, finish } = readChat({ choices: [choice] });
+        candidate.finish = finish ?? candidate.finish;
+        const said = mergeParts(pieces.flatMap((piece) => candidate.sequencer.push(piece)));
+        const parts = [...said, ...readPictures(choice)];
+        candidate.cited.push(...pieces.filter(({ kind }) => kind === "annotation"));
+        if (parts.length === 0) return [];
+        return [{ content: { role: "model", parts }, index, ...toLogprobsResult(choice.logprobs) }];
+      });
+      return made.length === 0 ? [] : [slice(made)];
+    },
+    end(usage) {
+      if (candidates.size === 0) candidateOf(0);
+      const made = [...candidates].map(([index, { writer, sequencer, finish, cited }]) => {
+        const parts = mergeParts(sequencer.end());
+        return {
+          // clients take a slice without parts for a broken one
+          content: { role: "model", parts: parts.length === 0 ? [{ text: "" }] : parts },
+          finishReason: finishReasons[toFinish(finish, writer.hasCalls)],
+          index,
+          ...toGrounding(cited),
+        };
+      });
+      return [slice(made, toUsageMetadata(usage))];
+    },
+    fail: (error) => [toErrorEvent(error)],
+  };
+}

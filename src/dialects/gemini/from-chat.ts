@@ -1,0 +1,39 @@
+import type { ChatResponse } from "../../schemas/chat.ts";
+import type { GenerateContentRequest, GenerateContentResponse } from "../../schemas/gemini.ts";
+import { readChat, toFinish } from "../chat-reader.ts";
+import { Sequencer } from "../sequence.ts";
+import type { DialectOptions } from "../types.ts";
+import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from "./candidates.ts";
+import { readPictures, toGrounding } from "./extras.ts";
+import { wantsThoughts } from "./generation.ts";
+import { mergeParts, PartWriter } from "./parts.ts";
+
+/** An answer of generateContent from a chat's (https://ai.google.dev/api/generate-content#GenerateContentResponse). */
+export function fromChat(
+  answer: ChatResponse,
+  request: GenerateContentRequest,
+  { id }: DialectOptions,
+): GenerateContentResponse {
+  const hasThoughts = wantsThoughts(request);
+  const candidates = readChoices(answer).map(({ index, choice }) => {
+    const { pieces, finish } = readChat({ choices: [choice] });
+    const writer = new PartWriter({ answerId: `${id}_${index}`, hasThoughts });
+    const sequencer = new Sequencer(writer);
+    const said = mergeParts([...pieces.flatMap((piece) => sequencer.push(piece)), ...sequencer.end()]);
+    const parts = [...said, ...readPictures(choice)];
+    return {
+      content: { role: "model", parts: parts.length === 0 ? [{ text: "" }] : parts },
+      finishReason: finishReasons[toFinish(finish, writer.hasCalls)],
+      index,
+      ...toGrounding(pieces),
+      ...toLogprobsResult(choice.logprobs),
+    };
+  });
+  const { model, usage } = readChat(answer);
+  return {
+    candidates,
+    usageMetadata: toUsageMetadata(usage),
+    modelVersion: model ?? request.model,
+    responseId: id,
+  };
+}

@@ -1,0 +1,109 @@
+import { InvalidRequestError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+import type { DialectOptions } from "../types.ts";
+import { type Members, membersOf, numberOf, textOf, textsOf } from "./members.ts";
+import { toJsonSchema } from "./schema.ts";
+
+/** Texts that may end a chat's answer. */
+const maxStops = 4;
+
+/** Members that are mapped. */
+const mapped = new Set([
+  ...["temperature", "topP", "candidateCount", "maxOutputTokens", "stopSequences", "responseMimeType"],
+  ...["responseSchema", "responseJsonSchema", "seed", "presencePenalty", "frequencyPenalty", "responseLogprobs"],
+  ...["logprobs", "responseModalities", "thinkingConfig"],
+]);
+
+/** Numbers by the names chats have for them. */
+const numbers: Readonly<Record<string, string>> = {
+  ...{ temperature: "temperature", topP: "top_p", maxOutputTokens: "max_completion_tokens", seed: "seed" },
+  ...{ presencePenalty: "presence_penalty", frequencyPenalty: "frequency_penalty" },
+};
+
+function toNumbers(config: Members): Members {
+  const found = Object.entries(numbers).map(([name, there]) => [there, numberOf(config[name])] as const);
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined));
+}
+
+function toStop({ stopSequences }: Members, { drop }: DialectOptions): Members {
+  const stops = textsOf(stopSequences);
+  if (stops.length > maxStops) drop("generationConfig.stopSequences");
+  return stops.length === 0 ? {} : { stop: stops.slice(0, maxStops) };
+}
+
+function toLogprobs({ responseLogprobs, logprobs }: Members): Members {
+  if (responseLogprobs !== true) return {};
+  const top = numberOf(logprobs);
+  return { logprobs: true, ...(top !== undefined && { top_logprobs: top }) };
+}
+
+function toFormat({ responseMimeType: type, responseSchema, responseJsonSchema }: Members): Members {
+  if (type === undefined || type === null || type === "" || type === "text/plain") return {};
+  if (type !== "application/json") {
+    throw new InvalidRequestError(`Cannot ask this model for ${JSON.stringify(type)}: it answers text or JSON`, {
+      ...{ param: "generationConfig.responseMimeType", code: "unsupported_parameter" },
+    });
+  }
+  const schema = isObject(responseJsonSchema)
+    ? responseJsonSchema
+    : isObject(responseSchema)
+      ? toJsonSchema(responseSchema)
+      : undefined;
+  if (!schema) return { response_format: { type: "json_object" } };
+  return { response_format: { type: "json_schema", json_schema: { name: "output", schema } } };
+}
+
+/** Kinds of answers besides text. */
+function toModalities({ responseModalities }: Members): Members {
+  const asked = textsOf(responseModalities).map((one) => one.toLowerCase());
+  return asked.every((one) => one === "text") ? {} : { modalities: asked };
+}
+
+/** How much to think, in the words of chats that take no budget. */
+function effortOf(budget: number): string {
+  if (budget < 4_096) return "low";
+  return budget < 16_384 ? "medium" : "high";
+}
+
+/**
+ * How much to think (https://ai.google.dev/gemini-api/docs/thinking); a budget of 0 asks for nothing, -1 leaves it to the model.
+ * An effort fits every model: budgets have bounds of their own elsewhere, and may not fill the answer.
+ */
+function toThinking({ thinkingConfig }: Members): Members {
+  const { thinkingBudget, thinkingLevel } = membersOf(thinkingConfig);
+  const level = textOf(thinkingLevel)?.toLowerCase();
+  if (level !== undefined && level !== "thinking_level_unspecified") return { reasoning_effort: level };
+  const budget = numberOf(thinkingBudget);
+  if (budget === undefined || budget === 0) return {};
+  return { reasoning_effort: budget < 0 ? "medium" : effortOf(budget) };
+}
+
+/** Whether thoughts are to be told. */
+export function wantsThoughts(request: object): boolean {
+  const { generationConfig } = membersOf(request);
+  return membersOf(membersOf(generationConfig).thinkingConfig).includeThoughts === true;
+}
+
+/**
+ * How an answer is to be made (https://ai.google.dev/api/generate-content#generationconfig).
+ *
+ * @throws {InvalidRequestError} If the answer is to have a form chats do not have.
+ */
+export function toGeneration(generationConfig: unknown, options: DialectOptions): Members {
+  const config = membersOf(generationConfig);
+  for (const [name, value] of Object.entries(config)) {
+    if (!mapped.has(name) && value !== null && value !== undefined && value !== false) {
+      options.drop(`generationConfig.${name}`);
+    }
+  }
+  const count = numberOf(config.candidateCount) ?? 1;
+  return {
+    ...toNumbers(config),
+    ...(count > 1 && { n: count }),
+    ...toStop(config, options),
+    ...toLogprobs(config),
+    ...toFormat(config),
+    ...toModalities(config),
+    ...toThinking(config),
+  };
+}

@@ -1,0 +1,52 @@
+import { InvalidRequestError } from "../../errors.ts";
+import { type Members, membersOf, textOf } from "./members.ts";
+
+type Part = Record<string, unknown>;
+
+/** Formats of sound by their media types. */
+const soundFormats: Readonly<Record<string, string>> = {
+  ...{ "audio/mpeg": "mp3", "audio/mpga": "mp3", "audio/x-wav": "wav", "audio/wave": "wav", "audio/x-m4a": "m4a" },
+};
+
+/** Base64 in the alphabet that every provider reads. */
+function toPlainBase64(data: string): string {
+  if (!/[-_]/.test(data)) return data;
+  const plain = data.replaceAll("-", "+").replaceAll("_", "/");
+  return plain.padEnd(Math.ceil(plain.length / 4) * 4, "=");
+}
+
+function fromBytes(blob: Members): Part[] {
+  const data = toPlainBase64(textOf(blob.data) ?? "");
+  const type = textOf(blob.mimeType) ?? "image/png";
+  const url = `data:${type};base64,${data}`;
+  if (type.startsWith("image/")) return [{ type: "image_url", image_url: { url } }];
+  if (type.startsWith("video/")) return [{ type: "video_url", video_url: { url } }];
+  if (type.startsWith("audio/")) {
+    const format = soundFormats[type] ?? type.slice("audio/".length);
+    return [{ type: "input_audio", input_audio: { data, format } }];
+  }
+  return [{ type: "file", file: { file_data: url, filename: textOf(blob.displayName) ?? "document.pdf" } }];
+}
+
+function fromAddress(file: Members): Part[] {
+  const url = textOf(file.fileUri) ?? "";
+  const type = textOf(file.mimeType) ?? "";
+  if (!/^https?:\/\//.test(url) || url.startsWith("https://generativelanguage.googleapis.com/")) {
+    throw new InvalidRequestError("Cannot send this file: the provider of this model cannot read it where it lies", {
+      ...{ param: "contents.fileData", code: "unsupported_parameter" },
+    });
+  }
+  if (type.startsWith("video/")) return [{ type: "video_url", video_url: { url } }];
+  if (type === "" || type.startsWith("image/")) return [{ type: "image_url", image_url: { url } }];
+  return [{ type: "file", file: { file_url: url, filename: textOf(file.displayName) ?? "document.pdf" } }];
+}
+
+/**
+ * A picture, film, sound or file of a turn as parts of a chat; undefined for other parts.
+ *
+ * @throws {InvalidRequestError} If only Google can read the file.
+ */
+export function toMedia(part: Members): Part[] | undefined {
+  if (part.inlineData) return fromBytes(membersOf(part.inlineData));
+  return part.fileData ? fromAddress(membersOf(part.fileData)) : undefined;
+}

@@ -1,0 +1,39 @@
+import { isObject } from "../../lib/json.ts";
+
+/** Members of an object, by their names in camelCase. */
+export type Members = Record<string, unknown>;
+
+/** An object's members by their names in camelCase; both spellings are read, as Google reads both. Others have none. */
+export function membersOf(value: unknown): Members {
+  if (!isObject(value)) return {};
+  if (!Object.keys(value).some((name) => name.includes("_"))) return value;
+  const named: Members = {};
+  for (const [name, one] of Object.entries(value)) {
+    const camel = name.replace(/(?<=[A-Za-z0-9])_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    if (camel === name || value[camel] === undefined) named[camel] = one;
+  }
+  return named;
+}
+
+/** Items of a list; a single object counts as a list of one. */
+export function itemsOf(value: unknown): Members[] {
+  const list = Array.isArray(value) ? value : [value];
+  return list.filter(isObject).map(membersOf);
+}
+
+/** Texts of a list, or the only one. */
+export function textsOf(value: unknown): string[] {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.filter((one) => typeof one === "string");
+}
+
+/** A text that says something. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** A number, also one that is written as a text. */
+export function numberOf(value: unknown): number | undefined {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}

@@ -1,0 +1,98 @@
+import { isObject, parseJson } from "../../lib/json.ts";
+import { markSignature } from "../../lib/signature-mark.ts";
+import type { CallPiece, ChatPiece } from "../chat-reader.ts";
+import type { Segment, SegmentSink } from "../sequence.ts";
+
+/** One part of an answer (https://ai.google.dev/api/caching#Part). */
+export interface AnswerPart {
+  text?: string;
+  thought?: true;
+  thoughtSignature?: string;
+  functionCall?: { id: string; name: string; args: Record<string, unknown> };
+}
+
+/** Arguments of a call as an object; an empty one where they are none. */
+function toArguments(text: string): Record<string, unknown> {
+  const value = parseJson(text);
+  return isObject(value) ? value : {};
+}
+
+/** Writes the parts of an answer: text as it comes, calls when they are whole. */
+export class PartWriter implements SegmentSink<AnswerPart> {
+  readonly #hasThoughts: boolean;
+  readonly #answerId: string;
+  #call: CallPiece | undefined;
+  #calls = 0;
+
+  /** @param options.hasThoughts Whether thoughts are told. */
+  constructor({ answerId, hasThoughts }: { answerId: string; hasThoughts: boolean }) {
+    this.#answerId = answerId;
+    this.#hasThoughts = hasThoughts;
+  }
+
+  /** Whether a call was made. */
+  get hasCalls(): boolean {
+    return this.#calls > 0;
+  }
+
+  open(segment: Segment): AnswerPart[] {
+    this.#call = segment.kind === "call" ? { ...segment.call, arguments: "" } : undefined;
+    return [];
+  }
+
+  add(piece: ChatPiece): AnswerPart[] {
+    switch (piece.kind) {
+      case "text":
+      case "refusal":
+        return [{ text: piece.text }];
+      case "thinking":
+        return this.#hasThoughts ? [{ text: piece.text, thought: true }] : [];
+      case "signature":
+      case "redacted":
+        return this.#hasThoughts
+          ? [{ text: "", thought: true, thoughtSignature: markSignature({ kind: piece.kind, text: piece.text }) }]
+          : [];
+      case "call":
+        this.#extend(piece);
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  #extend({ arguments: text, name, id, signature }: CallPiece): void {
+    if (!this.#call) return;
+    this.#call.arguments += text;
+    this.#call.name ??= name;
+    this.#call.id ??= id;
+    this.#call.signature ??= signature;
+  }
+
+  close(): AnswerPart[] {
+    const call = this.#call;
+    this.#call = undefined;
+    if (!call) return [];
+    const isFirst = this.#calls++ === 0;
+    const id = call.id ?? `call_${this.#answerId}_${call.index}`;
+    const functionCall = { id, name: call.name ?? "", args: toArguments(call.arguments) };
+    // the first call of a turn carries a signature: models that insist on one learn from it that there is none
+    if (!isFirst && call.signature === undefined) return [{ functionCall }];
+    return [{ functionCall, thoughtSignature: markSignature({ kind: "call", text: call.signature ?? "" }) }];
+  }
+}
+
+/** Parts of an answer that came whole: neighbouring texts of one kind are one. */
+export function mergeParts(parts: readonly AnswerPart[]): AnswerPart[] {
+  const merged: AnswerPart[] = [];
+  for (const part of parts) {
+    const last = merged.at(-1);
+    const isMore =
+      last?.text !== undefined &&
+      part.text !== undefined &&
+      last.thoughtSignature === undefined &&
+      last.thought === part.thought;
+    if (isMore) merged[merged.length - 1] = { ...last, ...part, text: `${last.text}${part.text}` };
+    else merged.push(part);
+  }
+  return merged;
+}

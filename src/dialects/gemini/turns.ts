@@ -1,0 +1,170 @@
+import { isObject } from "../../lib/json.ts";
+import { isMarked, readMarkedSignature } from "../../lib/signature-mark.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import { toContent } from "../messages/turns.ts";
+import type { DialectOptions } from "../types.ts";
+import { toMedia } from "./media.ts";
+import { itemsOf, type Members, membersOf, textOf } from "./members.ts";
+
+type Message = ChatRequest["messages"][number];
+type Part = Record<string, unknown>;
+
+const textPart = (text: string): Part => ({ type: "text", text });
+
+/** Members of parts that say what kind they are, for what is left out. */
+const kinds = ["executableCode", "codeExecutionResult", "toolCall", "toolResponse", "inlineData", "fileData"];
+
+function tellDropped(part: Members, { drop }: DialectOptions): void {
+  const kind = kinds.find((name) => part[name] !== undefined);
+  if (kind !== undefined) drop(`contents.${kind}`);
+}
+
+/** Text and media of a turn; parts that have no counterpart leave none. */
+function toParts(parts: readonly Members[], options: DialectOptions): Part[] {
+  return parts.flatMap((part): Part[] => {
+    const text = textOf(part.text);
+    if (text !== undefined) return [textPart(text)];
+    const media = toMedia(part);
+    if (!media) tellDropped(part, options);
+    return media ?? [];
+  });
+}
+
+/** Ids of calls: a conversation may tell calls and results apart by their names and order only. */
+class CallIds {
+  #made = 0;
+  readonly #open: { id: string; name: string }[] = [];
+
+  /** The id of a call. */
+  call(name: string, given: string | undefined): string {
+    const id = given ?? `call_${++this.#made}`;
+    this.#open.push({ id, name });
+    return id;
+  }
+
+  /** The id of the call a result belongs to. */
+  result(name: string, given: string | undefined): string {
+    const found = this.#open.findIndex((call) => (given === undefined ? call.name === name : call.id === given));
+    const [call] = found < 0 ? [] : this.#open.splice(found, 1);
+    return call?.id ?? given ?? `call_${++this.#made}`;
+  }
+}
+
+/** Text of a result: what a function of one text gave is that text. */
+function toResultText(response: unknown): string {
+  if (!isObject(response)) return JSON.stringify(response ?? {});
+  const { output, ...rest } = response;
+  return typeof output === "string" && Object.keys(rest).length === 0 ? output : JSON.stringify(response);
+}
+
+/** What a user says: results of calls first, as messages of their own. */
+function toUserMessages(parts: readonly Members[], ids: CallIds, options: DialectOptions): Message[] {
+  const shown: Part[] = [];
+  const results = parts.flatMap((part): Message[] => {
+    if (!part.functionResponse) return [];
+    const { id, name, response, parts: media } = membersOf(part.functionResponse);
+    const callId = ids.result(textOf(name) ?? "", textOf(id));
+    const held = toParts(itemsOf(media), options);
+    // tools' messages have no place for what is no text
+    if (held.length > 0) shown.push(textPart(`Shown by the tool call ${callId}:`), ...held);
+    return [{ role: "tool", tool_call_id: callId, content: toResultText(response) }];
+  });
+  const said = toParts(
+    parts.filter((part) => !part.functionResponse),
+    options,
+  );
+  const all = [...shown, ...said];
+  return all.length === 0 ? results : [...results, { role: "user", content: toContent(all) }];
+}
+
+/** Thoughts of a turn: signed ones as blocks, others as text. */
+class Thoughts {
+  readonly blocks: Part[] = [];
+  #text = "";
+
+  add(part: Members, { drop }: DialectOptions): void {
+    this.#text += textOf(part.text) ?? "";
+    const { thoughtSignature: given } = part;
+    const signature = readMarkedSignature(given);
+    if (signature === undefined && textOf(given) !== undefined) drop("contents.thoughtSignature");
+    if (signature?.kind === "signature") {
+      this.blocks.push({ type: "thinking", thinking: this.#text, signature: signature.text });
+      this.#text = "";
+    }
+    if (signature?.kind === "redacted") this.blocks.push({ type: "redacted_thinking", data: signature.text });
+  }
+
+  toMembers(said: readonly Part[]): Part {
+    if (this.blocks.length > 0) return { content_blocks: [...this.blocks, ...said] };
+    return this.#text === "" ? {} : { reasoning_content: this.#text };
+  }
+}
+
+function toCall(part: Members, ids: CallIds, { drop }: DialectOptions): Part {
+  const { id, name, args } = membersOf(part.functionCall);
+  const { thoughtSignature: given } = part;
+  const signature = readMarkedSignature(given)?.text;
+  if (!isMarked(given) && textOf(given) !== undefined) drop("contents.thoughtSignature");
+  return {
+    id: ids.call(textOf(name) ?? "", textOf(id)),
+    type: "function",
+    function: { name: textOf(name) ?? "", arguments: JSON.stringify(isObject(args) ? args : {}) },
+    ...(signature && { thought_signature: signature }),
+  };
+}
+
+function toModelMessages(parts: readonly Members[], ids: CallIds, options: DialectOptions): Message[] {
+  const thoughts = new Thoughts();
+  const said: Part[] = [];
+  const calls: Part[] = [];
+  for (const part of parts) {
+    const text = textOf(part.text);
+    if (part.thought === true) thoughts.add(part, options);
+    else if (part.functionCall) calls.push(toCall(part, ids, options));
+    else {
+      if (text === undefined) tellDropped(part, options);
+      else said.push(textPart(text));
+      if (textOf(part.thoughtSignature) && !isMarked(part.thoughtSignature)) options.drop("contents.thoughtSignature");
+    }
+  }
+  const kept = thoughts.toMembers(said);
+  if (said.length === 0 && calls.length === 0 && Object.keys(kept).length === 0) return [];
+  const joined = said.length === 0 ? null : said.map(({ text }) => String(text)).join("");
+  return [{ role: "assistant", content: joined, ...kept, ...(calls.length > 0 && { tool_calls: calls }) }];
+}
+
+interface Turn {
+  role: string;
+  parts: Members[];
+}
+
+/** Turns of a conversation; what a model said in pieces is one turn again. */
+function readTurns(contents: unknown): Turn[] {
+  const turns: Turn[] = [];
+  for (const { role: given, parts } of itemsOf(contents)) {
+    const role = given === "model" || given === "system" ? given : "user";
+    const last = turns.at(-1);
+    if (last?.role === "model" && role === "model") last.parts.push(...itemsOf(parts));
+    else turns.push({ role, parts: itemsOf(parts) });
+  }
+  return turns;
+}
+
+/**
+ * Messages of a chat from the turns of a conversation.
+ *
+ * @throws {InvalidRequestError} If only Google can read a file in it.
+ */
+export function toMessages(contents: unknown, options: DialectOptions): Message[] {
+  const ids = new CallIds();
+  return readTurns(contents).flatMap(({ role, parts }): Message[] => {
+    if (role === "model") return toModelMessages(parts, ids, options);
+    return role === "system" ? toSystem({ parts }, options) : toUserMessages(parts, ids, options);
+  });
+}
+
+/** The frame of a conversation. */
+export function toSystem(instruction: unknown, options: DialectOptions): Message[] {
+  const parts = toParts(itemsOf(membersOf(instruction).parts), options);
+  return parts.length === 0 ? [] : [{ role: "system", content: toContent(parts) }];
+}

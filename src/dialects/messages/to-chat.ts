@@ -1,0 +1,131 @@
+import { InvalidRequestError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import type { MessagesRequest } from "../../schemas/messages.ts";
+import type { DialectOptions } from "../types.ts";
+import { cacheControl, toContent, toMessages, toParts } from "./turns.ts";
+
+type Members = Record<string, unknown>;
+
+/** Members that are mapped. */
+const mapped = new Set([
+  ...["model", "messages", "system", "max_tokens", "temperature", "top_p", "stop_sequences", "stream", "metadata"],
+  ...["thinking", "tools", "tool_choice", "output_config"],
+]);
+
+/** Texts that may end a chat's answer. */
+const maxStops = 4;
+
+/** Members without a counterpart are told; what is switched off is not missed. */
+function tellDropped(request: MessagesRequest, { drop }: DialectOptions): void {
+  for (const [name, value] of Object.entries(request)) {
+    if (!mapped.has(name) && value !== null && value !== undefined && value !== false) drop(name);
+  }
+}
+
+function toSystem({ system }: MessagesRequest): ChatRequest["messages"] {
+  const parts = toParts(system);
+  return parts.length === 0 ? [] : [{ role: "system", content: toContent(parts) }];
+}
+
+/** Whether a tool is the caller's own: the others run at their provider. */
+const isOwn = ({ type }: NonNullable<MessagesRequest["tools"]>[number]): boolean =>
+  type === undefined || type === null || type === "custom";
+
+function toTools({ tools, tool_choice: choice }: MessagesRequest, { drop }: DialectOptions): Members {
+  if (!tools || tools.length === 0) return {};
+  const own = tools.filter(isOwn);
+  for (const tool of tools) if (!isOwn(tool)) drop(`tools.${tool.type}`);
+  if (choice?.type === "tool" && !own.some(({ name }) => name === choice.name)) {
+    throw new InvalidRequestError("Cannot force this tool: the provider of this model does not have it", {
+      ...{ param: "tool_choice", code: "unsupported_parameter" },
+    });
+  }
+  if (own.length === 0) return {};
+  const functions = own.map((tool) => {
+    const { name, description, input_schema: parameters, strict } = tool;
+    const described = typeof description === "string" ? { description } : {};
+    const asked = typeof strict === "boolean" ? { strict } : {};
+    return {
+      type: "function",
+      function: { name, ...described, parameters: parameters ?? {}, ...asked },
+      ...cacheControl(tool),
+    };
+  });
+  return { tools: functions, ...toChoice(choice) };
+}
+
+function toChoice(choice: MessagesRequest["tool_choice"]): Members {
+  if (!choice) return {};
+  const { type, name, disable_parallel_tool_use: isSingle } = choice;
+  const words = { auto: "auto", any: "required", none: "none", tool: { type: "function", function: { name } } };
+  return { tool_choice: words[type], ...(isSingle === true && { parallel_tool_calls: false }) };
+}
+
+/** How much to think, in the words of chats that take no budget. */
+function toEffort({ thinking, output_config: output }: MessagesRequest): string | undefined {
+  if (typeof output?.effort === "string") return output.effort;
+  if (thinking?.type !== "enabled") return undefined;
+  const budget = thinking.budget_tokens ?? 0;
+  if (budget < 4_096) return "low";
+  return budget < 16_384 ? "medium" : "high";
+}
+
+function toThinking(request: MessagesRequest): Members {
+  const { thinking } = request;
+  const effort = toEffort(request);
+  return {
+    ...(thinking && thinking.type !== "disabled" && { thinking }),
+    ...(effort !== undefined && { reasoning_effort: effort }),
+  };
+}
+
+function toFormat({ output_config: output }: MessagesRequest, { drop }: DialectOptions): Members {
+  const format = output?.format;
+  if (!isObject(format)) return {};
+  if (format.type === "json_schema" && isObject(format.schema)) {
+    return { response_format: { type: "json_schema", json_schema: { name: "output", schema: format.schema } } };
+  }
+  drop("output_config.format");
+  return {};
+}
+
+function toStop({ stop_sequences: stops }: MessagesRequest, { drop }: DialectOptions): Members {
+  if (!stops || stops.length === 0) return {};
+  if (stops.length > maxStops) drop("stop_sequences");
+  return { stop: stops.slice(0, maxStops) };
+}
+
+/** Most characters the user of a chat may have; clients of the Messages API put whole records there. */
+const maxUserLength = 64;
+
+function toUser(metadata: MessagesRequest["metadata"], { drop }: DialectOptions): Members {
+  const id = metadata?.user_id;
+  if (typeof id !== "string" || id === "") return {};
+  if (id.length <= maxUserLength) return { user: id };
+  drop("metadata.user_id");
+  return {};
+}
+
+/**
+ * The chat that asks for what a request to the Messages API asks for.
+ *
+ * @throws {InvalidRequestError} If a tool is forced that only its own provider can run.
+ */
+export function toChat(request: MessagesRequest, options: DialectOptions): ChatRequest {
+  tellDropped(request, options);
+  const { model, max_tokens, temperature, top_p, stream, metadata } = request;
+  return {
+    model,
+    messages: [...toSystem(request), ...toMessages(request.messages, options)],
+    max_completion_tokens: max_tokens,
+    ...(typeof temperature === "number" && { temperature }),
+    ...(typeof top_p === "number" && { top_p }),
+    ...(stream === true && { stream: true }),
+    ...toUser(metadata, options),
+    ...toStop(request, options),
+    ...toTools(request, options),
+    ...toThinking(request),
+    ...toFormat(request, options),
+  };
+}

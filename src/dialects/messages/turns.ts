@@ -1,0 +1,171 @@
+import { isObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import type { MessagesRequest } from "../../schemas/messages.ts";
+import type { DialectOptions } from "../types.ts";
+import { readCallSignature } from "./signatures.ts";
+
+type Block = Record<string, unknown>;
+type Turn = MessagesRequest["messages"][number];
+type Message = ChatRequest["messages"][number];
+type Part = Record<string, unknown>;
+
+/** A mark of what to cache, where there is one. */
+export function cacheControl({ cache_control: control }: Block): Block {
+  return isObject(control) ? { cache_control: control } : {};
+}
+
+const textPart = (text: string, block: Block = {}): Part => ({ type: "text", text, ...cacheControl(block) });
+
+function toImage(source: Block, block: Block, drop: (member: string) => void): Part[] {
+  const { type, media_type: media, data, url: address } = source;
+  const held = type === "base64" && typeof data === "string";
+  const url = held ? `data:${String(media ?? "image/png")};base64,${data}` : address;
+  if (typeof url === "string") return [{ type: "image_url", image_url: { url }, ...cacheControl(block) }];
+  drop("messages.image");
+  return [];
+}
+
+function toDocument(source: Block, block: Block): Part[] {
+  const { type, media_type: media, data, url, file_id: id, content } = source;
+  const filename = typeof block.title === "string" ? block.title : "document.pdf";
+  const file = (members: Block): Part[] => [{ type: "file", file: members, ...cacheControl(block) }];
+  if (type === "text" && typeof data === "string") return [textPart(data, block)];
+  if (type === "content") return toParts(content);
+  if (type === "url" && typeof url === "string") return file({ file_url: url, filename });
+  if (type === "file" && typeof id === "string") return file({ file_id: id });
+  if (typeof data !== "string") return [];
+  return file({ file_data: `data:${String(media ?? "application/pdf")};base64,${data}`, filename });
+}
+
+/** Text of a search result a caller found itself. */
+function toSearchResult({ title, source, content }: Block): Part {
+  const found = toParts(content).map(({ text }) => (typeof text === "string" ? text : ""));
+  return textPart([title, source, ...found].filter((line) => typeof line === "string").join("\n"));
+}
+
+/** Parts of a message; blocks that have no counterpart leave none. */
+export function toParts(content: unknown, drop: (member: string) => void = () => {}): Part[] {
+  if (typeof content === "string") return content === "" ? [] : [textPart(content)];
+  if (!Array.isArray(content)) return [];
+  return content.filter(isObject).flatMap((block): Part[] => {
+    const source = isObject(block.source) ? block.source : {};
+    switch (block.type) {
+      case "text":
+        return typeof block.text === "string" && block.text !== "" ? [textPart(block.text, block)] : [];
+      case "image":
+        return toImage(source, block, drop);
+      case "document":
+        return toDocument(source, block);
+      case "search_result":
+        return [toSearchResult(block)];
+      default:
+        drop(`messages.${String(block.type)}`);
+        return [];
+    }
+  });
+}
+
+/** Parts as short as they can be written. */
+export function toContent(parts: readonly Part[]): string | Part[] {
+  const [first] = parts;
+  const isPlain = parts.length === 1 && first?.type === "text" && first.cache_control === undefined;
+  return isPlain && typeof first?.text === "string" ? first.text : [...parts];
+}
+
+interface Results {
+  messages: Message[];
+  /** What the results hold besides text: tools' messages have no place for it. */
+  media: Part[];
+}
+
+/** The answer of a tool, and what it shows. */
+function toResult(block: Block, { drop }: DialectOptions): Results {
+  const parts = toParts(block.content, drop);
+  const text = parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
+  const content = block.is_error === true ? `Error: ${text}` : text;
+  const media = parts.filter(({ type }) => type !== "text");
+  return {
+    messages: [{ role: "tool", tool_call_id: String(block.tool_use_id), content, ...cacheControl(block) }],
+    media: media.length === 0 ? [] : [textPart(`Shown by the tool call ${String(block.tool_use_id)}:`), ...media],
+  };
+}
+
+const isResult = ({ type }: Block): boolean => type === "tool_result";
+
+/** What a user says: results of tools first, as messages of their own. */
+function toUserMessages({ content }: Turn, options: DialectOptions): Message[] {
+  if (typeof content === "string") return [{ role: "user", content }];
+  const results = content.filter(isResult).map((block) => toResult(block, options));
+  const said = toParts(
+    content.filter((block) => !isResult(block)),
+    options.drop,
+  );
+  const parts = [...results.flatMap(({ media }) => media), ...said];
+  const messages = results.flatMap((result) => result.messages);
+  return parts.length === 0 ? messages : [...messages, { role: "user", content: toContent(parts) }];
+}
+
+function toCall(block: Block, signature: string | undefined): Block {
+  return {
+    id: block.id,
+    type: "function",
+    function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) },
+    ...cacheControl(block),
+    ...(signature !== undefined && { thought_signature: signature }),
+  };
+}
+
+const thoughts = new Set(["thinking", "redacted_thinking"]);
+
+/** Calls of tools, each with the signature that a block before it carries. */
+function toCalls(blocks: readonly Block[]): Block[] {
+  let signature: string | undefined;
+  return blocks.flatMap((block) => {
+    if (block.type !== "tool_use") {
+      signature = readCallSignature(block) ?? signature;
+      return [];
+    }
+    const call = toCall(block, signature);
+    signature = undefined;
+    return [call];
+  });
+}
+
+/** Thoughts as a chat carries them: signed ones as blocks, others as text. */
+function toThoughts(blocks: readonly Block[], said: readonly Part[]): Block {
+  const own = blocks.filter(({ type }) => thoughts.has(String(type))).filter((block) => !readCallSignature(block));
+  const isSigned = ({ signature, data }: Block) => Boolean(signature) || Boolean(data);
+  const signed = own.filter(isSigned);
+  if (signed.length > 0) return { content_blocks: [...signed, ...said] };
+  const text = own.map(({ thinking }) => (typeof thinking === "string" ? thinking : "")).join("");
+  return text === "" ? {} : { reasoning_content: text };
+}
+
+function toAssistantMessages({ content }: Turn, { drop }: DialectOptions): Message[] {
+  if (typeof content === "string") return content === "" ? [] : [{ role: "assistant", content }];
+  const said = toParts(
+    content.filter(({ type }) => !thoughts.has(type) && type !== "tool_use"),
+    drop,
+  );
+  const calls = toCalls(content);
+  const kept = toThoughts(content, said);
+  if (said.length === 0 && calls.length === 0 && Object.keys(kept).length === 0) return [];
+  return [
+    {
+      role: "assistant",
+      content: said.length === 0 ? null : toContent(said),
+      ...kept,
+      ...(calls.length > 0 && { tool_calls: calls }),
+    },
+  ];
+}
+
+/** Messages of a chat from the turns of a conversation. */
+export function toMessages(turns: readonly Turn[], options: DialectOptions): Message[] {
+  return turns.flatMap((turn): Message[] => {
+    if (turn.role === "assistant") return toAssistantMessages(turn, options);
+    if (turn.role === "user") return toUserMessages(turn, options);
+    const parts = toParts(turn.content, options.drop);
+    return parts.length === 0 ? [] : [{ role: "system", content: toContent(parts) }];
+  });
+}

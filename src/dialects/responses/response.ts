@@ -1,0 +1,91 @@
+import type { ResponsesRequest, ResponsesResponse } from "../../schemas/responses.ts";
+import { type Finish, readUsage } from "../chat-reader.ts";
+import type { DialectOptions, StreamError } from "../types.ts";
+import { toResponseId } from "./ids.ts";
+
+type Members = Record<string, unknown>;
+
+/** Members of a request its answer repeats, with what they are where the request has none. */
+const echoes: Readonly<Members> = {
+  ...{ background: false, instructions: null, max_output_tokens: null, max_tool_calls: null, metadata: {} },
+  ...{ parallel_tool_calls: true, previous_response_id: null, prompt_cache_key: null, safety_identifier: null },
+  ...{ service_tier: "default", store: true, temperature: 1, tool_choice: "auto", tools: [], top_logprobs: 0 },
+  ...{ top_p: 1, truncation: "disabled", user: null },
+};
+
+function echo(request: ResponsesRequest): Members {
+  const told = Object.entries(echoes).map(([name, value]) => [name, request[name] ?? value]);
+  const { reasoning, text } = request;
+  return {
+    ...Object.fromEntries(told),
+    reasoning: {
+      effort: reasoning?.effort ?? null,
+      summary: reasoning?.summary ?? reasoning?.generate_summary ?? null,
+    },
+    text: { ...text, format: text?.format ?? { type: "text" } },
+  };
+}
+
+/** Token counts as the Responses API tells them. */
+export function toResponsesUsage(usage: unknown): Members {
+  const { prompt, completion, total, cached, reasoning } = readUsage(usage);
+  return {
+    input_tokens: prompt,
+    input_tokens_details: { cached_tokens: cached },
+    output_tokens: completion,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: total,
+  };
+}
+
+const reasons: { readonly [Name in Finish]?: string } = {
+  length: "max_output_tokens",
+  content_filter: "content_filter",
+};
+
+/** How an answer stands. */
+export type ResponseState =
+  | { kind: "in_progress" }
+  | { kind: "ended"; finish: Finish; output: readonly Members[]; usage: unknown }
+  | { kind: "failed"; error: StreamError; output: readonly Members[] };
+
+/** Error codes of the Responses API by types of errors; all others are `server_error`. */
+const errorCodes: Readonly<Record<string, string>> = {
+  rate_limit_error: "rate_limit_exceeded",
+  invalid_request_error: "invalid_prompt",
+};
+
+/** The code clients of the Responses API know for an error. */
+export function toErrorCode({ type }: Pick<StreamError, "type">): string {
+  return errorCodes[type] ?? "server_error";
+}
+
+function stateMembers(state: ResponseState, { now }: DialectOptions): Members {
+  const open = { completed_at: null, error: null, incomplete_details: null, usage: null };
+  if (state.kind === "in_progress") return { ...open, status: "in_progress", output: [] };
+  const { output } = state;
+  if (state.kind === "failed") {
+    const { message } = state.error;
+    return { ...open, status: "failed", error: { code: toErrorCode(state.error), message }, output };
+  }
+  const usage = toResponsesUsage(state.usage);
+  const reason = reasons[state.finish];
+  if (reason !== undefined) return { ...open, status: "incomplete", incomplete_details: { reason }, output, usage };
+  return { ...open, status: "completed", completed_at: now(), output, usage };
+}
+
+/**
+ * The response object of a request (https://platform.openai.com/docs/api-reference/responses/object).
+ *
+ * @param model The model that answers.
+ */
+export function toResponse(
+  request: ResponsesRequest,
+  model: string,
+  state: ResponseState,
+  options: DialectOptions,
+): ResponsesResponse {
+  const head = { id: toResponseId(options.id), object: "response", created_at: options.created, model };
+  // the members above and the echoes are those of the type
+  return { ...head, ...stateMembers(state, options), ...echo(request) } as ResponsesResponse;
+}

@@ -1,0 +1,138 @@
+import { isObject } from "../../lib/json.ts";
+import type { ResponsesRequest, ResponsesResponse } from "../../schemas/responses.ts";
+import type { DialectEvent } from "../types.ts";
+import { createNumbering } from "./events.ts";
+import { isOwnItemId, isOwnResponseId, toItemId } from "./ids.ts";
+import { readEncryptedContent } from "./signatures.ts";
+
+type Item = Record<string, unknown>;
+
+const prefixes: Readonly<Record<string, string>> = {
+  ...{ function_call: "fc", custom_tool_call: "ctc", reasoning: "rs", message: "msg" },
+  ...{ function_call_output: "fco", custom_tool_call_output: "cto" },
+};
+
+/** Content as a list of parts. */
+function toPartList({ role, content }: Item): unknown {
+  if (typeof content !== "string") return content;
+  return [{ type: role === "assistant" ? "output_text" : "input_text", text: content }];
+}
+
+/**
+ * The items of an input as they are kept: each with its type and an id.
+ *
+ * @param id Id of the response they led to.
+ */
+export function toInputItems(input: ResponsesRequest["input"], id: string): Item[] {
+  const items: Item[] = typeof input === "string" ? [{ role: "user", content: input }] : [...(input ?? [])];
+  const name = id.replace(/^resp_gw_/, "");
+  return items.map((item, index) => {
+    const type = typeof item.type === "string" ? item.type : "message";
+    const named = typeof item.id === "string" ? item.id : toItemId(prefixes[type] ?? "item", name, `i${index}`);
+    const said = type === "message" ? { status: "completed", ...item, content: toPartList(item) } : item;
+    return { ...said, type, id: named };
+  });
+}
+
+/** An item as another provider takes it: without ids it never gave. */
+function toForeignItem(item: Item): Item[] {
+  if (item.type === "reasoning" && (readEncryptedContent(item.encrypted_content) || isOwnItemId(item.id))) return [];
+  if (!isOwnItemId(item.id)) return [item];
+  const { id: _, ...rest } = item;
+  return [rest];
+}
+
+/** A request as a provider of the Responses API takes it: without what only the gateway knows. The same where there is nothing. */
+export function toNativeRequest(request: ResponsesRequest): ResponsesRequest {
+  const { previous_response_id: previous, ...rest } = request;
+  const { input } = request;
+  const isOwn = typeof previous === "string" && isOwnResponseId(previous);
+  const isForeign = (item: Item): boolean =>
+    !isOwnItemId(item.id) && !(item.type === "reasoning" && readEncryptedContent(item.encrypted_content));
+  if (!isOwn && (!Array.isArray(input) || input.every(isForeign))) return request;
+  return { ...(isOwn ? rest : request), ...(Array.isArray(input) && { input: input.flatMap(toForeignItem) }) };
+}
+
+/** Events that make a part of a message. */
+function replayPart(part: Item, place: Item): DialectEvent[] {
+  const tell = (type: string, members: Item): DialectEvent => ({ type: `response.${type}`, ...place, ...members });
+  if (part.type === "refusal") {
+    const { refusal } = part;
+    return [
+      tell("content_part.added", { part: { ...part, refusal: "" } }),
+      ...[tell("refusal.delta", { delta: refusal }), tell("refusal.done", { refusal })],
+      tell("content_part.done", { part }),
+    ];
+  }
+  const { text, logprobs = [], annotations } = part;
+  const added = (Array.isArray(annotations) ? annotations : []).map((annotation, annotation_index) =>
+    tell("output_text.annotation.added", { annotation_index, annotation }),
+  );
+  return [
+    tell("content_part.added", { part: { ...part, text: "", annotations: [], logprobs: [] } }),
+    ...[tell("output_text.delta", { delta: text, logprobs }), ...added],
+    ...[tell("output_text.done", { text, logprobs }), tell("content_part.done", { part })],
+  ];
+}
+
+function replaySummary(part: Item, place: Item): DialectEvent[] {
+  const tell = (type: string, members: Item): DialectEvent => ({
+    type: `response.reasoning_summary_${type}`,
+    ...place,
+    ...members,
+  });
+  const { text } = part;
+  return [
+    ...[tell("part.added", { part: { ...part, text: "" } }), tell("text.delta", { delta: text })],
+    ...[tell("text.done", { text }), tell("part.done", { part })],
+  ];
+}
+
+/** Events that make an item, between those that announce and end it. */
+function replayContent(item: Item, place: Item): DialectEvent[] {
+  const listOf = (value: unknown) => (Array.isArray(value) ? value.filter(isObject) : []);
+  const { arguments: given, input, name } = item;
+  switch (item.type) {
+    case "message":
+      return listOf(item.content).flatMap((part, content_index) => replayPart(part, { ...place, content_index }));
+    case "reasoning":
+      return listOf(item.summary).flatMap((part, summary_index) => replaySummary(part, { ...place, summary_index }));
+    case "function_call":
+      return [
+        { type: "response.function_call_arguments.delta", ...place, delta: given },
+        { type: "response.function_call_arguments.done", ...place, name, arguments: given },
+      ];
+    default:
+      return [
+        { type: "response.custom_tool_call_input.delta", ...place, delta: input },
+        { type: "response.custom_tool_call_input.done", ...place, input },
+      ];
+  }
+}
+
+const empty: Readonly<Record<string, Item>> = {
+  message: { content: [] },
+  reasoning: { summary: [], encrypted_content: null },
+  function_call: { arguments: "" },
+  custom_tool_call: { input: "" },
+};
+
+/** The events a kept response is made of, each delta whole. */
+export function replayEvents(response: ResponsesResponse): DialectEvent[] {
+  const begun = { ...response, status: "in_progress", completed_at: null, incomplete_details: null, usage: null };
+  const items = response.output.flatMap((item, output_index): DialectEvent[] => {
+    const start = { ...item, ...empty[item.type], status: "in_progress" };
+    return [
+      { type: "response.output_item.added", output_index, item: start },
+      ...replayContent(item, { item_id: item.id, output_index }),
+      { type: "response.output_item.done", output_index, item },
+    ];
+  });
+  const head = { ...begun, output: [] };
+  return createNumbering()([
+    { type: "response.created", response: head },
+    { type: "response.in_progress", response: head },
+    ...items,
+    { type: `response.${response.status}`, response },
+  ]);
+}

@@ -1,0 +1,131 @@
+import { parseJson } from "../lib/json.ts";
+import type { CallPiece, ChatPiece } from "./chat-reader.ts";
+
+/** What an answer is made of, one after the other. */
+export type Segment = { kind: "thinking" | "redacted" | "text" | "refusal" } | { kind: "call"; call: CallPiece };
+
+/** Receives an answer in segments that do not overlap. */
+export interface SegmentSink<Event> {
+  open(segment: Segment): Event[];
+  /** More of the open segment. */
+  add(piece: ChatPiece): Event[];
+  close(): Event[];
+}
+
+/** Key of the segment a piece belongs to; undefined for pieces that belong to whatever is open. */
+function keyOf(piece: ChatPiece): string | undefined {
+  switch (piece.kind) {
+    case "annotation":
+      return undefined;
+    case "signature":
+      return "thinking";
+    case "call":
+      return `call ${piece.index}`;
+    default:
+      return piece.kind;
+  }
+}
+
+function toSegment(piece: ChatPiece): Segment {
+  if (piece.kind === "call") return { kind: "call", call: piece };
+  if (piece.kind === "signature") return { kind: "thinking" };
+  return { kind: piece.kind === "annotation" ? "text" : piece.kind };
+}
+
+/**
+ * Puts the pieces of an answer into segments that never overlap. A provider may send the arguments of several calls in
+ * turn: what belongs to a later segment waits until the open call has all of its arguments.
+ */
+export class Sequencer<Event> {
+  readonly #sink: SegmentSink<Event>;
+  #open: string | undefined;
+  #arguments = "";
+  /** Nothing more belongs to the open thought: its signature came, or it was redacted. */
+  #sealed = false;
+  #waiting: ChatPiece[] = [];
+
+  constructor(sink: SegmentSink<Event>) {
+    this.#sink = sink;
+  }
+
+  push(piece: ChatPiece): Event[] {
+    const key = keyOf(piece);
+    // a signature behind what was said proves no thought
+    if (piece.kind === "signature" && this.#open !== undefined && this.#open !== key) return [];
+    if (this.#continues(piece)) return this.#add(piece);
+    if (!this.#mayClose()) {
+      this.#waiting.push(piece);
+      return [];
+    }
+    return this.#waiting.length > 0 ? [...this.#flush(), ...this.push(piece)] : this.#switch(piece);
+  }
+
+  /** Ends the answer: what waits is sent, what is open is closed. */
+  end(): Event[] {
+    return [...this.#close(), ...this.#flush(true), ...this.#close()];
+  }
+
+  /** Ends an answer that broke off: what waits is let go, what is open is closed. */
+  abandon(): Event[] {
+    this.#waiting = [];
+    return this.#close();
+  }
+
+  /** Whether a piece belongs to what is open. */
+  #continues(piece: ChatPiece): boolean {
+    const key = keyOf(piece);
+    if (this.#open === undefined) return false;
+    if (key === undefined) return true;
+    return key === this.#open && !(this.#sealed && piece.kind !== "signature");
+  }
+
+  /** Whether nothing more can belong to what is open. */
+  #mayClose(): boolean {
+    if (this.#open === undefined || !this.#open.startsWith("call ")) return true;
+    return parseJson(this.#arguments) !== undefined;
+  }
+
+  #add(piece: ChatPiece): Event[] {
+    if (piece.kind === "call") this.#arguments += piece.arguments;
+    if (piece.kind === "signature" || piece.kind === "redacted") this.#sealed = true;
+    return this.#sink.add(piece);
+  }
+
+  #close(): Event[] {
+    if (this.#open === undefined) return [];
+    this.#open = undefined;
+    return this.#sink.close();
+  }
+
+  #switch(piece: ChatPiece): Event[] {
+    const closed = this.#close();
+    this.#open = keyOf(piece) ?? "text";
+    this.#arguments = "";
+    this.#sealed = false;
+    return [...closed, ...this.#sink.open(toSegment(piece)), ...this.#add(piece)];
+  }
+
+  /** Sends what waited, segment by segment in the order of their first pieces, up to a call that lacks arguments. */
+  #flush(isEnd = false): Event[] {
+    const groups = new Map<string, ChatPiece[]>();
+    for (const piece of this.#waiting) {
+      const key = keyOf(piece) ?? "text";
+      const group = groups.get(key);
+      if (group) group.push(piece);
+      else groups.set(key, [piece]);
+    }
+    this.#waiting = [];
+    const events: Event[] = [];
+    for (const group of groups.values()) {
+      if (isEnd || this.#mayClose()) events.push(...this.#sendGroup(group));
+      else this.#waiting.push(...group);
+    }
+    return events;
+  }
+
+  #sendGroup([first, ...rest]: readonly ChatPiece[]): Event[] {
+    if (!first) return [];
+    const begun = this.#switch(first);
+    return [...begun, ...rest.flatMap((piece) => (this.#continues(piece) ? this.#add(piece) : this.#switch(piece)))];
+  }
+}

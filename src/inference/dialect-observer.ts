@@ -1,0 +1,97 @@
+import type { DialectEvent, EventMapper } from "../dialects/types.ts";
+import { type GatewayError, UpstreamError } from "../errors.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import { readEvents } from "../lib/sse.ts";
+import { readFailure, statusOfErrorBody } from "../providers/failures.ts";
+import type { StreamMapper, UpstreamEvent } from "../providers/types.ts";
+import { toStreamFailure } from "./mapped-observer.ts";
+import type { StreamObserver } from "./stream-observer.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** The failure a chunk tells of. */
+export function toFailureOfChunk(chunk: Record<string, unknown>, data: string, provider: string): UpstreamError {
+  const status = statusOfErrorBody(chunk.error);
+  const { message, ...details } = readFailure(data, status, new Headers());
+  return new UpstreamError(status, `${provider} error: ${message}`, { ...details, provider });
+}
+
+/** A mapper of streams that are in the shape of a chat already. */
+export function createPlainMapper(provider: string): StreamMapper {
+  let isDone = false;
+  let usage: unknown;
+  return {
+    map({ data }: UpstreamEvent) {
+      const chunk = parseJson(data);
+      if (!isObject(chunk)) throw new TypeError("the event is no object");
+      if (isObject(chunk.error) || typeof chunk.error === "string") throw toFailureOfChunk(chunk, data, provider);
+      if (isObject(chunk.usage)) usage = chunk.usage;
+      const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
+      isDone ||= choices.some((choice) => isObject(choice) && typeof choice.finish_reason === "string");
+      return [chunk];
+    },
+    done() {
+      isDone = true;
+      return [];
+    },
+    isComplete: () => isDone,
+    usage: () => usage,
+  };
+}
+
+/** What an observer of a stream in another dialect is made from. */
+export interface DialectObserverOptions {
+  /** Makes chunks of the upstream's events. */
+  mapper: StreamMapper;
+  /** Makes events of the chunks. */
+  events: EventMapper;
+  encode(event: DialectEvent): string;
+  /** Slug of the provider. */
+  provider: string;
+}
+
+/** Observer of streams that reach the client in another dialect than the upstream's. */
+export function createDialectObserver({ mapper, events, encode, provider }: DialectObserverOptions): StreamObserver {
+  let isDone = false;
+  let failure: GatewayError | undefined;
+
+  const write = (made: readonly DialectEvent[]): string => {
+    let text = "";
+    for (const event of made) text += encode(event);
+    return text;
+  };
+  const mapEvent = (event: UpstreamEvent): string => {
+    if (event.data === "" || isDone || failure !== undefined) return "";
+    isDone = event.data === "[DONE]";
+    try {
+      const chunks = (isDone ? mapper.done?.() : mapper.map(event)) ?? [];
+      return chunks.map((chunk) => write(events.push(chunk))).join("");
+    } catch (cause) {
+      failure = toStreamFailure(cause, provider);
+      return "";
+    }
+  };
+  return {
+    observe(block) {
+      let text = "";
+      for (const event of readEvents(decoder.decode(block))) text += mapEvent(event);
+      if (failure !== undefined && text === "") throw failure;
+      return text === "" ? undefined : encoder.encode(text);
+    },
+    state: () => (isDone || mapper.isComplete() ? "complete" : "open"),
+    isOver() {
+      // what came before the failure is on its way by now
+      if (failure !== undefined) throw failure;
+      return isDone;
+    },
+    ending: () => encoder.encode(write(events.end(mapper.usage()))),
+    failure(body, status) {
+      const error: unknown = Reflect.get(body, "error");
+      const { message, type, code } = isObject(error) ? error : {};
+      const told = { message: String(message ?? ""), type: String(type ?? "api_error") };
+      return encoder.encode(write(events.fail({ ...told, code: typeof code === "string" ? code : null, status })));
+    },
+    usage: () => mapper.usage(),
+  };
+}

@@ -1,0 +1,133 @@
+import * as v from "valibot";
+import type { KeyAccess } from "../auth/access.ts";
+import type { CallerContext, Services } from "../context.ts";
+import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody } from "../endpoint.ts";
+import { InvalidRequestError } from "../errors.ts";
+import { isObject } from "../lib/json.ts";
+import type { Reply } from "../lib/reply.ts";
+import type { OperationName, Operations } from "../providers/types.ts";
+import {
+  BatchEmbedContentsBody,
+  BatchEmbedContentsResponse,
+  CountContentsBody,
+  CountContentsResponse,
+  EmbedContentBody,
+  EmbedContentResponse,
+  GeminiModel,
+  GeminiModelList,
+  GenerateContentBody,
+  GenerateContentResponse,
+} from "../schemas/gemini.ts";
+import { getGeminiModel, listGeminiModels } from "./gemini-models.ts";
+import { toStreamForm } from "./gemini-stream.ts";
+import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
+import { runInference } from "./run.ts";
+
+const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
+const listAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] };
+
+/** A model as an address or a body writes it, less the collection it stands in. */
+const plainName = (model: string): string => model.replace(/^models\//, "");
+
+function refuse(message: string): never {
+  throw new InvalidRequestError(message, { param: "model", code: "invalid_model" });
+}
+
+/** The model of the path. */
+function modelOf({ params }: CallerContext): string {
+  return plainName(params.model ?? "") || refuse("Cannot use this path: it names no model");
+}
+
+/** Refuses bodies that name another model than the path: the one that is called must be the one that is allowed. */
+function requireSameModel(body: Record<string, unknown>, model: string): void {
+  const { requests, generateContentRequest, generate_content_request } = body;
+  const inner = [generateContentRequest, generate_content_request, ...(Array.isArray(requests) ? requests : [])];
+  for (const holder of [body, ...inner]) {
+    const named: unknown = isObject(holder) ? holder.model : undefined;
+    if (typeof named === "string" && named !== "" && plainName(named) !== model) {
+      refuse("Cannot use the model of the body: it is not the one of the path");
+    }
+  }
+}
+
+type Handler = (body: JsonBody<Record<string, unknown>>, context: CallerContext, services: Services) => Promise<Reply>;
+
+/** What answers a call of a model: the model is a member of the request from here on. */
+function runAction<Name extends OperationName>(name: Name, stream = false): Handler {
+  return async (body, context, services) => {
+    if (isPassedOn(context, services)) return passHeld(body.text, context, services);
+    const model = modelOf(context);
+    requireSameModel(body.value, model);
+    const { stream: _, ...rest } = body.value;
+    // the row's schema has accepted the body, and this is its model
+    const value = { ...rest, model, ...(stream && { stream }) } as unknown as Operations[Name]["request"];
+    const reply = await runInference(name, { value, text: body.text }, context, services);
+    return stream ? toStreamForm(reply, context.url.searchParams.get("alt")) : reply;
+  };
+}
+
+const alt = { name: "alt", description: "`sse` for server-sent events; otherwise the slices are items of a JSON list" };
+
+/** Calls of a model below a prefix. */
+function actionsBelow(prefix: string): Endpoint[] {
+  const shared = { method: "POST", tag: "Gemini", access: inferenceAccess } as const;
+  const path = (action: string) => `${prefix}/models/:model+:${action}`;
+  return [
+    defineJsonEndpoint({
+      ...{ ...shared, path: path("generateContent"), operation: "generateContent" },
+      summary: "Answer a conversation, in the shape of the Gemini API",
+      ...{ body: GenerateContentBody, response: GenerateContentResponse, handle: runAction("generateContent") },
+    }),
+    defineJsonEndpoint({
+      ...{ ...shared, path: path("streamGenerateContent"), operation: "generateContent", query: [alt] },
+      summary: "Answer a conversation slice by slice, in the shape of the Gemini API",
+      ...{
+        body: GenerateContentBody,
+        response: v.array(GenerateContentResponse),
+        handle: runAction("generateContent", true),
+      },
+    }),
+    defineJsonEndpoint({
+      ...{ ...shared, path: path("countTokens"), operation: "countContents" },
+      summary: "Count the tokens of a conversation, in the shape of the Gemini API",
+      ...{ body: CountContentsBody, response: CountContentsResponse, handle: runAction("countContents") },
+    }),
+    defineJsonEndpoint({
+      ...{ ...shared, path: path("embedContent"), operation: "embedContent" },
+      summary: "Turn a content into a vector, in the shape of the Gemini API",
+      ...{ body: EmbedContentBody, response: EmbedContentResponse, handle: runAction("embedContent") },
+    }),
+    defineJsonEndpoint({
+      ...{ ...shared, path: path("batchEmbedContents"), operation: "batchEmbedContents" },
+      summary: "Turn contents into vectors, in the shape of the Gemini API",
+      ...{ body: BatchEmbedContentsBody, response: BatchEmbedContentsResponse },
+      handle: runAction("batchEmbedContents"),
+    }),
+  ];
+}
+
+/** Rows of the Gemini API (https://ai.google.dev/api); clients of its version `v1` find the calls there too. */
+export const geminiEndpoints: readonly Endpoint[] = [
+  ...actionsBelow("/v1beta"),
+  ...actionsBelow("/v1"),
+  defineEndpoint({
+    ...{ method: "GET", path: "/v1beta/models", operation: "models", tag: "Gemini", access: listAccess },
+    summary: "List models, in the shape of the Gemini API",
+    query: [
+      { name: "pageSize", description: "Models of one page: 50, at most 1000" },
+      { name: "pageToken", description: "`nextPageToken` of the page before" },
+    ],
+    response: GeminiModelList,
+    handle: (context: CallerContext, services: Services) =>
+      isPassedOn(context, services) ? runPassthrough(context, services) : listGeminiModels(context, services),
+  }),
+  defineEndpoint({
+    ...{ method: "GET", path: "/v1beta/models/:model+", operation: "models", tag: "Gemini", access: listAccess },
+    summary: "Show a model, in the shape of the Gemini API",
+    response: GeminiModel,
+    handle: (context: CallerContext, services: Services) =>
+      isPassedOn(context, services)
+        ? runPassthrough(context, services)
+        : getGeminiModel(modelOf(context), context, services),
+  }),
+];

@@ -1,0 +1,68 @@
+import { isObject, parseJson } from "../lib/json.ts";
+import type { SocketMessage } from "../lib/websocket.ts";
+import { BodyPieces } from "../logs/body.ts";
+import { toLoggedUsage } from "../logs/usage.ts";
+import type { LoggedUsage } from "../schemas/logs.ts";
+
+/** What the log keeps of a realtime session. */
+export interface SessionNotes {
+  /** Looks at a message of the upstream. */
+  add(message: SocketMessage): void;
+  /** Tokens of all its answers; null when it gave none. */
+  usage(): LoggedUsage | null;
+  /** The model the upstream named. */
+  model(): string | null;
+  /** The events that tell what happened, one in a line; null when there were none. */
+  events(): BodyPieces | null;
+}
+
+/**
+ * Events that are kept (https://platform.openai.com/docs/api-reference/realtime-server-events). They need not be JSON of
+ * any layout, but they name their kind.
+ */
+const keptForm = /"type"\s*:\s*"(session\.created|session\.updated|response\.done|error)"/;
+
+const encoder = new TextEncoder();
+
+/** The usage of an answer by the names it has in chats. */
+function toChatUsage(usage: Record<string, unknown>): Record<string, unknown> {
+  return {
+    prompt_tokens: usage.input_tokens,
+    completion_tokens: usage.output_tokens,
+    total_tokens: usage.total_tokens,
+    prompt_tokens_details: usage.input_token_details,
+    completion_tokens_details: usage.output_token_details,
+  };
+}
+
+/** Adds the counts of one answer to those before it. */
+function addCounts(sum: LoggedUsage | null, counts: LoggedUsage | null): LoggedUsage | null {
+  if (!sum || !counts) return counts ?? sum;
+  const added = { ...sum };
+  // the names are those of the type
+  for (const name of Object.keys(counts) as (keyof LoggedUsage)[]) added[name] += counts[name];
+  return added;
+}
+
+/** Notes of one session. */
+export function createSessionNotes(): SessionNotes {
+  const pieces = new BodyPieces();
+  let usage: LoggedUsage | null = null;
+  let model: string | null = null;
+  return {
+    add(message) {
+      if (typeof message !== "string" || !keptForm.test(message)) return;
+      const event = parseJson(message);
+      if (!isObject(event)) return;
+      const { type, response, session } = event;
+      if (type === "response.done" && isObject(response) && isObject(response.usage)) {
+        usage = addCounts(usage, toLoggedUsage(toChatUsage(response.usage)));
+      }
+      if (isObject(session) && typeof session.model === "string") model ??= session.model;
+      pieces.add(encoder.encode(`${message}\n`));
+    },
+    usage: () => usage,
+    model: () => model,
+    events: () => (pieces.length === 0 ? null : pieces),
+  };
+}

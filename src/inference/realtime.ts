@@ -1,0 +1,289 @@
+import type { CallerContext, Services } from "../context.ts";
+import {
+  AuthenticationError,
+  ClientClosedError,
+  InvalidRequestError,
+  NotImplementedError,
+  PermissionError,
+  UpgradeRequiredError,
+  UpstreamError,
+} from "../errors.ts";
+import { isHeaderValue } from "../lib/headers.ts";
+import type { OpenedSocket, RefusedSocket, SocketOutbound } from "../lib/outbound.ts";
+import type { Reply } from "../lib/reply.ts";
+import { isAcceptableHandshake, isKeyProtocol, isSocketHandshake, readProtocols } from "../lib/websocket.ts";
+import { addressOf, type Destination, productName } from "../providers/call.ts";
+import { openCall, type SocketCall } from "../providers/connect.ts";
+import { type RealtimeRequest, requireOperation } from "../providers/types.ts";
+import type { InheritedSettings } from "../routing/config.ts";
+import { applyOverlays } from "../routing/overlays.ts";
+import type { PlanNode } from "../routing/plan.ts";
+import { routingHeaders, toProviderError } from "./answer.ts";
+import { type Attempt, startAttempt, toAttemptError } from "./attempt.ts";
+import { hideCredential } from "./call-target.ts";
+import { readRequestConfig } from "./config-source.ts";
+import type { Caller } from "./execute.ts";
+import { readLeafDestination } from "./leaf.ts";
+import { createSessionNotes } from "./realtime-notes.ts";
+import { planRequest, runPlan } from "./run.ts";
+import { settle } from "./settle.ts";
+import { type RelayEnd, relaySockets } from "./socket-relay.ts";
+import { requireModelOfBody } from "./stored-provider.ts";
+import { readForwardedHeaders, readRequestDestination, readTimeout } from "./target.ts";
+
+/** Largest message of a session, in bytes. */
+const maxMessageBytes = 4 * 1024 * 1024;
+/** What is offered upstream for callers that offer nothing. */
+const defaultProtocols = ["realtime"];
+
+/** Codes of closes that are no failure. */
+const normalCloses = new Set([1000, 1001, 1005]);
+
+/** An upstream that accepted a session. */
+interface OpenSession {
+  upstream: OpenedSocket;
+  attempt: Attempt;
+}
+
+/** @throws {GatewayError} 400, 403, 426 or 501 for what is no handshake this gateway can accept. */
+function requireHandshake(context: CallerContext, services: Services): SocketOutbound {
+  const { method, headers } = context;
+  if (!isSocketHandshake(method, headers)) {
+    throw new UpgradeRequiredError("Cannot answer here: open a WebSocket", "websocket");
+  }
+  if (!isAcceptableHandshake(headers)) {
+    throw new InvalidRequestError("Cannot open the WebSocket: its key is malformed or its version is not 13", {
+      code: "invalid_handshake",
+    });
+  }
+  const origin = headers.get("origin");
+  if (origin !== undefined && !services.realtimeOrigins.has(origin.toLowerCase())) {
+    throw new PermissionError("Cannot open the WebSocket: pages of this origin may not; see REALTIME_ORIGINS", {
+      ...{ code: "origin_not_allowed", param: "origin" },
+    });
+  }
+  if (context.connection.upgrade && services.openSocket) return services.openSocket;
+  throw new NotImplementedError("Cannot open WebSockets where this gateway runs", { code: "websocket_unsupported" });
+}
+
+/** What the query asks for. Nothing in it that holds the gateway key goes on. */
+function readSession({ url, gatewayKey }: CallerContext): RealtimeRequest {
+  const query = [...url.searchParams].filter(([name, value]) => name !== "model" && !value.includes(gatewayKey));
+  return { model: url.searchParams.get("model") ?? undefined, query };
+}
+
+/** Subprotocols of the caller that are no credentials. */
+function offeredProtocols({ headers, gatewayKey }: CallerContext): string[] {
+  const offered = readProtocols(headers.get("sec-websocket-protocol"));
+  return offered.filter((name) => !isKeyProtocol(name) && !name.includes(gatewayKey));
+}
+
+/** Headers of the upstream's handshake, built from nothing. */
+function sessionHeaders(
+  { provider, managed }: Destination,
+  settings: InheritedSettings | undefined,
+  context: CallerContext,
+  services: Services,
+): Record<string, string> {
+  const headers = readForwardedHeaders(context, services, settings?.forwardHeaders);
+  for (const name of [...provider.clientHeaders, "openai-beta"]) {
+    const value = context.headers.get(name);
+    if (value !== undefined && isHeaderValue(value) && !value.includes(context.gatewayKey)) headers[name] ??= value;
+  }
+  // the handshake has its own
+  for (const name of Object.keys(headers)) if (name.startsWith("sec-websocket-")) delete headers[name];
+  headers["accept-encoding"] = "identity";
+  headers["user-agent"] = productName;
+  return Object.assign(headers, managed?.headers);
+}
+
+/** One target of a session. */
+interface SessionTarget {
+  destination: Destination;
+  settings?: InheritedSettings;
+  deadline?: number | undefined;
+}
+
+interface SessionParts {
+  context: CallerContext;
+  services: Services;
+  open: SocketOutbound;
+}
+
+/** The upstream's handshake, ready to be sent. */
+function prepareSession(
+  session: RealtimeRequest,
+  { destination, settings }: SessionTarget,
+  { context, services }: SessionParts,
+): Omit<SocketCall, "signal"> {
+  const { provider, managed } = destination;
+  const adapter = requireOperation(provider, "realtime");
+  const model = managed?.model ?? session.model;
+  context.log.model = model ?? null;
+  requireModelOfBody(destination, { model: model ?? null, isRead: model !== undefined });
+  const path = adapter.path({ ...session, model });
+  const offered = offeredProtocols(context);
+  return {
+    ...destination,
+    ...{ path, headers: sessionHeaders(destination, settings, context, services), maxMessageBytes },
+    url: addressOf({ ...destination, path }, services.authTools.environment),
+    protocols: offered.length > 0 ? offered : defaultProtocols,
+    connectTimeoutMs: services.limits.realtimeConnectTimeoutMs,
+  };
+}
+
+/**
+ * Opens the session at one target.
+ *
+ * @throws {GatewayError} The upstream's own status where it is a fault of the request; else 502, 504 or 499.
+ */
+async function openSession(session: RealtimeRequest, target: SessionTarget, parts: SessionParts): Promise<OpenSession> {
+  const { context, services, open } = parts;
+  const { log, principal } = context;
+  const call = prepareSession(session, target, parts);
+  const wholeMs = target.deadline === undefined ? undefined : target.deadline - services.clock.monotonic();
+  const timeoutMs = readTimeout(context, services, target.settings?.requestTimeoutMs);
+  const attempt = startAttempt(context.request, { timeoutMs, wholeMs }, services.timers);
+  log.upstreamStartedAt = services.clock.monotonic();
+  log.upstreamUrl = call.url.replace(/\?.*$/, "");
+  log.upstreamCalls++;
+  const tenant = [principal.organisationId, principal.workspaceId ?? ""];
+  try {
+    const tools = { ...services.authTools, tenant, metadata: context.metadata };
+    const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
+    log.firstByteAt = services.clock.monotonic();
+    if (upstream.end) return { upstream, attempt };
+    throw toRefusal(upstream, target.destination, context, services);
+  } catch (error) {
+    attempt.release();
+    throw toAttemptError(error, attempt, call.provider.slug);
+  }
+}
+
+/** The error of an upstream that answered and opened nothing: faults of the request keep their status. */
+function toRefusal(
+  { status, headers, text }: RefusedSocket,
+  destination: Destination,
+  context: CallerContext,
+  services: Services,
+): UpstreamError {
+  context.log.upstreamEndedAt = services.clock.monotonic();
+  const told = status >= 400 && status <= 499 ? status : 502;
+  return toProviderError({ status: told, headers }, hideCredential(text, { destination }, told), context, services);
+}
+
+/** The call that is made first, whatever others a plan has. */
+function withoutOthers(node: PlanNode): PlanNode {
+  const [first] = node.kind === "fallback" ? node.children : [];
+  return first ? withoutOthers(first) : node;
+}
+
+/** Opens the session at the one target the request leads to. */
+async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
+  const { context, services } = parts;
+  const session = readSession(context);
+  const { model } = session;
+  context.log.model = model ?? null;
+  const config = await readRequestConfig(context, services);
+  if (!config) {
+    const destination = await readRequestDestination(context, services, { model });
+    return openSession(session, { destination }, parts);
+  }
+  const plan = planRequest(config, model === undefined ? {} : { model }, { context, services });
+  const caller: Caller<OpenSession> = {
+    async call({ node, settings }, { deadline }) {
+      const { model: wanted }: { model?: unknown } = applyOverlays({ model }, settings);
+      const asked = typeof wanted === "string" ? wanted : undefined;
+      const destination = await readLeafDestination({ node, settings, model: asked }, context, services);
+      return openSession({ ...session, model: asked }, { destination, settings, deadline }, parts);
+    },
+    // an open session is a success, which 101 is not to those who count
+    statusOf: () => 200,
+    headersOf: () => undefined,
+    discard({ upstream, attempt }) {
+      upstream.end.terminate();
+      attempt.release();
+    },
+    canRepeat: true,
+  };
+  return runPlan(config, { ...plan, root: withoutOthers(plan.root) }, caller, { context, services });
+}
+
+/** What the log says of a session that did not end as sessions do. */
+function toSessionError({ by, close }: RelayEnd, provider: string): Error | undefined {
+  const isNormal = normalCloses.has(close.code) && by !== "gateway";
+  if (isNormal) return undefined;
+  const reason = close.reason === "" ? "" : `: ${close.reason}`;
+  const options = { code: `close_${close.code}`, provider };
+  const message = `The session was closed by the ${by} with ${close.code}${reason}`;
+  return by === "client" ? new ClientClosedError(message, options) : new UpstreamError(502, message, options);
+}
+
+/** Whether the credential a session was opened with still counts; what cannot be told now counts as yes. */
+async function mayGoOn(context: CallerContext, { authenticator }: Services): Promise<boolean> {
+  try {
+    const address = () => context.connection.remoteAddress ?? "unknown";
+    await authenticator.authenticate(context.gatewayKey, address, () => context.header("workspace"));
+    return true;
+  } catch (error) {
+    return !(error instanceof AuthenticationError || error instanceof PermissionError);
+  }
+}
+
+/** The answer that accepts a session; once the host has, the relay runs by itself. */
+function acceptSession({ upstream, attempt }: OpenSession, context: CallerContext, services: Services): Reply {
+  const { log } = context;
+  const provider = log.provider ?? "provider";
+  const headers = routingHeaders(provider, log);
+  const offered = offeredProtocols(context);
+  const notes = createSessionNotes();
+  log.deferred = true;
+  const end = (error: Error | undefined) => {
+    log.upstreamEndedAt = services.clock.monotonic();
+    log.usage = notes.usage();
+    log.model ??= notes.model();
+    log.responseBody = notes.events();
+    settle(context, services, { status: 101, error, responseHeaders: headers });
+  };
+  return {
+    status: 101,
+    headers,
+    body: null,
+    upgrade: {
+      // clients that offer something refuse an answer that takes nothing of it
+      protocol: offered.find((name) => name === upstream.protocol) ?? offered[0],
+      maxMessageBytes,
+      open: (client) =>
+        relaySockets({
+          ...{ client, upstream: upstream.end, clock: services.clock, streams: services.streams },
+          limits: {
+            maxMessageBytes,
+            idleTimeoutMs: services.limits.realtimeIdleTimeoutMs,
+            totalTimeoutMs: services.limits.realtimeTotalTimeoutMs,
+          },
+          note: notes.add,
+          ended: (how) => end(toSessionError(how, provider)),
+          mayGoOn: () => mayGoOn(context, services),
+        }),
+      failed(error) {
+        attempt.release();
+        upstream.end.terminate();
+        const message = "Cannot open the WebSocket: the caller went away";
+        end(new ClientClosedError(message, { cause: error, code: "client_closed" }));
+      },
+    },
+  };
+}
+
+/**
+ * `GET /realtime`: opens a WebSocket at the provider, then the caller's, and relays between them. Whatever is refused is
+ * refused before the caller's is opened.
+ */
+export async function runRealtime(context: CallerContext, services: Services): Promise<Reply> {
+  const open = requireHandshake(context, services);
+  context.log.stream = true;
+  const session = await openAtTarget({ context, services, open });
+  // from now on the sockets tell when the caller leaves
+  session.attempt.release();
+  return acceptSession(session, context, services);
+}

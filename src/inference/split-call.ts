@@ -1,0 +1,100 @@
+import type { CallerContext, Services } from "../context.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import type { Reply } from "../lib/reply.ts";
+import { toLoggedUsage } from "../logs/usage.ts";
+import type { Destination } from "../providers/call.ts";
+import type { OperationAdapter, OperationName, Operations } from "../providers/types.ts";
+import type { InheritedSettings } from "../routing/config.ts";
+import { readTimeout } from "./target.ts";
+
+/** Most calls of one request that are under way at once. */
+const maxParallel = 4;
+
+type Request<Name extends OperationName> = Operations[Name]["request"];
+
+/** Where a request goes, as callers of targets have it. */
+interface SplitTarget {
+  destination: Destination;
+  settings?: InheritedSettings;
+  deadline?: number | undefined;
+}
+
+/** A request and where it goes. */
+export interface SplitInput<Name extends OperationName> {
+  adapter: OperationAdapter<Name>;
+  request: Request<Name>;
+  target: SplitTarget;
+  context: CallerContext;
+  services: Services;
+}
+
+/** One deadline for all calls: what one call may take, and not more than is left of the request. */
+function deadlineOf({ settings, deadline }: SplitTarget, context: CallerContext, services: Services): number {
+  const own = services.clock.monotonic() + readTimeout(context, services, settings?.requestTimeoutMs);
+  return Math.min(deadline ?? Number.POSITIVE_INFINITY, own);
+}
+
+/** Makes all calls, some at a time; after a failure no further ones, and it waits for those under way. */
+async function callAll<Part>(
+  parts: readonly Part[],
+  callOne: (part: Part) => Promise<Reply>,
+  noteStart: () => void,
+): Promise<Reply[]> {
+  const replies: Reply[] = [];
+  const failures: unknown[] = [];
+  const waiting = parts.entries();
+  const work = async () => {
+    for (const [at, part] of waiting) {
+      try {
+        const reply = callOne(part);
+        noteStart();
+        replies[at] = await reply;
+      } catch (error) {
+        failures.push(error);
+      }
+      if (failures.length > 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(maxParallel, parts.length) }, work));
+  if (failures.length > 0) throw failures[0];
+  return replies;
+}
+
+function bodyOf({ body }: Reply): Record<string, unknown> {
+  const value = typeof body === "string" ? parseJson(body) : undefined;
+  return isObject(value) ? value : {};
+}
+
+/**
+ * Answers a request whose provider takes less in one call than it holds: one call for each part, and one answer of all. An
+ * error of any is the error of the whole.
+ *
+ * @returns Undefined where one call does.
+ */
+export function callSplit<Name extends OperationName>(
+  { adapter, request, target, context, services }: SplitInput<Name>,
+  callOne: (part: Request<Name>, target: SplitTarget) => Promise<Reply>,
+): Promise<Reply> | undefined {
+  const parts = adapter.split?.(request);
+  if (!parts || !adapter.join) return undefined;
+  const { join } = adapter;
+  const { log } = context;
+  const whole = { ...target, deadline: deadlineOf(target, context, services) };
+  const dropped = new Set<string>();
+  // a call is converted before it waits for anything: what was left out stands in the log until the next one begins
+  const noteStart = () => {
+    for (const member of log.dropped ?? []) dropped.add(member);
+  };
+  return callAll(parts, (part) => callOne(part, whole), noteStart).then((replies) => {
+    const [first = { status: 200, headers: {}, body: null }] = replies;
+    const bodies = replies.map(bodyOf);
+    // each is an answer of the operation: its adapter made it, or the upstream's was one already
+    const answer: object = join(bodies as Operations[Name]["response"][], request);
+    const text = JSON.stringify({ ...answer, provider: target.destination.provider.slug });
+    log.usage = toLoggedUsage(Reflect.get(answer, "usage"));
+    log.responseBody = text;
+    log.dropped = dropped.size > 0 ? [...dropped] : null;
+    if (dropped.size > 0) first.headers["x-gateway-dropped-params"] = [...dropped].join(",");
+    return { ...first, body: text };
+  });
+}

@@ -1,0 +1,65 @@
+import { isObject } from "../lib/json.ts";
+import type { LoggedUsage } from "../schemas/logs.ts";
+
+type Counts = Record<string, unknown>;
+
+/** Counts of a row that tells of none. */
+const noTokens: LoggedUsage = {
+  ...{ input_tokens: 0, output_tokens: 0, total_tokens: 0, cached_tokens: 0, reasoning_tokens: 0 },
+  ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 0 },
+};
+
+/** A stored usage with all counts rows have; rows of earlier versions lack some. */
+export function withAllCounts(usage: Partial<LoggedUsage> | null): LoggedUsage | null {
+  return usage && { ...noTokens, ...usage };
+}
+
+/** The first of these members that is a count; what is no whole, non-negative number counts as nothing. */
+function count(holder: unknown, ...names: readonly string[]): number {
+  if (!isObject(holder)) return 0;
+  for (const name of names) {
+    const value = holder[name];
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  }
+  return 0;
+}
+
+/** Tokens written to a cache: a count, or one for each time they are kept. */
+function cacheWrites(usage: Counts, sent: unknown): number {
+  const told = count(sent, "cache_write_tokens") || count(usage, "cache_creation_input_tokens", "cache_write_tokens");
+  if (told > 0) return told;
+  const { cache_creation: kept } = usage;
+  return count(kept, "ephemeral_5m_input_tokens") + count(kept, "ephemeral_1h_input_tokens");
+}
+
+/**
+ * Token counts of an upstream's usage object. It is that of a chat, a completion or embeddings
+ * (https://platform.openai.com/docs/api-reference/chat/object), of a response, images, a transcription or a realtime session
+ * (https://platform.openai.com/docs/api-reference/responses/object), or of a message, whose input does not hold what a cache
+ * read or wrote (https://docs.claude.com/en/docs/build-with-claude/prompt-caching). A transcription that tells only how long
+ * it is counts no tokens.
+ */
+export function toLoggedUsage(usage: unknown): LoggedUsage | null {
+  if (!isObject(usage)) return null;
+  const sent = usage.prompt_tokens_details ?? usage.input_tokens_details ?? usage.input_token_details;
+  const made = usage.completion_tokens_details ?? usage.output_tokens_details ?? usage.output_token_details;
+  const cached = count(sent, "cached_tokens") || count(usage, "cache_read_input_tokens");
+  const written = cacheWrites(usage, sent);
+  const output = count(usage, "completion_tokens", "output_tokens");
+  const total = count(usage, "total_tokens");
+  let input = count(usage, "prompt_tokens", "input_tokens");
+  const isMessage = usage.prompt_tokens === undefined && usage.total_tokens === undefined && !isObject(sent);
+  if (isMessage) input += cached + written;
+  // some that embed count all tokens and nothing else
+  if (input + output === 0) input = total;
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: total === 0 ? input + output : total,
+    cached_tokens: cached,
+    reasoning_tokens: count(made, "reasoning_tokens", "thinking_tokens"),
+    cache_write_tokens: written,
+    audio_input_tokens: count(sent, "audio_tokens"),
+    audio_output_tokens: count(made, "audio_tokens"),
+  };
+}

@@ -1,0 +1,70 @@
+import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
+import type { CallFailure, ConversionOptions, OperationAdapter } from "../types.ts";
+import { withoutThinking } from "./repair.ts";
+import { bodyBetas, type ClaudeHost, readBetas } from "./request.ts";
+
+type Members = Record<string, unknown>;
+type NativeRequest = MessagesRequest | CountTokensRequest;
+
+/** Members that an address or a header tells instead. */
+const toldElsewhere = new Set(["model", "stream"]);
+
+/** A request to the Messages API as one of its hosts takes it; everything it does not know of goes on as it is. */
+export function toHostRequest(request: NativeRequest, host: ClaudeHost, options: ConversionOptions): Members {
+  const { anthropic_beta: asked, ...rest } = request;
+  const members: Members = rest;
+  for (const name of host.omits ?? []) {
+    if (members[name] === undefined) continue;
+    if (!toldElsewhere.has(name)) options.drop(name);
+    delete members[name];
+  }
+  if (host.version !== undefined) members.anthropic_version ??= host.version;
+  const betas = bodyBetas(readBetas(asked), host, options);
+  return betas.length > 0 ? { ...members, anthropic_beta: betas } : members;
+}
+
+/** The request as Anthropic itself takes it: the same, less what the gateway reads. */
+function toOwnRequest<Request extends NativeRequest>(request: Request): Members {
+  if (request.anthropic_beta === undefined && request.anthropic_version === undefined) return request;
+  const { anthropic_beta: _beta, anthropic_version: _version, ...rest } = request;
+  return rest;
+}
+
+/** Whether the last turn answers calls of tools: a model that thinks wants the thoughts behind them. */
+function endsWithResult({ messages }: MessagesRequest): boolean {
+  const content = messages.at(-1)?.content;
+  return Array.isArray(content) && content.some(({ type }) => type === "tool_result");
+}
+
+/** As `withoutThinking`: inside a run of calls the model is not asked to think on without its thoughts. */
+export function repairMessages(
+  request: MessagesRequest,
+  failure: CallFailure,
+  options: ConversionOptions,
+): MessagesRequest | undefined {
+  const repaired = withoutThinking(request, failure, options);
+  if (!repaired?.thinking || !endsWithResult(repaired)) return repaired;
+  options.drop("thinking");
+  const { thinking: _, ...rest } = repaired;
+  return rest;
+}
+
+type HeaderMaker = (
+  request: Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, string>>,
+) => Record<string, string>;
+
+/**
+ * The Messages API at hosts that speak it as Anthropic does (https://docs.claude.com/en/api/messages).
+ *
+ * @param prefix In front of the paths.
+ */
+export function nativeOperations(
+  headers: HeaderMaker,
+  prefix = "",
+): { messages: OperationAdapter<"messages">; countTokens: OperationAdapter<"countTokens"> } {
+  return {
+    messages: { path: () => `${prefix}/messages`, toUpstream: toOwnRequest, headers, repair: repairMessages },
+    countTokens: { path: () => `${prefix}/messages/count_tokens`, toUpstream: toOwnRequest, headers },
+  };
+}

@@ -1,0 +1,28 @@
+import { addQuery } from "../shapes/hosts.ts";
+import type { PassedPath, PassedTarget } from "../types.ts";
+
+/** Paths that begin at the resource, whichever of its addresses the settings name. */
+const ofResource = /^\/(?:openai|anthropic|models\/(?:chat\/completions|embeddings|images\/embeddings|info)(?:[/?]|$))/;
+
+/** Records a resource keeps beside its models (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
+const ofRecords = /^\/(?:files|batches|fine_tuning|responses)(?:\/|$)/;
+
+/** Whether a path begins at the resource and not below the address the settings name. */
+export function isOfResource(path: string): boolean {
+  return ofResource.test(path);
+}
+
+/** Where a path leads that is passed on as it is: below the address of the settings, or at its resource. */
+export function passPath(
+  { path, query }: PassedPath,
+  {
+    foundry_url: url = "",
+    api_version: version,
+  }: { foundry_url?: string | undefined; api_version?: string | undefined },
+): PassedTarget {
+  const isClaude = /\/anthropic(?:\/|$)/.test(path) || (/\/anthropic(?:\/|$)/.test(url) && !isOfResource(path));
+  const hasRecords = /\/models$|\/openai\/deployments\/[^/]+$/.test(url);
+  const whole = hasRecords && ofRecords.test(path) ? `/openai${path}` : path;
+  const isPlain = version === undefined || isClaude || whole.startsWith("/openai/v1/");
+  return { path: whole + (isPlain ? query : addQuery(query, "api-version", version)) };
+}

@@ -1,0 +1,34 @@
+import { toSessionPath } from "../openai-compatible/realtime.ts";
+import type { OperationAdapter } from "../types.ts";
+import type { InferenceSettings } from "./inference.ts";
+
+/** Path of sessions below the base address `realtimeBase` gives. */
+export const realtimePath = "/realtime";
+
+const openaiV1 = /\/openai\/v1$/;
+const deploymentForm = /\/openai\/deployments\/([^/]+)/;
+
+/** Where a resource of Foundry has its OpenAI API: sessions are part of it, whichever of its addresses was given. */
+export function realtimeBase(url: string, { api_version: version }: InferenceSettings): string {
+  if (openaiV1.test(url)) return url;
+  // as it was written: whoever checks the address sees it unchanged
+  const origin = /^https?:\/\/[^/]+/.exec(url)?.[0] ?? url;
+  return version === undefined || version === "v1" ? `${origin}/openai/v1` : `${origin}/openai`;
+}
+
+/** Realtime sessions (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/realtime-audio-websockets). */
+export function realtimeOperation(url: string, settings: InferenceSettings): OperationAdapter<"realtime"> {
+  const { api_version: version, deployment_name: named } = settings;
+  const deployment = named ?? deploymentForm.exec(url)?.[1];
+  const isDated = version !== undefined && version !== "v1" && !openaiV1.test(url);
+  return {
+    method: "GET",
+    path(request) {
+      const name = deployment ?? request.model;
+      const own = isDated
+        ? { "api-version": version, deployment: name, model: undefined }
+        : { model: name, deployment: name };
+      return toSessionPath(realtimePath, own, request);
+    },
+  };
+}

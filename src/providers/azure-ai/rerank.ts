@@ -1,0 +1,21 @@
+import { readRanking, toRerankAnswer, toRerankBody } from "../shapes/rerank.ts";
+import type { OperationAdapter } from "../types.ts";
+
+/** Whether an address is that of one model deployed by itself, which has Cohere's own paths. */
+export function isOneModel(url: string | undefined): boolean {
+  return /\.(?:models\.ai|inference\.ai|inference\.ml)\.azure\.[a-z]+$/.test(URL.parse(url ?? "")?.hostname ?? "");
+}
+
+/** Reranking by Cohere's models (https://learn.microsoft.com/azure/ai-foundry/how-to/deploy-models-cohere-rerank). */
+export function createRerank(url: string | undefined): OperationAdapter<"rerank"> {
+  const path = isOneModel(url) ? "/v2/rerank" : "/providers/cohere/v2/rerank";
+  const members = { top_n: "top_n", max_tokens_per_doc: "max_tokens_per_doc", priority: "priority" };
+  return {
+    path: () => path,
+    toUpstream: (request, options) => ({
+      ...toRerankBody(request, members, options),
+      model: request.model.replace(/^cohere\./, ""),
+    }),
+    fromUpstream: (body, request, options) => toRerankAnswer(readRanking(body), request, options),
+  };
+}

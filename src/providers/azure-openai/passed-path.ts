@@ -1,0 +1,60 @@
+import { addQuery, decodeSegment } from "../shapes/hosts.ts";
+import type { PassedPath, PassedTarget } from "../types.ts";
+import { type DeploymentSettings, findDeployment, versionOf } from "./deployment.ts";
+
+/** Paths a deployment serves (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
+const deploymentPath =
+  /^\/(?:chat\/completions|completions|embeddings|images\/(?:generations|edits)|audio\/(?:speech|transcriptions|translations))$/;
+
+/** A path that begins with the host of a resource. */
+const hostPath = /^\/(?:https:\/{1,2})?([a-z0-9-]{1,63})(\.openai\.azure\.(?:com|us|cn))(\/openai\/.*)$/;
+
+/** The model a deployment stands for; undefined where the settings name that deployment, whatever its model. */
+function modelOf(deployment: string, { deployment_id: own, deployment_config: several }: DeploymentSettings) {
+  if (deployment === own) return undefined;
+  const one = several?.find(({ azure_deployment_name: name }) => name === deployment);
+  return one ? (one.alias ?? one.azure_model_slug ?? deployment) : deployment;
+}
+
+/** A path in Azure's own form, less what the base address holds: dated versions are told in the query. */
+function toOwnPath(path: string, query: string, settings: DeploymentSettings): PassedTarget {
+  if (path.startsWith("/v1/")) return { path: path + query };
+  const isDated = new URLSearchParams(query).has("api-version");
+  const version = isDated ? undefined : versionOf(settings, undefined);
+  const [, deployment] = /^\/deployments\/([^/]+)\//.exec(path) ?? [];
+  return {
+    path: path + (version === undefined || version === "v1" ? query : addQuery(query, "api-version", version)),
+    ...(deployment !== undefined && { model: modelOf(decodeSegment(deployment), settings) }),
+  };
+}
+
+/** A path as OpenAI has it: what a deployment serves is called there, all else beside the deployments. */
+function toUnifiedPath({ path, query, model = "" }: PassedPath, settings: DeploymentSettings): string {
+  if (deploymentPath.test(path)) {
+    const { name, apiVersion } = findDeployment(settings, model);
+    if (apiVersion === "v1" || name === undefined) return `/v1${path}${query}`;
+    return `/deployments/${encodeURIComponent(name)}${path}${addQuery(query, "api-version", apiVersion)}`;
+  }
+  const version = versionOf(settings, model);
+  const isRealtime = path === "/realtime" && settings.deployment_id !== undefined;
+  const named = isRealtime ? addQuery(query, "deployment", settings.deployment_id ?? "") : query;
+  return version === "v1" ? `/v1${path}${named}` : path + addQuery(named, "api-version", version);
+}
+
+/**
+ * Where a path leads that is passed on as it is: one of Azure's own keeps its form, one of OpenAI's gets Azure's.
+ *
+ * @throws {InvalidRequestError} If the settings it needs are missing.
+ */
+export function passPath(asked: PassedPath, settings: DeploymentSettings): PassedTarget {
+  const { path, query } = asked;
+  const [, resource, domain, rest] = hostPath.exec(path) ?? [];
+  if (resource !== undefined && domain !== undefined && rest !== undefined) {
+    const isOwn = resource === settings.resource_name && domain === ".openai.azure.com";
+    const target = toOwnPath(rest.slice("/openai".length), query, settings);
+    return isOwn ? target : { ...target, baseUrl: `https://${resource}${domain}/openai` };
+  }
+  const own = path.replace(/^\/openai(?=\/)/, "");
+  if (own !== path || own.startsWith("/deployments/")) return toOwnPath(own, query, settings);
+  return { path: toUnifiedPath({ ...asked, path: path.replace(/^\/v1(?=\/)/, "") }, settings) };
+}

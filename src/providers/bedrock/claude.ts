@@ -1,0 +1,93 @@
+import * as v from "valibot";
+import { UpstreamError } from "../../errors.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
+import { repairMessages, toHostRequest } from "../anthropic/native.ts";
+import { type ClaudeHost, toClaudeRequest } from "../anthropic/request.ts";
+import type { ConversionOptions, OperationAdapters, StreamMapper } from "../types.ts";
+import { betaFields } from "./betas.ts";
+import { readModel } from "./model.ts";
+import { StreamFailure } from "./wire.ts";
+
+/** Claude on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html). */
+const host: ClaudeHost = {
+  version: "bedrock-2023-05-31",
+  omits: ["model", "stream", "service_tier", "speed", "container", "mcp_servers", "inference_geo"],
+};
+
+const Chunk = v.looseObject({ bytes: v.string() });
+
+/** The event inside a chunk: base64 of JSON. */
+function readChunk(data: string): object {
+  const { bytes } = v.parse(Chunk, parseJson(data));
+  const binary = atob(bytes);
+  const event = parseJson(new TextDecoder().decode(Uint8Array.from(binary, (character) => character.charCodeAt(0))));
+  if (!isObject(event)) throw new TypeError("the chunk holds no event");
+  // figures of the service itself, which the API does not have
+  const { "amazon-bedrock-invocationMetrics": _, ...rest } = event;
+  return rest;
+}
+
+function createChunkReader(): StreamMapper {
+  let isComplete = false;
+  return {
+    map({ event, data }) {
+      if (/(?:exception|error)$/i.test(event)) {
+        const { error } = v.parse(StreamFailure, parseJson(data));
+        throw new UpstreamError(error.status ?? 502, `bedrock error: ${error.message}`, {
+          ...{ provider: "bedrock", type: error.type, code: error.type },
+        });
+      }
+      if (event !== "chunk") return [];
+      const inner = readChunk(data);
+      if (Reflect.get(inner, "type") === "message_stop") isComplete = true;
+      return [inner];
+    },
+    isComplete: () => isComplete,
+    usage: () => undefined,
+  };
+}
+
+/** What the service counts: a whole request, which names a length. */
+function toCount(request: object): object {
+  const text = new TextEncoder().encode(JSON.stringify({ ...request, max_tokens: 1 }));
+  let binary = "";
+  for (const byte of text) binary += String.fromCharCode(byte);
+  return { input: { invokeModel: { body: btoa(binary) } } };
+}
+
+const Count = v.looseObject({ inputTokens: v.number() });
+
+/** How the paths of calls are made. */
+type PathMaker = (model: string, action: string) => string;
+
+/** The Messages API by InvokeModel: requests and answers of the model itself. */
+export function claudeOperations(toPath: PathMaker, stated: string | undefined) {
+  const toBody = (request: MessagesRequest | CountTokensRequest, options: ConversionOptions) => ({
+    ...toHostRequest(request, host, options),
+    ...betaFields(request, readModel(request.model, stated), options),
+  });
+  const serves = ({ model }: { model: string }) => readModel(model, stated).vendor === "anthropic";
+  return {
+    messages: {
+      serves,
+      path: ({ model, stream }) => toPath(model, stream === true ? "invoke-with-response-stream" : "invoke"),
+      toUpstream: (request, options) => toBody(request, options),
+      streamMapper: createChunkReader,
+      repair: repairMessages,
+      framing: "aws",
+    },
+    countTokens: {
+      serves,
+      path: ({ model }) => toPath(model, "count-tokens"),
+      toUpstream: (request, options) => toCount(toBody(request, options)),
+      fromUpstream: (body) => ({ input_tokens: v.parse(Count, body).inputTokens }),
+    },
+    countChat: {
+      serves,
+      path: ({ model }) => toPath(model, "count-tokens"),
+      toUpstream: (request, options) => toCount(toClaudeRequest(request, { ...options, drop: () => {} }, host)),
+      fromUpstream: (body) => ({ input_tokens: v.parse(Count, body).inputTokens }),
+    },
+  } satisfies OperationAdapters;
+}

@@ -1,0 +1,81 @@
+import * as v from "valibot";
+import { isObject } from "../../lib/json.ts";
+import type { RerankDocument, RerankRequest } from "../../schemas/rerank.ts";
+import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shapes/rerank.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { type Block, refuse } from "./parts.ts";
+
+/** Most documents one call takes (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_agent-runtime_Rerank.html). */
+const maxSources = 1_000;
+
+const Reply = v.looseObject({
+  results: v.array(
+    v.looseObject({
+      index: v.pipe(v.number(), v.integer(), v.minValue(0)),
+      relevanceScore: v.number(),
+      document: v.nullish(v.looseObject({ textDocument: v.nullish(v.looseObject({ text: v.nullish(v.string()) })) })),
+    }),
+  ),
+});
+
+/** First part of the ARNs of a region. */
+function partitionOf(region: string): string {
+  if (region.startsWith("cn-")) return "aws-cn";
+  return region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
+}
+
+/**
+ * The ARN of a model; ids stand for foundation models of the region.
+ *
+ * @throws {InvalidRequestError} If it is an ARN of another region: that one is never called.
+ */
+function toModelArn(model: string, region: string): string {
+  if (!model.startsWith("arn:")) return `arn:${partitionOf(region)}:bedrock:${region}::foundation-model/${model}`;
+  const [, , service, place] = model.split(":");
+  if (service === "bedrock" && place === region) return model;
+  return refuse(`Cannot rerank with this model: its ARN must be one of bedrock in ${region}`, "model");
+}
+
+/** Documents that hold more than a text are ranked as objects. */
+function toSource(document: RerankDocument): Block {
+  const isPlain = typeof document === "string" || Object.keys(document).every((name) => name === "text");
+  const source: Block = isPlain
+    ? { type: "TEXT", textDocument: { text: documentText(document) } }
+    : { type: "JSON", jsonDocument: document };
+  return { type: "INLINE", inlineDocumentSource: source };
+}
+
+function toBody(request: RerankRequest, region: string, options: ConversionOptions): Block {
+  const { model, query, documents, top_n: wanted } = request;
+  if (documents.length > maxSources) refuse(`Cannot rerank more than ${maxSources} documents`, "documents");
+  const { parameters } = takenMembers(request, { top_n: "top_n", parameters: "parameters" }, options);
+  for (const name of Object.keys(unknownMembers(request))) options.drop(name);
+  return {
+    queries: [{ type: "TEXT", textQuery: { text: query } }],
+    sources: documents.map(toSource),
+    rerankingConfiguration: {
+      type: "BEDROCK_RERANKING_MODEL",
+      bedrockRerankingConfiguration: {
+        numberOfResults: Math.min(wanted ?? documents.length, documents.length),
+        modelConfiguration: {
+          modelArn: toModelArn(model, region),
+          ...(isObject(parameters) && { additionalModelRequestFields: parameters }),
+        },
+      },
+    },
+  };
+}
+
+/** Reranking by the agents' part of the service, whose hosts and models belong to a region. */
+export function createRerank(region: string): OperationAdapter<"rerank"> {
+  return {
+    path: () => "/rerank",
+    toUpstream: (request, options) => toBody(request, region, options),
+    fromUpstream(body, request, options) {
+      const results = v.parse(Reply, body).results.map(({ index, relevanceScore, document }) => ({
+        ...{ index, score: relevanceScore, text: document?.textDocument?.text ?? undefined },
+      }));
+      return toRerankAnswer({ results }, request, options);
+    },
+  };
+}

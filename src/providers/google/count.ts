@@ -1,0 +1,28 @@
+import * as v from "valibot";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import type { OperationAdapter } from "../types.ts";
+import { type GeminiHost, toGeminiRequest } from "./request.ts";
+
+const Count = v.looseObject({ totalTokens: v.nullish(v.number()) });
+
+/**
+ * Counts the tokens of a chat (https://ai.google.dev/api/tokens#method:-models.counttokens).
+ *
+ * @param nameOf The model as this host names it.
+ * @param wrap What holds a whole request, where the host counts those; by default instructions and tools stand beside the contents.
+ */
+export function toGeminiCount(
+  host: GeminiHost,
+  nameOf: (request: ChatRequest) => string,
+  wrap: (body: Record<string, unknown>) => object = ({ contents, systemInstruction, tools }) => ({
+    contents,
+    ...(systemInstruction !== undefined && { systemInstruction }),
+    ...(tools !== undefined && { tools }),
+  }),
+): Required<Pick<OperationAdapter<"countChat">, "toUpstream" | "fromUpstream">> {
+  return {
+    toUpstream: (request, options) =>
+      wrap({ ...toGeminiRequest({ ...request, model: nameOf(request) }, { ...options, drop: () => {} }, host) }),
+    fromUpstream: (body) => ({ input_tokens: v.parse(Count, body).totalTokens ?? 0 }),
+  };
+}

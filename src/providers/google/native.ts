@@ -1,0 +1,85 @@
+import { isObject } from "../../lib/json.ts";
+import { isMarked, readMarkedSignature } from "../../lib/signature-mark.ts";
+import type { BatchEmbedContentsRequest, CountContentsRequest, GenerateContentRequest } from "../../schemas/gemini.ts";
+import type { ConversionOptions, OperationAdapters } from "../types.ts";
+import { noSignature } from "./messages.ts";
+import { modelName, modelPath, traitsOf } from "./model.ts";
+
+type Members = Record<string, unknown>;
+
+const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value : [value]).filter(isObject);
+const signatureOf = (part: Members): unknown => part.thoughtSignature ?? part.thought_signature;
+
+function isForeign(content: Members): boolean {
+  return listOf(content.parts).some((part) => isMarked(signatureOf(part)));
+}
+
+/** A part as these models take it: thoughts of others are none of theirs, and their calls are marked as such. */
+function toOwnPart(part: Members, needsSignatures: boolean, { drop }: ConversionOptions): Members[] {
+  const signature = signatureOf(part);
+  if (!isMarked(signature)) return [part];
+  if (readMarkedSignature(signature)?.text !== "") drop("contents.thoughtSignature");
+  const { thoughtSignature: _camel, thought_signature: _snake, ...rest } = part;
+  if (part.thought === true) return [];
+  const isCall = isObject(part.functionCall) || isObject(part.function_call);
+  return [isCall && needsSignatures ? { ...rest, thoughtSignature: noSignature } : rest];
+}
+
+/** Turns without what an answer of another family left in them; the same where there is nothing. */
+function toOwnContents(contents: unknown, model: string, options: ConversionOptions): unknown {
+  const turns = listOf(contents);
+  if (!turns.some(isForeign)) return contents;
+  const needsSignatures = (traitsOf(model).generation ?? 0) >= 3;
+  return turns.flatMap((turn) => {
+    if (!isForeign(turn)) return [turn];
+    const parts = listOf(turn.parts).flatMap((part) => toOwnPart(part, needsSignatures, options));
+    return parts.length === 0 ? [] : [{ ...turn, parts }];
+  });
+}
+
+/** A request to generateContent as its own API takes it: the path tells the model and the form of the answer. */
+export function toOwnRequest(request: GenerateContentRequest, options: ConversionOptions): Members {
+  const { model, stream: _, ...rest } = request;
+  return { ...rest, contents: toOwnContents(rest.contents, model, options) };
+}
+
+/** The action of a call of generateContent. */
+export function generateAction({ stream }: { stream?: boolean }): string {
+  return stream === true ? "streamGenerateContent?alt=sse" : "generateContent";
+}
+
+/** The whole request whose tokens are to be counted, where there is one. */
+export function countedRequest(request: CountContentsRequest): Members | undefined {
+  return request.generateContentRequest ?? request.generate_content_request ?? undefined;
+}
+
+function toCountRequest(request: CountContentsRequest): Members {
+  const whole = countedRequest(request);
+  if (!whole) return { contents: request.contents };
+  return { generateContentRequest: { ...whole, model: `models/${modelName(request.model)}` } };
+}
+
+function toBatchRequest({ model: name, requests }: BatchEmbedContentsRequest): Members {
+  const model = `models/${modelName(name)}`;
+  return { requests: requests.map((request) => ({ ...request, model })) };
+}
+
+/** The Gemini API at Google itself (https://ai.google.dev/api): requests and answers go on as they came. */
+export const nativeOperations = {
+  generateContent: {
+    path: (request) => `/v1beta${modelPath(request.model)}:${generateAction(request)}`,
+    toUpstream: toOwnRequest,
+  },
+  countContents: {
+    path: ({ model }) => `/v1beta${modelPath(model)}:countTokens`,
+    toUpstream: toCountRequest,
+  },
+  embedContent: {
+    path: ({ model }) => `/v1beta${modelPath(model)}:embedContent`,
+    toUpstream: ({ stream: _, ...rest }) => ({ ...rest, model: `models/${modelName(rest.model)}` }),
+  },
+  batchEmbedContents: {
+    path: ({ model }) => `/v1beta${modelPath(model)}:batchEmbedContents`,
+    toUpstream: toBatchRequest,
+  },
+} satisfies OperationAdapters;

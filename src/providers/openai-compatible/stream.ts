@@ -1,0 +1,191 @@
+import * as v from "valibot";
+import { isObject } from "../../lib/json.ts";
+import type { ChunkCorrector, ConversionOptions, StreamMapper, UpstreamEvent } from "../types.ts";
+import { failureOf, requireSuccess } from "./answer.ts";
+import {
+  type AnswerReader,
+  type Members,
+  pick,
+  plainAnswer,
+  plainChoice,
+  plainMessage,
+  settleUsage,
+  toFinishReason,
+} from "./members.ts";
+import { findMember, namesOf } from "./scan.ts";
+import { hasThought, StreamedBlocks } from "./thoughts.ts";
+
+const Choice = v.looseObject({
+  index: v.nullish(v.number()),
+  delta: v.nullish(v.looseObject({})),
+  finish_reason: v.nullish(v.string()),
+});
+
+const Chunk = v.looseObject({
+  id: v.nullish(v.string()),
+  created: v.nullish(v.number()),
+  choices: v.nullish(v.array(Choice)),
+});
+type Chunk = v.InferOutput<typeof Chunk>;
+
+/** Usage in whichever place of a chunk: Groq's lies in `x_groq` (https://console.groq.com/docs/api-reference). */
+function usageOf(chunk: Chunk): unknown {
+  if (isObject(chunk.usage)) return chunk.usage;
+  if (isObject(chunk.x_groq) && isObject(chunk.x_groq.usage)) return chunk.x_groq.usage;
+  return chunk.choices?.[0]?.usage;
+}
+
+/** Whether a part of a message says nothing a client would notice. */
+const isSilent = (delta: Members): boolean => Object.values(delta).every((value) => value === null || value === "");
+
+/** A value of a member; the holder itself where it has it already. */
+function set(holder: Members, name: string, value: unknown): Members {
+  return holder[name] === value ? holder : { ...holder, [name]: value };
+}
+
+/** Corrects the choices of one stream; in plain answers the parts that held thoughts alone are left out. */
+class ChoiceCorrector {
+  readonly #reader: AnswerReader;
+  readonly #options: ConversionOptions;
+  readonly #blocks = new Map<number, StreamedBlocks>();
+  readonly #begun = new Set<number>();
+  /** Whether choices that were not seen yet have begun elsewhere. */
+  hasBegun = false;
+
+  constructor(reader: AnswerReader, options: ConversionOptions) {
+    this.#reader = reader;
+    this.#options = options;
+  }
+
+  /** Whether some choice has thought, and what follows is told in blocks. */
+  get hasBlocks(): boolean {
+    for (const blocks of this.#blocks.values()) if (blocks.hasBegun) return true;
+    return false;
+  }
+
+  /** The choice itself where it is right; undefined where nothing of it goes on. */
+  correct(choice: Members): Members | undefined {
+    const { kind } = this.#reader;
+    let made = this.#options.strict ? pick(choice, plainChoice[kind]) : choice;
+    const reason = typeof choice.finish_reason === "string" ? choice.finish_reason : null;
+    made = set(made, "finish_reason", toFinishReason(reason, this.#reader, this.#options));
+    if (kind === "complete") return made;
+    // some repeat all that was said so far beside each part
+    if ("message" in made) {
+      const { message: _, ...rest } = made;
+      made = rest;
+    }
+    const given = isObject(choice.delta) ? choice.delta : {};
+    const index = typeof choice.index === "number" ? choice.index : 0;
+    let delta = this.#correctDelta(given, index);
+    if (!this.hasBegun && !this.#begun.has(index)) {
+      this.#begun.add(index);
+      if (typeof delta.role !== "string") {
+        const { role: _, ...rest } = delta;
+        delta = { role: "assistant", ...rest };
+      }
+    } else if (this.#options.strict && made.finish_reason === null && hasThought(given)) {
+      if (isSilent({ ...delta, role: null })) return undefined;
+    }
+    return set(made, "delta", delta);
+  }
+
+  #correctDelta(delta: Members, index: number): Members {
+    if (this.#options.strict) return pick(delta, plainMessage);
+    let blocks = this.#blocks.get(index);
+    if (blocks === undefined) {
+      blocks = new StreamedBlocks();
+      this.#blocks.set(index, blocks);
+    }
+    return blocks.add(delta);
+  }
+}
+
+/** Reads the events of one stream. */
+class ChunkMapper implements StreamMapper {
+  readonly #reader: AnswerReader;
+  readonly #options: ConversionOptions;
+  readonly #choices: ChoiceCorrector;
+  #shared: Members | undefined;
+  #finished = false;
+  #usage: unknown;
+
+  constructor(reader: AnswerReader, options: ConversionOptions) {
+    this.#reader = { ...reader, zeros: false };
+    this.#options = options;
+    this.#choices = new ChoiceCorrector(reader, options);
+  }
+
+  map({ event, data }: UpstreamEvent): readonly object[] {
+    if (event === "ping") return [];
+    const body: unknown = JSON.parse(data);
+    if (isObject(body)) requireSuccess(body, this.#reader);
+    if (event === "error") throw failureOf(body, this.#reader.slug);
+    const chunk = v.parse(Chunk, body);
+    this.#usage = settleUsage(usageOf(chunk), this.#reader, this.#options.strict) ?? this.#usage;
+    const choices = (chunk.choices ?? [])
+      .map((choice) => this.#choices.correct(choice))
+      .filter((choice) => choice !== undefined);
+    if (choices.length === 0) return [];
+    if (choices.some(({ finish_reason: reason }) => reason !== null)) this.#finished = true;
+    const { usage: _, ...kept } = this.#options.strict ? pick(chunk, plainAnswer) : chunk;
+    // one id and one time for the whole stream
+    this.#shared ??= { id: chunk.id, created: chunk.created };
+    return [{ ...kept, ...this.#shared, choices }];
+  }
+
+  isComplete(): boolean {
+    return this.#finished;
+  }
+
+  usage(): unknown {
+    return this.#usage;
+  }
+}
+
+/** Makes what maps one stream. */
+export function createChunkMapper(reader: AnswerReader, options: ConversionOptions): StreamMapper {
+  return new ChunkMapper(reader, options);
+}
+
+/** Members inside the values of OpenAI's members: calls, annotations, sound, images, probabilities and counts. */
+const innerNames = [
+  ...["text", "type", "function", "name", "arguments", "custom", "input"],
+  ...["url_citation", "start_index", "end_index", "title", "url", "image_url", "detail", "b64_json"],
+  ...["data", "expires_at", "transcript"],
+  ...["token", "logprob", "bytes", "top_logprobs", "tokens", "token_logprobs", "text_offset"],
+  ...["prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details"],
+  ...["cached_tokens", "audio_tokens", "cache_write_tokens", "reasoning_tokens"],
+  ...["accepted_prediction_tokens", "rejected_prediction_tokens"],
+];
+const streamedChoice = [...plainChoice.chat].filter((name) => name !== "message");
+const plainNames = namesOf([...plainAnswer, ...streamedChoice, ...plainMessage, ...innerNames]);
+const thoughtNames = namesOf(["reasoning", "reasoning_content"]);
+
+/**
+ * Makes what corrects streams whose chunks are right but for a few. Which those are is told by the names of their members, so
+ * that the rest need not be read.
+ */
+export function createChunkCorrector(reader: AnswerReader, options: ConversionOptions): ChunkCorrector {
+  const { strict } = options;
+  const rules = { ...reader, zeros: false };
+  const choices = new ChoiceCorrector(reader, options);
+  return {
+    concerns: (block) =>
+      !choices.hasBegun ||
+      choices.hasBlocks ||
+      findMember(block, (name) => (strict ? !plainNames.has(name) : thoughtNames.has(name))),
+    correct(chunk) {
+      requireSuccess(chunk, reader);
+      const given: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
+      const made = given.map((choice) => (isObject(choice) ? choices.correct(choice) : choice));
+      if (given.length > 0) choices.hasBegun = true;
+      const kept = made.filter((choice) => choice !== undefined);
+      if (given.length > 0 && kept.length === 0) return undefined;
+      const isSame = kept.length === given.length && kept.every((choice, index) => choice === given[index]);
+      let corrected = strict ? pick(chunk, plainAnswer) : chunk;
+      if (!isSame) corrected = { ...corrected, choices: kept };
+      return isObject(chunk.usage) ? set(corrected, "usage", settleUsage(chunk.usage, rules, strict)) : corrected;
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import * as v from "valibot";
+import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
+import { requireNumbers, splitInputs, toEmbeddingAnswer } from "../shapes/embeddings.ts";
+import { hasMedia, readInputs, toAddress } from "../shapes/media-inputs.ts";
+import { copyMembers, type MemberMap } from "../shapes/members.ts";
+import { refuseMember } from "../shapes/messages.ts";
+import type { ConversionOptions } from "../types.ts";
+
+/** Most texts one call takes. */
+const maxInputs = 96;
+
+const Answer = v.looseObject({
+  embeddings: v.array(v.array(v.number())),
+  usage: v.nullish(v.looseObject({ promptTokens: v.nullish(v.number()), totalTokens: v.nullish(v.number()) })),
+});
+
+const upper = (value: unknown) => (typeof value === "string" ? value.toUpperCase() : value);
+
+const members = {
+  ...{ dimensions: "outputDimensions", output_dimensions: "outputDimensions", embedding_types: "embeddingTypes" },
+  input_type: ["inputType", upper],
+  truncate: ["truncate", upper],
+} satisfies MemberMap;
+
+/** The inputs: texts, or one image as a data URL. */
+function toInputs(request: EmbeddingRequest): object {
+  const inputs = readInputs("oracle", request);
+  const texts = inputs.flatMap(({ text, image, video }) => (image || video ? [] : (text ?? [])));
+  if (texts.length === inputs.length) return { inputs: texts };
+  const images = inputs.flatMap(({ text, image }) => (image && text === undefined ? toAddress(image) : []));
+  if (images.length === inputs.length) return { inputs: images, inputType: "IMAGE" };
+  return refuseMember("oracle", "input", "an input is a text or an image");
+}
+
+/** Members of an embedding request beside the place of its model (https://docs.oracle.com/iaas/api/#/en/generative-ai-inference/20231130/EmbedTextResult/EmbedText). */
+export function toEmbedRequest(request: EmbeddingRequest, { drop }: ConversionOptions): object {
+  requireNumbers("oracle", request);
+  return {
+    // as for Cohere's own interface, whose models these are
+    inputType: "SEARCH_DOCUMENT",
+    ...copyMembers(request, members, { handled: ["model", "input", "encoding_format"], drop }),
+    ...toInputs(request),
+  };
+}
+
+/** The gateway's answer. */
+export function fromEmbedAnswer(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
+  const { embeddings, usage } = v.parse(Answer, body);
+  return toEmbeddingAnswer(embeddings, request, usage?.promptTokens ?? usage?.totalTokens);
+}
+
+/** The requests one call takes each. */
+export function splitEmbedRequest(request: EmbeddingRequest) {
+  return splitInputs(hasMedia(request) ? 1 : maxInputs, request);
+}

@@ -1,0 +1,118 @@
+import * as v from "valibot";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import { toChatAnswer, toChoice, toHead, toUsage } from "../shapes/answers.ts";
+import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import {
+  imageOf,
+  isGiven,
+  type Message,
+  readMessages,
+  refuseMember,
+  refuseResponseFormat,
+  refuseStream,
+  refuseTools,
+  requireOneChoice,
+} from "../shapes/messages.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
+
+const Reply = v.looseObject({
+  text: v.nullish(v.string()),
+  finish_reason: v.nullish(v.string()),
+  metadata: v.nullish(v.looseObject({ input_tokens: v.nullish(v.number()), generated_tokens: v.nullish(v.number()) })),
+});
+
+const members = {
+  ...{ temperature: "temperature", top_p: "runtime_top_p", top_k: "runtime_top_k", seed: "random_seed" },
+  ...{ frequency_penalty: "frequency_penalty", presence_penalty: "presence_penalty" },
+  ...{ length_penalty: "length_penalty", retrieval_dataset: "retrieval_dataset" },
+  ...{ use_search_engine: "use_search_engine", assistant_start_text: "assistant_start_text" },
+  stop: ["stop_words", toList],
+} satisfies MemberMap;
+const handled = [
+  ...["model", "messages", "max_tokens", "max_completion_tokens", "tools", "functions", "tool_choice"],
+  "response_format",
+];
+
+interface Turn {
+  type: "human" | "model";
+  text: string;
+  media_url?: string;
+}
+
+/** Stands between two turns of one side: they must alternate. */
+const filler = "Placeholder for alternation";
+
+/** The text of a message and the addresses of its images. */
+function readContent({ content }: Message): { text: string; images: string[] } {
+  const images: string[] = [];
+  if (!Array.isArray(content)) return { text: content ?? "", images };
+  let text = "";
+  for (const part of content) {
+    const image = part.type === "image_url" ? imageOf(part) : undefined;
+    if (image) images.push(image.url);
+    else if (part.type === "text") text += part.text ?? "";
+    else refuseMember("reka-ai", "messages", `it takes no parts of type ${part.type}`);
+  }
+  return { text, images };
+}
+
+/** Turns of both sides in alternation, instructions in front of the first, the one image with it. */
+function toHistory(request: ChatRequest): Turn[] {
+  const turns: Turn[] = [];
+  const instructions: string[] = [];
+  const images: string[] = [];
+  for (const message of readMessages(request)) {
+    const { role } = message;
+    const { text, images: own } = readContent(message);
+    images.push(...own);
+    if (role === "system" || role === "developer") {
+      instructions.push(text);
+      continue;
+    }
+    if (role !== "user" && role !== "assistant") refuseMember("reka-ai", "messages", `it has no role ${role}`);
+    const type = role === "user" ? "human" : "model";
+    if (turns.at(-1)?.type === type) turns.push({ type: type === "human" ? "model" : "human", text: filler });
+    turns.push({ type, text });
+  }
+  if (turns[0]?.type !== "human") turns.unshift({ type: "human", text: instructions.length > 0 ? "" : filler });
+  if (images.length > 1) refuseMember("reka-ai", "messages", "it takes one image a conversation");
+  const [first] = turns;
+  const [image] = images;
+  if (first) first.text = [...instructions, ...(first.text === "" ? [] : [first.text])].join("\n");
+  if (first && image !== undefined) first.media_url = image;
+  return turns;
+}
+
+function toUpstream(request: ChatRequest, { drop }: ConversionOptions): object {
+  requireOneChoice("reka-ai", request);
+  refuseStream("reka-ai", request);
+  refuseTools("reka-ai", request);
+  refuseResponseFormat("reka-ai", request);
+  const most = maxTokensOf(request);
+  return {
+    model_name: request.model,
+    conversation_history: toHistory(request),
+    ...(isGiven(most) && { request_output_len: most }),
+    ...copyMembers(request, members, { handled, drop }),
+  };
+}
+
+/** Whether only the older interface has what a request asks for. */
+export function needsConversation({ retrieval_dataset: dataset }: ChatRequest): boolean {
+  return isGiven(dataset);
+}
+
+/** Path of the older interface, which stands beside the versions. */
+export const conversationPath = "/chat";
+
+/** The older interface (https://docs.reka.ai/legacy): turns of a human and a model. */
+export const conversation: OperationAdapter<"chat"> = {
+  path: () => conversationPath,
+  toUpstream,
+  fromUpstream(body, { model }, options) {
+    const { text, finish_reason: reason, metadata } = v.parse(Reply, body);
+    const choice = toChoice({ content: text ?? "" }, reason === "length" || reason === "context" ? "length" : "stop");
+    const usage = toUsage({ prompt: metadata?.input_tokens, completion: metadata?.generated_tokens });
+    return toChatAnswer({ ...toHead("reka-ai", {}, options), model, choices: [choice], usage });
+  },
+};

@@ -1,0 +1,22 @@
+import * as v from "valibot";
+import { bearer } from "../auth/headers.ts";
+import { decideAt } from "../shapes/decisions.ts";
+import { defineProvider } from "../types.ts";
+
+const path = v.pipe(
+  v.string(),
+  v.regex(/^(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,63}){1,8}$/, "must be a path, such as /decisions"),
+);
+
+/**
+ * TypeSafe (https://docs.typesafe.ai). Servers of one's own speak the same at a custom host; the path below it can be said
+ * where it is another one.
+ */
+export const typesafe = defineProvider({
+  slug: "typesafe",
+  settings: { prefix: "typesafe", schema: v.object({ path: v.optional(path, "/v1/systemone") }) },
+  baseUrl: "https://api.typesafe.ai/v1",
+  authenticate: bearer,
+  operations: (settings) => ({ decide: decideAt("typesafe", settings.path) }),
+  operationNames: ["decide"],
+});

@@ -1,0 +1,59 @@
+import * as v from "valibot";
+
+/** A text, or any JSON object or array. */
+const Described = v.union([v.string(), v.array(v.unknown()), v.looseObject({})]);
+
+/** One thing to decide. */
+export const DecisionQuestion = v.looseObject({
+  type: v.picklist(["noul", "choice", "score"]),
+  instructions: Described,
+  criteria: v.nullish(v.union([v.array(v.unknown()), v.looseObject({})])),
+});
+export type DecisionQuestion = v.InferOutput<typeof DecisionQuestion>;
+
+/** Body of `POST /decisions`. Unknown members are sent to providers with decisions of their own. */
+export const DecisionsRequest = v.looseObject({
+  model: v.string(),
+  state: Described,
+  questions: v.record(v.string(), DecisionQuestion),
+  /** There are no streams. */
+  stream: v.nullish(v.literal(false, "must be false: decisions are not streamed")),
+});
+export type DecisionsRequest = v.InferOutput<typeof DecisionsRequest>;
+
+const Probabilities = v.record(v.string(), v.number());
+
+/** The answer to one question. */
+export const DecisionAnswer = v.variant("type", [
+  /** Probability that it is so. */
+  v.looseObject({ type: v.literal("noul"), noul: v.number() }),
+  v.looseObject({
+    type: v.literal("choice"),
+    choice: v.string(),
+    probabilities: Probabilities,
+    confidence: v.number(),
+  }),
+  v.looseObject({
+    type: v.literal("score"),
+    /** Mean of the levels, the first of which is 0. */
+    score: v.number(),
+    probabilities: Probabilities,
+    confidence: v.number(),
+    legend: v.optional(v.record(v.string(), v.string())),
+  }),
+]);
+export type DecisionAnswer = v.InferOutput<typeof DecisionAnswer>;
+
+/** Answer of `POST /decisions`: one answer for each question, by its name. */
+export const DecisionsResponse = v.looseObject({
+  model: v.string(),
+  answers: v.record(v.string(), DecisionAnswer),
+  usage: v.optional(
+    v.looseObject({
+      input_tokens: v.optional(v.pipe(v.number(), v.integer())),
+      output_tokens: v.optional(v.pipe(v.number(), v.integer())),
+    }),
+  ),
+  provider: v.optional(v.string()),
+});
+export type DecisionsResponse = v.InferOutput<typeof DecisionsResponse>;

@@ -1,0 +1,143 @@
+import * as v from "valibot";
+
+const text = v.nullish(v.string());
+const flag = v.nullish(v.boolean());
+/** A number; 64-bit ones are written as texts. */
+const numeric = v.nullish(v.union([v.number(), v.pipe(v.string(), v.regex(/^-?[0-9]+(?:\.[0-9]+)?$/))]));
+
+/** A list, or its only item. */
+const listOf = <Item extends v.GenericSchema>(item: Item) => v.union([v.array(item), item]);
+
+/** One part of a turn (https://ai.google.dev/api/caching#Part). Members are read in snake_case too. */
+const Part = v.looseObject({
+  text,
+  thought: flag,
+  thoughtSignature: text,
+  inlineData: v.nullish(v.looseObject({ mimeType: text, data: text })),
+  fileData: v.nullish(v.looseObject({ mimeType: text, fileUri: text })),
+  functionCall: v.nullish(v.looseObject({ id: text, name: text, args: v.nullish(v.looseObject({})) })),
+  functionResponse: v.nullish(v.looseObject({ id: text, name: text, response: v.nullish(v.looseObject({})) })),
+});
+
+/** One turn. */
+export const Content = v.looseObject({ role: text, parts: v.nullish(listOf(Part)) });
+
+const Tool = v.looseObject({
+  functionDeclarations: v.nullish(listOf(v.looseObject({ name: text, description: text }))),
+});
+
+const GenerationConfig = v.looseObject({
+  temperature: numeric,
+  topP: numeric,
+  topK: numeric,
+  candidateCount: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(8))),
+  maxOutputTokens: numeric,
+  stopSequences: v.nullish(listOf(v.string())),
+  responseMimeType: text,
+  responseSchema: v.nullish(v.looseObject({})),
+  seed: numeric,
+  presencePenalty: numeric,
+  frequencyPenalty: numeric,
+  responseLogprobs: flag,
+  logprobs: numeric,
+  responseModalities: v.nullish(listOf(v.string())),
+  thinkingConfig: v.nullish(v.looseObject({ includeThoughts: flag, thinkingBudget: numeric, thinkingLevel: text })),
+});
+
+const contents = listOf(Content);
+
+const conversation = {
+  systemInstruction: v.nullish(Content),
+  system_instruction: v.nullish(Content),
+  tools: v.nullish(listOf(Tool)),
+  toolConfig: v.nullish(v.looseObject({})),
+  tool_config: v.nullish(v.looseObject({})),
+  safetySettings: v.nullish(listOf(v.looseObject({}))),
+  safety_settings: v.nullish(listOf(v.looseObject({}))),
+  generationConfig: v.nullish(GenerationConfig),
+  generation_config: v.nullish(v.looseObject({})),
+  cachedContent: text,
+  cached_content: text,
+};
+
+/** Body of `:generateContent` and `:streamGenerateContent` (https://ai.google.dev/api/generate-content). Unknown members are kept and forwarded. */
+export const GenerateContentBody = v.looseObject({ contents, ...conversation });
+
+/** What a path tells of a request beside its body. */
+interface OfPath {
+  /** The model of the path. */
+  model: string;
+  /** Whether the answer is streamed. */
+  stream?: boolean;
+}
+
+/** A request for an answer, its model and form among its members. */
+export type GenerateContentRequest = v.InferOutput<typeof GenerateContentBody> & OfPath;
+
+/** Token counts of an answer. */
+export const UsageMetadata = v.looseObject({
+  promptTokenCount: v.nullish(v.number()),
+  candidatesTokenCount: v.nullish(v.number()),
+  thoughtsTokenCount: v.nullish(v.number()),
+  cachedContentTokenCount: v.nullish(v.number()),
+  totalTokenCount: v.nullish(v.number()),
+});
+
+/** Answer of `:generateContent`, and each slice of a stream. */
+export const GenerateContentResponse = v.looseObject({
+  candidates: v.nullish(v.array(v.looseObject({ finishReason: text, index: v.nullish(v.number()) }))),
+  usageMetadata: v.nullish(UsageMetadata),
+  modelVersion: text,
+  responseId: text,
+});
+export type GenerateContentResponse = v.InferOutput<typeof GenerateContentResponse>;
+
+/** Body of `:countTokens` (https://ai.google.dev/api/tokens): turns, or a whole request. */
+export const CountContentsBody = v.looseObject({
+  contents: v.nullish(contents),
+  generateContentRequest: v.nullish(v.looseObject({ contents: v.nullish(contents) })),
+  generate_content_request: v.nullish(v.looseObject({ contents: v.nullish(contents) })),
+});
+export type CountContentsRequest = v.InferOutput<typeof CountContentsBody> & OfPath;
+
+/** Answer of `:countTokens`. */
+export const CountContentsResponse = v.looseObject({ totalTokens: v.number() });
+export type CountContentsResponse = v.InferOutput<typeof CountContentsResponse>;
+
+const embedEntries = {
+  content: Content,
+  taskType: text,
+  title: text,
+  outputDimensionality: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1))),
+};
+
+/** Body of `:embedContent` (https://ai.google.dev/api/embeddings). */
+export const EmbedContentBody = v.looseObject({ model: text, ...embedEntries });
+export type EmbedContentRequest = v.InferOutput<typeof EmbedContentBody> & OfPath;
+
+/** Answer of `:embedContent`. */
+export const EmbedContentResponse = v.looseObject({ embedding: v.looseObject({ values: v.array(v.number()) }) });
+export type EmbedContentResponse = v.InferOutput<typeof EmbedContentResponse>;
+
+/** Body of `:batchEmbedContents`. */
+export const BatchEmbedContentsBody = v.looseObject({
+  requests: v.pipe(v.array(v.looseObject({ model: text, ...embedEntries })), v.minLength(1), v.maxLength(2048)),
+});
+export type BatchEmbedContentsRequest = v.InferOutput<typeof BatchEmbedContentsBody> & OfPath;
+
+/** Answer of `:batchEmbedContents`. */
+export const BatchEmbedContentsResponse = v.looseObject({
+  embeddings: v.array(v.looseObject({ values: v.array(v.number()) })),
+});
+export type BatchEmbedContentsResponse = v.InferOutput<typeof BatchEmbedContentsResponse>;
+
+/** A model as the Gemini API lists it (https://ai.google.dev/api/models). */
+export const GeminiModel = v.looseObject({
+  name: v.string(),
+  displayName: text,
+  supportedGenerationMethods: v.array(v.string()),
+});
+export type GeminiModel = v.InferOutput<typeof GeminiModel>;
+
+/** Answer of `GET /v1beta/models`. */
+export const GeminiModelList = v.looseObject({ models: v.array(GeminiModel), nextPageToken: text });

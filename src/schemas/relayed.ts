@@ -1,0 +1,54 @@
+import * as v from "valibot";
+
+/*
+ * Bodies of small routes that go to the provider as they came: these schemas document them
+ * (https://platform.openai.com/docs/api-reference).
+ */
+
+/** Form of `POST /images/variations`; the image is a file. */
+export const ImageVariationRequest = v.looseObject({
+  image: v.string(),
+  model: v.nullish(v.string()),
+  n: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10))),
+  response_format: v.nullish(v.picklist(["url", "b64_json"])),
+  size: v.nullish(v.picklist(["256x256", "512x512", "1024x1024"])),
+  user: v.nullish(v.string()),
+});
+
+/** Answer of `POST /images/variations`. */
+export const ImageVariations = v.looseObject({
+  created: v.nullish(v.number()),
+  data: v.array(v.looseObject({ url: v.nullish(v.string()), b64_json: v.nullish(v.string()) })),
+});
+
+/** Body of `POST /realtime/client_secrets`. */
+export const ClientSecretRequest = v.looseObject({
+  expires_after: v.nullish(
+    v.looseObject({
+      anchor: v.nullish(v.literal("created_at")),
+      seconds: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(7200))),
+    }),
+  ),
+  session: v.nullish(v.looseObject({ type: v.nullish(v.string()), model: v.nullish(v.string()) })),
+});
+
+/** Answer of `POST /realtime/client_secrets`. */
+export const ClientSecret = v.looseObject({
+  value: v.string(),
+  expires_at: v.number(),
+  session: v.nullish(v.looseObject({})),
+});
+
+/** Body of `POST /realtime/sessions` and `POST /realtime/transcription_sessions`. */
+export const RealtimeSessionRequest = v.looseObject({
+  model: v.nullish(v.string()),
+  modalities: v.nullish(v.array(v.string())),
+  instructions: v.nullish(v.string()),
+  voice: v.nullish(v.string()),
+  tools: v.nullish(v.array(v.looseObject({}))),
+});
+
+/** A realtime session with the secret that opens it. */
+export const RealtimeSession = v.looseObject({
+  client_secret: v.nullish(v.looseObject({ value: v.string(), expires_at: v.number() })),
+});

@@ -1,0 +1,146 @@
+import * as v from "valibot";
+
+const text = v.nullish(v.string());
+const flag = v.nullish(v.boolean());
+const object = v.nullish(v.looseObject({}));
+
+const integer = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
+  v.nullish(v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum)));
+const bounded = (minimum: number, maximum: number) =>
+  v.nullish(v.pipe(v.number(), v.minValue(minimum), v.maxValue(maximum)));
+
+/** An item of a conversation. What is in it depends on its type; one without a type is a message. */
+const InputItem = v.looseObject({ type: text, id: text });
+
+/** 16 pairs, names up to 64 characters, values up to 512. */
+const Metadata = v.nullish(
+  v.pipe(
+    v.record(v.string(), v.pipe(v.string(), v.maxLength(512, "must have at most 512 characters"))),
+    v.check((pairs) => Object.keys(pairs).length <= 16, "must have at most 16 pairs"),
+    v.check(
+      (pairs) => Object.keys(pairs).every((name) => name.length <= 64),
+      "must have names of at most 64 characters",
+    ),
+  ),
+);
+
+/** Form of a text; `json_schema` has `name`, `schema`, `description` and `strict` besides. */
+const Format = v.looseObject({ type: v.string(), name: text, schema: object, description: text, strict: flag });
+
+const Reasoning = v.looseObject({ effort: text, summary: text, generate_summary: text });
+
+/** A tool; members besides `type` depend on it. */
+const Tool = v.looseObject({ type: v.string(), name: text, description: text });
+
+const ToolChoice = v.union([v.string(), v.looseObject({ type: v.string() })]);
+
+/** Body of `POST /responses` (https://platform.openai.com/docs/api-reference/responses/create). Unknown members are kept and forwarded. */
+export const ResponsesRequest = v.looseObject({
+  model: v.pipe(v.string(), v.minLength(1)),
+  instructions: text,
+  previous_response_id: text,
+  conversation: v.nullish(v.union([v.string(), v.looseObject({})])),
+  parallel_tool_calls: flag,
+  reasoning: v.nullish(Reasoning),
+  text: v.nullish(v.looseObject({ format: v.nullish(Format), verbosity: text })),
+  tools: v.nullish(v.array(Tool)),
+  tool_choice: v.nullish(ToolChoice),
+  truncation: v.nullish(v.picklist(["auto", "disabled"])),
+  input: v.nullish(v.union([v.string(), v.pipe(v.array(InputItem), v.maxLength(100_000))])),
+  background: flag,
+  context_management: v.nullish(v.array(v.looseObject({}))),
+  include: v.nullish(v.array(v.string())),
+  max_output_tokens: integer(1),
+  max_tool_calls: integer(1),
+  metadata: Metadata,
+  moderation: object,
+  prompt: v.nullish(v.looseObject({ id: v.string(), version: text, variables: object })),
+  prompt_cache_key: text,
+  prompt_cache_options: object,
+  prompt_cache_retention: text,
+  safety_identifier: text,
+  service_tier: text,
+  store: flag,
+  stream: flag,
+  stream_options: v.nullish(v.looseObject({ include_obfuscation: flag })),
+  temperature: bounded(0, 2),
+  thinking: v.nullish(v.looseObject({ type: v.string(), budget_tokens: integer(0) })),
+  top_logprobs: integer(0, 20),
+  top_p: bounded(0, 1),
+  user: text,
+});
+export type ResponsesRequest = v.InferOutput<typeof ResponsesRequest>;
+
+/** Token counts of a response. */
+export const ResponsesUsage = v.looseObject({
+  input_tokens: v.nullish(v.number()),
+  input_tokens_details: v.nullish(v.looseObject({ cached_tokens: v.nullish(v.number()) })),
+  output_tokens: v.nullish(v.number()),
+  output_tokens_details: v.nullish(v.looseObject({ reasoning_tokens: v.nullish(v.number()) })),
+  total_tokens: v.nullish(v.number()),
+});
+
+/** Answer of `POST /responses`, not streamed. */
+export const ResponsesResponse = v.looseObject({
+  id: v.string(),
+  object: v.literal("response"),
+  created_at: v.number(),
+  completed_at: v.nullish(v.number()),
+  model: v.string(),
+  status: v.nullish(v.picklist(["completed", "failed", "in_progress", "incomplete", "queued", "cancelled"])),
+  error: v.nullable(v.looseObject({ code: v.string(), message: v.string() })),
+  incomplete_details: v.nullable(v.looseObject({ reason: text })),
+  output: v.array(v.looseObject({ type: v.string(), id: text })),
+  output_text: text,
+  usage: v.nullish(ResponsesUsage),
+  background: flag,
+  conversation: object,
+  instructions: v.nullish(v.union([v.string(), v.array(InputItem)])),
+  max_output_tokens: v.nullish(v.number()),
+  max_tool_calls: v.nullish(v.number()),
+  metadata: v.nullish(v.record(v.string(), v.string())),
+  parallel_tool_calls: flag,
+  previous_response_id: text,
+  prompt: object,
+  prompt_cache_key: text,
+  reasoning: v.nullish(Reasoning),
+  safety_identifier: text,
+  service_tier: text,
+  store: flag,
+  temperature: v.nullish(v.number()),
+  text: v.nullish(v.looseObject({ format: v.nullish(Format), verbosity: text })),
+  tool_choice: v.nullish(ToolChoice),
+  tools: v.nullish(v.array(Tool)),
+  top_logprobs: v.nullish(v.number()),
+  top_p: v.nullish(v.number()),
+  truncation: text,
+  user: text,
+});
+export type ResponsesResponse = v.InferOutput<typeof ResponsesResponse>;
+
+/** Answer of `DELETE /responses/{id}`. */
+export const DeletedResponse = v.object({ id: v.string(), object: v.literal("response"), deleted: v.literal(true) });
+
+/** Answer of `GET /responses/{id}/input_items`. */
+export const InputItemList = v.object({
+  object: v.literal("list"),
+  data: v.array(InputItem),
+  first_id: v.nullable(v.string()),
+  last_id: v.nullable(v.string()),
+  has_more: v.boolean(),
+});
+
+/** Answer of `POST /responses/input_tokens`. */
+export const InputTokensResponse = v.looseObject({
+  object: v.literal("response.input_tokens"),
+  input_tokens: v.number(),
+});
+
+/** Answer of `POST /responses/compact`. */
+export const CompactResponse = v.looseObject({
+  id: v.string(),
+  object: v.literal("response.compaction"),
+  created_at: v.number(),
+  output: v.array(v.looseObject({ type: v.string() })),
+  usage: v.nullish(ResponsesUsage),
+});

@@ -1,0 +1,122 @@
+import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { Gateway } from "../gateway.ts";
+import { isValidHost } from "../lib/path.ts";
+import type { SocketAcceptance } from "../lib/websocket.ts";
+import { acceptKeyOf } from "./websocket-connect.ts";
+import { RawSocketEnd } from "./websocket-end.ts";
+
+/** Bytes a client may send before its handshake is answered. */
+const maxEarlyBytes = 64 * 1024;
+
+/** Whether Node hands a request to the `upgrade` event: only what asks for a WebSocket, and nothing with a body. */
+export function isUpgrade({ method, headers }: IncomingMessage): boolean {
+  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+}
+
+/** Headers as they were sent, repeated ones joined. */
+function toHeaders({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
+  }
+  return headers;
+}
+
+/** The message as a request. A host no address can be made of is left for the gateway to refuse. */
+function toRequest(message: IncomingMessage, signal: AbortSignal): Request {
+  const host = message.headers.host ?? "";
+  const path = message.url?.startsWith("/") ? message.url : "/";
+  const url = `http://${isValidHost(host) ? host : "invalid.invalid"}${path}`;
+  return new Request(url, { method: message.method ?? "GET", headers: toHeaders(message), signal });
+}
+
+function headText(status: number, headers: Iterable<readonly [string, string]>): string {
+  const lines = Array.from(headers, ([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`, ...lines, "", ""].join("\r\n");
+}
+
+/** Answers on a connection Node no longer writes answers on, and ends it. */
+async function writeAnswer(socket: Socket, response: Response): Promise<void> {
+  const body = new Uint8Array(await response.arrayBuffer());
+  const headers = new Headers(response.headers);
+  for (const name of ["transfer-encoding", "connection"]) headers.delete(name);
+  headers.set("content-length", String(body.length));
+  headers.set("connection", "close");
+  socket.write(headText(response.status, headers), "latin1");
+  socket.end(body);
+}
+
+function acceptOn(
+  socket: Socket,
+  message: IncomingMessage,
+  { acceptance, head }: { acceptance: SocketAcceptance; head: Uint8Array },
+): Response {
+  const { headers, protocol, maxMessageBytes, open } = acceptance;
+  if (socket.destroyed || !socket.writable) throw new Error("Cannot accept the WebSocket: the client left");
+  const lines = {
+    ...headers,
+    upgrade: "websocket",
+    connection: "Upgrade",
+    "sec-websocket-accept": acceptKeyOf(message.headers["sec-websocket-key"] ?? ""),
+    ...(protocol !== undefined && { "sec-websocket-protocol": protocol }),
+  };
+  socket.write(headText(101, Object.entries(lines)), "latin1");
+  open(new RawSocketEnd(socket, { role: "server", maxMessageBytes, head }));
+  return new Response(null);
+}
+
+/**
+ * Reads a socket whose handshake is not answered yet, which is the only way to hear that the client left. The result stops
+ * it and gives what came: clients should wait for the answer, but need not.
+ */
+function watchSocket(socket: Socket, head: Uint8Array): () => Uint8Array {
+  let early: Buffer = Buffer.from(head);
+  const onData = (bytes: Buffer) => {
+    early = Buffer.concat([early, bytes]);
+    if (early.length > maxEarlyBytes) socket.destroy();
+  };
+  const onEnd = () => socket.destroy();
+  socket.on("data", onData);
+  socket.on("end", onEnd);
+  return () => {
+    socket.pause();
+    socket.off("data", onData);
+    socket.off("end", onEnd);
+    return early;
+  };
+}
+
+/** Answers the upgrade requests of a server. The result ends the connections that became WebSockets. */
+export function serveUpgrades(server: Server, gateway: Gateway): () => void {
+  const sockets = new Set<Socket>();
+  server.on("upgrade", (message: IncomingMessage, socket: Socket, head: Uint8Array) => {
+    const left = new AbortController();
+    let isAccepted = false;
+    sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => {
+      sockets.delete(socket);
+      left.abort();
+    });
+    const takeEarly = watchSocket(socket, head);
+    const answer = async () => {
+      // Node before 24.9 hands over whatever wants an upgrade, such as HTTP/2, and its body with it
+      if (message.method !== "GET") throw new Error("Cannot read the body of this request");
+      const response = await gateway.fetch(toRequest(message, left.signal), {
+        remoteAddress: socket.remoteAddress ?? "unknown",
+        upgrade(acceptance) {
+          const accepted = acceptOn(socket, message, { acceptance, head: takeEarly() });
+          isAccepted = true;
+          return accepted;
+        },
+      });
+      if (!isAccepted) await writeAnswer(socket, response);
+    };
+    // a path or header no request can be made of, or an answer that broke off
+    answer().catch(() => socket.end(headText(400, [["connection", "close"]])));
+  });
+  return () => {
+    for (const socket of sockets) socket.destroy();
+  };
+}

@@ -1,0 +1,79 @@
+import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
+
+/** The parts of an OpenAPI document that answers are checked against. */
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+interface Operation {
+  responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
+}
+
+/** What a path's operations are checked with. */
+interface Route {
+  form: RegExp;
+  /** Paths with parameters give way to those without. */
+  parameters: number;
+  operations: Record<string, Operation>;
+}
+
+function toRoute([path, operations]: [string, Record<string, Operation>]): Route {
+  const names = path.match(/\{\w+\}/g) ?? [];
+  const form = path.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{\w+\}/g, "[^/]+");
+  return { form: new RegExp(`^${form}/?$`), parameters: names.length, operations };
+}
+
+/** Requires an answer to be what the gateway's OpenAPI document says. */
+export type AnswerCheck = (request: Request, response: Response) => Promise<void>;
+
+/** Statuses whose answers are told apart in the document. */
+const success = (status: number): string => (status < 300 ? "200" : "default");
+
+function describe(errors: readonly OutputUnit[]): string {
+  return errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`).join("\n");
+}
+
+/**
+ * What checks JSON answers against a document, which is read once.
+ *
+ * @param readDocument Reads `/openapi.json`.
+ */
+export function createAnswerCheck(readDocument: () => Promise<Document>): AnswerCheck {
+  let routes: Route[] | undefined;
+  let schemas: Record<string, Schema> = {};
+  const validators = new Map<Schema, Validator>();
+
+  const schemaOf = async ({ method, url }: Request, status: number): Promise<Schema | undefined> => {
+    if (!routes) {
+      const document = await readDocument();
+      schemas = document.components.schemas;
+      routes = Object.entries(document.paths)
+        .filter(([path]) => path !== "/v1/{path}")
+        .map(toRoute)
+        .toSorted((one, other) => one.parameters - other.parameters);
+    }
+    const { pathname } = new URL(url);
+    const route = routes.find(({ form, operations }) => form.test(pathname) && operations[method.toLowerCase()]);
+    const found = route?.operations[method.toLowerCase()]?.responses[success(status)];
+    return found?.content?.["application/json"]?.schema;
+  };
+  const validatorOf = (schema: Schema): Validator => {
+    const known = validators.get(schema);
+    if (known) return known;
+    const made = new Validator({ ...schema, components: { schemas } } as Schema, "2020-12"); // where references lead
+    validators.set(schema, made);
+    return made;
+  };
+  return async (request, response) => {
+    if (!/^application\/json/.test(response.headers.get("content-type") ?? "")) return;
+    // its answers are its upstream's, whatever the route
+    if (response.headers.get("x-gateway-provider") === "passthrough") return;
+    const schema = await schemaOf(request, response.status);
+    // a list that is still being written is not waited for
+    if (!schema || request.url.includes(":streamGenerateContent")) return;
+    const { valid, errors } = validatorOf(schema).validate(JSON.parse(await response.clone().text()));
+    if (valid) return;
+    throw new Error(`${request.method} ${request.url} (${response.status}) is not as documented:\n${describe(errors)}`);
+  };
+}
