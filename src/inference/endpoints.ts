@@ -3,12 +3,15 @@ import type { CallerContext, Services } from "../context.ts";
 import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type Method } from "../endpoint.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName, Operations } from "../providers/types.ts";
+import { SpeechRequest, TranscriptionRequest, TranscriptionResponse, TranslationRequest } from "../schemas/audio.ts";
 import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from "../schemas/chat.ts";
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
+import { ImageEditRequest, ImageRequest, ImageResponse } from "../schemas/images.ts";
 import { CountTokensRequest, CountTokensResponse, MessagesRequest, MessagesResponse } from "../schemas/messages.ts";
 import { ModelList } from "../schemas/models.ts";
 import { explainConfig } from "./explain.ts";
+import { runForm } from "./forms.ts";
 import { listModels } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
 import { runInference } from "./run.ts";
@@ -64,6 +67,71 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     body: EmbeddingRequest,
     response: EmbeddingResponse,
     handle: runUnified("embed"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/images/generations",
+    operation: "generateImage",
+    tag: "Images",
+    summary: "Make pictures from a text",
+    access: inferenceAccess,
+    body: ImageRequest,
+    response: ImageResponse,
+    handle: runUnified("generateImage"),
+  }),
+  defineEndpoint({
+    method: "POST",
+    path: "/v1/images/edits",
+    operation: "editImage",
+    tag: "Images",
+    summary: "Change pictures by a text",
+    access: inferenceAccess,
+    body: ImageEditRequest,
+    fields: { numbers: ["n", "output_compression", "partial_images"], flags: ["stream"] },
+    acceptsJson: true,
+    response: ImageResponse,
+    handleForm: runForm("editImage"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/audio/speech",
+    operation: "speak",
+    tag: "Audio",
+    summary: "Speak a text; answers with sound, or its events",
+    access: inferenceAccess,
+    body: SpeechRequest,
+    handle: runUnified("speak"),
+  }),
+  defineEndpoint({
+    method: "POST",
+    path: "/v1/audio/transcriptions",
+    operation: "transcribe",
+    tag: "Audio",
+    summary: "Write down what is said",
+    access: inferenceAccess,
+    body: TranscriptionRequest,
+    fields: {
+      numbers: ["temperature"],
+      flags: ["stream"],
+      lists: [
+        ...["timestamp_granularities", "include", "languages", "keywords"],
+        ...["known_speaker_names", "known_speaker_references"],
+      ],
+    },
+    response: TranscriptionResponse,
+    handleForm: runForm("transcribe"),
+  }),
+  defineEndpoint({
+    method: "POST",
+    path: "/v1/audio/translations",
+    operation: "translate",
+    tag: "Audio",
+    summary: "Write down in English what is said",
+    access: inferenceAccess,
+    body: TranslationRequest,
+    fields: { numbers: ["temperature"] },
+    response: TranscriptionResponse,
+    handleForm: runForm("translate"),
   }),
   defineJsonEndpoint({
     method: "POST",

@@ -1,5 +1,4 @@
 import type { CallerContext, Services } from "../context.ts";
-import type { JsonBody } from "../endpoint.ts";
 import { GatewayError, InvalidRequestError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName, Operations } from "../providers/types.ts";
@@ -11,6 +10,8 @@ import { callTarget } from "./call-target.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
 import { checkLeaves, readLeafDestination } from "./leaf.ts";
+import { isFlow, type SentForm } from "./media.ts";
+import { isStreamed } from "./operation.ts";
 import { readRequestDestination } from "./target.ts";
 
 function modelOf(request: object): string | undefined {
@@ -81,10 +82,19 @@ export async function runPlan<Value>(
 
 const noHeaders = undefined;
 
+/** A request of a unified operation. */
+export interface UnifiedBody<Name extends OperationName> {
+  value: Operations[Name]["request"];
+  /** Its text as it was sent, where it was JSON. */
+  text?: string;
+  /** The form it came as, where it is one. */
+  form?: SentForm | undefined;
+}
+
 /** Makes the calls of a unified operation. */
 function createCaller<Name extends OperationName>(
   name: Name,
-  value: Operations[Name]["request"],
+  { value, form }: UnifiedBody<Name>,
   parts: { context: CallerContext; services: Services },
 ): Caller<Reply> {
   const { context, services } = parts;
@@ -95,7 +105,7 @@ function createCaller<Name extends OperationName>(
       context.log.model = model ?? null;
       const destination = await readLeafDestination({ node, settings, model }, context, services);
       context.log.model = destination.managed?.model ?? model ?? null;
-      return callTarget(name, request, { destination, settings, deadline }, parts);
+      return callTarget(name, request, { destination, settings, deadline, form }, parts);
     },
     statusOf: ({ status }) => status,
     headersOf: () => noHeaders,
@@ -104,30 +114,31 @@ function createCaller<Name extends OperationName>(
       context.log.deferred = false;
       body.cancel().catch(() => {});
     },
-    canRepeat: true,
+    canRepeat: !isFlow(form),
   };
 }
 
 /** Runs one unified operation: finds its targets, calls them, answers in the shape of the route. */
 export async function runInference<Name extends OperationName>(
   name: Name,
-  { value }: JsonBody<Operations[Name]["request"]>,
+  body: UnifiedBody<Name>,
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
   const { log } = context;
+  const { value, form } = body;
   const model = modelOf(value);
   log.model = model ?? null;
-  log.stream = Reflect.get(value, "stream") === true;
+  log.stream = isStreamed(name, value);
   const parts = { context, services };
   const given = readRequestConfig(context, services);
   const config = given instanceof Promise ? await given : given;
   if (config) {
     const params: Record<string, unknown> = { ...value };
-    return runPlan(config, planRequest(config, params, parts), createCaller(name, value, parts), parts);
+    return runPlan(config, planRequest(config, params, parts), createCaller(name, body, parts), parts);
   }
   const found = readRequestDestination(context, services, { model });
   const destination = found instanceof Promise ? await found : found;
   if (destination.managed?.model !== undefined) log.model = destination.managed.model;
-  return callTarget(name, value, { destination }, parts);
+  return callTarget(name, value, { destination, form }, parts);
 }

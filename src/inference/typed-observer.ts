@@ -10,6 +10,10 @@ type Members = Record<string, unknown>;
 export interface TypedStream {
   /** Types of the events that end an answer. */
   readonly last: ReadonlySet<string>;
+  /** Several of them may come: the upstream says by closing that nothing more does. */
+  readonly hasSeveralLast?: boolean;
+  /** Most bytes of one event; by default as of any stream. */
+  readonly maxEventBytes?: number;
   /** Types of the events that tell of a failure; nothing follows them. */
   readonly failures: ReadonlySet<string>;
   /** A text that is in every event `last`, `failures` or `usageOf` is about: blocks without it are not looked into. */
@@ -37,6 +41,11 @@ class TypedState {
   readonly #stream: TypedStream;
   usage: Members | undefined;
   ended: "complete" | "failed" | undefined;
+
+  /** Whether nothing more belongs to the answer. */
+  get isOver(): boolean {
+    return this.ended !== undefined && !(this.ended === "complete" && this.#stream.hasSeveralLast);
+  }
 
   constructor(stream: TypedStream) {
     this.#stream = stream;
@@ -73,7 +82,7 @@ function observeWith(
 export function createTypedObserver(stream: TypedStream): StreamObserver {
   const state = new TypedState(stream);
   const observe = (block: Uint8Array): Uint8Array | undefined => {
-    if (state.ended !== undefined) return undefined;
+    if (state.isOver) return undefined;
     const text = decoder.decode(block);
     if (!stream.mark.test(text)) return block;
     for (const { data } of readEvents(text)) {
@@ -82,7 +91,7 @@ export function createTypedObserver(stream: TypedStream): StreamObserver {
     }
     return block;
   };
-  return { ...observeWith(state, stream, observe), isOver: () => state.ended !== undefined };
+  return { ...observeWith(state, stream, observe), isOver: () => state.isOver };
 }
 
 /** As `createTypedObserver`, for upstreams that frame the same events otherwise: `mapper` undoes that. */
@@ -92,7 +101,7 @@ export function createReframedObserver(stream: TypedStream, mapper: StreamMapper
   const observe = (block: Uint8Array): Uint8Array | undefined => {
     let text = "";
     for (const upstream of readEvents(decoder.decode(block))) {
-      if (failure !== undefined || state.ended !== undefined) break;
+      if (failure !== undefined || state.isOver) break;
       try {
         for (const event of mapper.map(upstream) as readonly Members[]) {
           state.note(event);
@@ -107,7 +116,7 @@ export function createReframedObserver(stream: TypedStream, mapper: StreamMapper
   };
   const isOver = () => {
     if (failure !== undefined) throw failure;
-    return state.ended !== undefined;
+    return state.isOver;
   };
   return { ...observeWith(state, stream, observe), isOver };
 }

@@ -141,11 +141,11 @@ export function describeLoss(sample: LogRecord, rows: number, id: string): LogRe
   return { details, content: null };
 }
 
-/** Token counts of an upstream's usage object; what is no whole, non-negative number counts as nothing. */
+/** Token counts of an upstream's usage object, under either of OpenAI's names; what is no whole, non-negative number counts as nothing. */
 export function toLoggedUsage(usage: unknown): LoggedUsage | null {
   if (typeof usage !== "object" || usage === null) return null;
-  const input = count(usage, "prompt_tokens");
-  const output = count(usage, "completion_tokens");
+  const input = count(usage, "prompt_tokens") || count(usage, "input_tokens");
+  const output = count(usage, "completion_tokens") || count(usage, "output_tokens");
   const total = count(usage, "total_tokens");
   return {
     input_tokens: input,

@@ -26,8 +26,11 @@ import { oracle } from "./oracle/mod.ts";
 import { palm } from "./palm/mod.ts";
 import { predibase } from "./predibase/mod.ts";
 import { proxiedProviders } from "./proxied/mod.ts";
+import { recraft } from "./recraft-ai/mod.ts";
 import { reka } from "./reka-ai/mod.ts";
 import { sagemaker } from "./sagemaker/mod.ts";
+import { segmind } from "./segmind/mod.ts";
+import { stability } from "./stability-ai/mod.ts";
 import { triton } from "./triton/mod.ts";
 import type { Provider } from "./types.ts";
 import { vertexAi } from "./vertex-ai/mod.ts";
@@ -58,8 +61,11 @@ export const builtInProviders: readonly Provider[] = [
   oracle,
   palm,
   predibase,
+  recraft,
   reka,
   sagemaker,
+  segmind,
+  stability,
   triton,
   vertexAi,
   voyage,

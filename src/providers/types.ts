@@ -1,8 +1,15 @@
 import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import type {
+  SpeechRequest,
+  TranscriptionRequest,
+  TranscriptionResponse,
+  TranslationRequest,
+} from "../schemas/audio.ts";
 import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
+import type { ImageEditRequest, ImageRequest, ImageResponse } from "../schemas/images.ts";
 import type {
   CountTokensRequest,
   CountTokensResponse,
@@ -14,6 +21,27 @@ import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
 
+/** An answer that is no JSON, such as sound. */
+export class BinaryAnswer {
+  readonly bytes: Uint8Array;
+  /** Its content type. */
+  readonly type: string;
+
+  constructor(bytes: Uint8Array, type: string) {
+    this.bytes = bytes;
+    this.type = type;
+  }
+}
+
+/** A request for an upstream that takes it as a form. */
+export class FormRequest {
+  readonly members: object;
+
+  constructor(members: object) {
+    this.members = members;
+  }
+}
+
 /** Unified operations: what a client sends and gets, whichever provider serves it. */
 export interface Operations {
   chat: { request: ChatRequest; response: ChatResponse };
@@ -24,6 +52,12 @@ export interface Operations {
   countTokens: { request: CountTokensRequest; response: CountTokensResponse };
   /** Counts the tokens of a chat: what answers `countTokens` where a provider counts in another shape. */
   countChat: { request: ChatRequest; response: CountTokensResponse };
+  generateImage: { request: ImageRequest; response: ImageResponse };
+  /** Requests that came as forms hold `FormFile`s. */
+  editImage: { request: ImageEditRequest; response: ImageResponse };
+  speak: { request: SpeechRequest; response: BinaryAnswer };
+  transcribe: { request: TranscriptionRequest; response: TranscriptionResponse };
+  translate: { request: TranslationRequest; response: TranscriptionResponse };
 }
 export type OperationName = keyof Operations;
 
@@ -70,7 +104,10 @@ export interface OperationAdapter<Name extends OperationName> {
   serves?(request: Operations[Name]["request"]): boolean;
   /** Path below the provider's base address. */
   path(request: Operations[Name]["request"]): string;
-  /** The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. */
+  /**
+   * The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. It travels
+   * as a form where it is a `FormRequest` or holds files, else as JSON.
+   */
   toUpstream?(request: Operations[Name]["request"], options: ConversionOptions): unknown;
   /** The gateway's answer from the upstream's. Absent, or without a result: the bytes go back as they came. */
   fromUpstream?(
@@ -78,6 +115,16 @@ export interface OperationAdapter<Name extends OperationName> {
     request: Operations[Name]["request"],
     options: ConversionOptions,
   ): Operations[Name]["response"] | undefined;
+  /** The gateway's answer from one that is no JSON. Absent: such an answer flows to the client where the operation has them. */
+  fromBytes?(
+    answer: BinaryAnswer,
+    request: Operations[Name]["request"],
+    options: ConversionOptions,
+  ): Operations[Name]["response"];
+  /** Whether the upstream takes forms as they come, whatever is in them: large ones need not be held. Default: no. */
+  takesForms?: boolean;
+  /** Whether the upstream answers with a list, not an object. Default: no. */
+  answersLists?: boolean;
   /** Maps the upstream's streams. Absent, or without a result: they are in the gateway's shape already. */
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
   /** Default `sse`. */

@@ -11,24 +11,38 @@ import { testConformance } from "../conformance/suite.ts";
 
 const providers = [...vendors, ...providersWithSettings, ...smallProviders, ...hosts];
 
-/** Letters of the operations: Chat, Text, Embeddings, Models. */
-const letters: Readonly<Record<string, OperationName>> = { C: "chat", T: "complete", E: "embed", M: "models" };
+/** Letters of the operations: Chat, Text, Embeddings, Models, Images, Speech, tRanscription, transLation. */
+const letters: Readonly<Record<string, OperationName>> = {
+  ...{ C: "chat", T: "complete", E: "embed", M: "models" },
+  ...{ I: "generateImage", S: "speak", R: "transcribe", L: "translate" },
+};
 const suffixes: Readonly<Record<string, string>> = {
   chat: "/chat/completions",
   complete: "/completions",
   embed: "/embeddings",
   models: "/models",
+  generateImage: "/images/generations",
+  speak: "/audio/speech",
+  transcribe: "/audio/transcriptions",
+  translate: "/audio/translations",
+};
+
+/** Paths of operations in a provider's own shape. */
+const ownPaths: Readonly<Record<string, string>> = {
+  "fireworks-ai generateImage": "/image_generation/accounts/fireworks/models/m",
+  "hyperbolic generateImage": "/image/generation",
+  "minimax speak": "/t2a_v2",
 };
 
 /** By slug: what stands in front of each path, the operations, and the model of requests that name none. */
 const expected: Readonly<Record<string, readonly [base: string, operations: string, model?: string]>> = {
-  "together-ai": ["https://api.together.xyz/v1", "CTE", "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo"],
-  groq: ["https://api.groq.com/openai/v1", "CM"],
+  "together-ai": ["https://api.together.xyz/v1", "CTEI", "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo"],
+  groq: ["https://api.groq.com/openai/v1", "CMSRL"],
   deepseek: ["https://api.deepseek.com/v1", "CM", "deepseek-chat"],
-  "x-ai": ["https://api.x.ai/v1", "CTEM", "grok-beta"],
+  "x-ai": ["https://api.x.ai/v1", "CTEMI", "grok-beta"],
   "fireworks-ai": [
     "https://api.fireworks.ai/inference/v1",
-    "CTEM",
+    "CTEMI",
     "accounts/fireworks/models/llama-v3p1-405b-instruct",
   ],
   cerebras: ["https://api.cerebras.ai/v1", "CM"],
@@ -37,9 +51,9 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
   "z-ai": ["https://api.z.ai/api/paas/v4", "CM", "glm-4.6"],
   zhipu: ["https://open.bigmodel.cn/api/paas/v4", "CEM", "glm-3-turbo"],
   moonshot: ["https://api.moonshot.cn/v1", "CM", "moonshot-v1-8k"],
-  minimax: ["https://api.minimax.io/v1", "C"],
+  minimax: ["https://api.minimax.io/v1", "CS"],
   openrouter: ["https://openrouter.ai/api/v1", "CM", "openrouter/auto"],
-  byteplus: ["https://ark.ap-southeast.bytepluses.com/api/v3", "CE"],
+  byteplus: ["https://ark.ap-southeast.bytepluses.com/api/v3", "CEI"],
   modal: ["https://api.modal.com/v1", "CTEM"],
   anyscale: ["https://api.endpoints.anyscale.com/v1", "CTEM", "meta-llama/Llama-2-7b-chat-hf"],
   lingyi: ["https://api.lingyiwanwu.com/v1", "CM", "yi-34b-chat-0205"],
@@ -47,9 +61,9 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
   ncompass: ["https://api.ncompass.tech/v1", "C", "meta-llama/Llama-3.3-70B-Instruct"],
   "perplexity-ai": ["https://api.perplexity.ai", "C", "sonar"],
   sambanova: ["https://api.sambanova.ai/v1", "CM", "Meta-Llama-3.1-8B-Instruct"],
-  "lemonfox-ai": ["https://api.lemonfox.ai/v1", "C", "zephyr-chat"],
-  nscale: ["https://inference.api.nscale.com/v1", "CM"],
-  hyperbolic: ["https://api.hyperbolic.xyz/v1", "CM"],
+  "lemonfox-ai": ["https://api.lemonfox.ai/v1", "CIR", "zephyr-chat"],
+  nscale: ["https://inference.api.nscale.com/v1", "CMI"],
+  hyperbolic: ["https://api.hyperbolic.xyz/v1", "CMI"],
   "kluster-ai": ["https://api.kluster.ai/v1", "CEM", "klusterai/Meta-Llama-3.1-8B-Instruct-Turbo"],
   cometapi: ["https://api.cometapi.com/v1", "CEM", "gpt-3.5-turbo"],
   matterai: ["https://api.matterai.so/v1", "C", "axon"],
@@ -64,10 +78,10 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
   "featherless-ai": ["https://api.featherless.ai/v1", "CTM", "mistralai/Magistral-Small-2506"],
   upstage: ["https://api.upstage.ai/v1/solar", "CE", "solar-pro"],
   "novita-ai": ["https://api.novita.ai/v3/openai/v1", "CTM", "lzlv_70b"],
-  siliconflow: ["https://api.siliconflow.cn/v1", "CEM", "deepseek-ai/DeepSeek-V2-Chat"],
+  siliconflow: ["https://api.siliconflow.cn/v1", "CEMI", "deepseek-ai/DeepSeek-V2-Chat"],
   "302ai": ["https://api.302.ai/v1", "CM", "gpt-3.5-turbo"],
-  deepbricks: ["https://api.deepbricks.ai/v1", "CM", "gpt-3.5-turbo"],
-  lepton: ["https://api.lepton.ai/api/v1", "CT"],
+  deepbricks: ["https://api.deepbricks.ai/v1", "CMI", "gpt-3.5-turbo"],
+  lepton: ["https://api.lepton.ai/api/v1", "CTR"],
   "lightning-ai": ["https://lightning.ai/api/v1", "C"],
   meta: ["https://api.llama.com/compat/v1", "CM"],
   "nvidia-nim": ["https://integrate.api.nvidia.com/v1", "CTEM"],
@@ -112,8 +126,9 @@ for (const provider of providers) {
   test(`${slug} is called at its address, with its operations`, () => {
     assert.deepEqual(Object.keys(bound.operations).toSorted(), names.toSorted());
     for (const name of names) {
-      const path = requireOperation(bound, name).path({ model: "m", messages, prompt: "", input: "a" });
-      assert.equal(bound.baseUrl + path, base + suffixes[name]);
+      const request = { model: "m", messages, prompt: "", input: "a", voice: "v" };
+      const path = requireOperation(bound, name).path(request);
+      assert.equal(bound.baseUrl + path, base + (ownPaths[`${slug} ${name}`] ?? suffixes[name]));
       assert.equal(requireOperation(bound, name).method ?? "POST", name === "models" ? "GET" : "POST");
     }
   });

@@ -31,6 +31,11 @@ const requests: Readonly<Record<OperationName, object>> = {
   messages: { messages: [], max_tokens: 1 },
   countTokens: { messages: [] },
   countChat: { messages: [] },
+  generateImage: { prompt: "Hello" },
+  editImage: { prompt: "Hello", image: "i" },
+  speak: { input: "Hello", voice: "v" },
+  transcribe: { file: "f" },
+  translate: { file: "f" },
 };
 
 /** Providers whose settings stand in no address: the host is the one they always have. */

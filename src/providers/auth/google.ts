@@ -217,7 +217,7 @@ function isOwnAddress(url: string): boolean {
   const parsed = URL.parse(url);
   return (
     parsed?.protocol === "https:" &&
-    /^(?:[a-z0-9-]+-)?aiplatform\.(?:[a-z0-9-]+\.rep\.)?googleapis\.com$/.test(parsed.hostname)
+    /^(?:texttospeech\.|(?:[a-z0-9-]+-)?aiplatform\.(?:[a-z0-9-]+\.rep\.)?)googleapis\.com$/.test(parsed.hostname)
   );
 }
 

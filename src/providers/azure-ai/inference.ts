@@ -1,3 +1,4 @@
+import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { OperationAdapters } from "../types.ts";
@@ -12,14 +13,25 @@ export interface InferenceSettings {
 /** Members the API has no counterpart of are left out or refused. */
 const toChat = createRequestMap("azure-ai", { unsupported: ["functions", "function_call"] }, { streams: true });
 
-/** Operations of the model inference API (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
-export function inferenceOperations(settings: InferenceSettings) {
+function partsOf(settings: InferenceSettings) {
   const { api_version: version, deployment_name: deployment, extra_params: extra } = settings;
   const query = version === undefined ? "" : `?api-version=${encodeURIComponent(version)}`;
   const headers = (): Record<string, string> => ({
     ...(extra !== undefined && { "extra-parameters": extra }),
     ...(deployment !== undefined && { "azureml-model-deployment": deployment }),
   });
+  return { query, headers };
+}
+
+/** Operations with pictures and sound, in OpenAI's shapes (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
+export function foundryMedia(settings: InferenceSettings): OperationAdapters {
+  const { query, headers } = partsOf(settings);
+  return hostedMediaOperations({ slug: "azure-ai", path: (_model, suffix) => suffix + query, headers });
+}
+
+/** Operations of the model inference API (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
+export function inferenceOperations(settings: InferenceSettings): OperationAdapters {
+  const { query, headers } = partsOf(settings);
   return {
     chat: {
       path: () => `/chat/completions${query}`,
@@ -28,5 +40,5 @@ export function inferenceOperations(settings: InferenceSettings) {
     },
     complete: { path: () => `/completions${query}`, headers, toUpstream: withStreamUsage },
     embed: { path: () => `/embeddings${query}`, headers },
-  } satisfies OperationAdapters;
+  };
 }

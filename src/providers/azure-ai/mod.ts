@@ -3,8 +3,9 @@ import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
+import { mediaOperations } from "../openai-compatible/media.ts";
 import { defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
-import { inferenceOperations } from "./inference.ts";
+import { foundryMedia, inferenceOperations } from "./inference.ts";
 
 const claude = claudeOperations("azure-ai");
 const param = "x-gateway-azure-foundry-url";
@@ -63,6 +64,6 @@ export const azureAi = defineProvider({
   operations: (values): OperationAdapters =>
     isClaude(values.foundry_url)
       ? { chat: claude.chat, messages: claude.messages, countTokens: claude.countTokens }
-      : inferenceOperations(values),
-  operationNames: ["chat", "complete", "embed", "messages", "countTokens"],
+      : { ...inferenceOperations(values), ...foundryMedia(values) },
+  operationNames: ["chat", "complete", "embed", "messages", "countTokens", ...mediaOperations],
 });

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { hostedMediaOperations, mediaOperations } from "../openai-compatible/media.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
@@ -20,8 +21,14 @@ function modelOf(settings: DeploymentSettings, asked: string): string {
   return (apiVersion === "v1" ? (name ?? model) : model) ?? asked;
 }
 
-function operationsOf(settings: DeploymentSettings) {
+function operationsOf(settings: DeploymentSettings): OperationAdapters {
   return {
+    ...hostedMediaOperations({
+      slug: "azure-openai",
+      path: (model, suffix) => pathOf(settings, model, suffix),
+      model: (asked) => modelOf(settings, asked),
+      speechEvents: true,
+    }),
     chat: {
       path: ({ model }) => pathOf(settings, model, "/chat/completions"),
       toUpstream: (request, options) => ({ ...toChat(request, options), model: modelOf(settings, request.model) }),
@@ -34,7 +41,7 @@ function operationsOf(settings: DeploymentSettings) {
       path: ({ model }) => pathOf(settings, model, "/embeddings"),
       toUpstream: (request) => ({ ...request, model: modelOf(settings, request.model) }),
     },
-  } satisfies OperationAdapters;
+  };
 }
 
 /** Azure OpenAI (https://learn.microsoft.com/azure/ai-foundry/openai/reference): OpenAI's shapes, called by deployment. */
@@ -46,5 +53,5 @@ export const azureOpenai = defineProvider({
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed"],
+  operationNames: ["chat", "complete", "embed", ...mediaOperations],
 });

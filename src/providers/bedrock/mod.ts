@@ -1,10 +1,12 @@
 import * as v from "valibot";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
 import { encodeSegment } from "../shapes/hosts.ts";
+import { modelOf } from "../shapes/images.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
 import { fromConverse } from "./answer.ts";
 import { claudeOperations } from "./claude.ts";
 import { fromEmbedding, toEmbedding } from "./embed.ts";
+import { fromImages, toImages } from "./images.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
 import { createConverseMapper } from "./stream.ts";
@@ -38,6 +40,12 @@ function operations({ bedrock_model: stated }: v.InferOutput<typeof BedrockSetti
       toUpstream: (request, options) => toEmbedding(request, readModel(request.model, stated), options),
       fromUpstream: fromEmbedding,
     },
+    generateImage: {
+      path: (request) => modelPath(modelOf("bedrock", request), "invoke"),
+      toUpstream: (request, options) => toImages(request, readModel(modelOf("bedrock", request), stated), options),
+      fromUpstream: (body, request, options) =>
+        fromImages(body, readModel(modelOf("bedrock", request), stated), options),
+    },
     ...claudeOperations(modelPath, stated),
     models: {
       method: "GET",
@@ -66,5 +74,5 @@ export const bedrock = defineProvider({
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,
-  operationNames: ["chat", "embed", "models", "messages", "countTokens"],
+  operationNames: ["chat", "embed", "models", "messages", "countTokens", "generateImage"],
 });

@@ -1,6 +1,9 @@
+import { textOperations } from "../openai-compatible/mod.ts";
 import type { Provider } from "../types.ts";
 import { addThinking, checkMinimax, leaveOutForGrok, replaceEffort, toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
+import { fireworksImages, gptImageMembers, toTogetherImage, withTime } from "./images.ts";
+import { minimaxSpeech } from "./speech.ts";
 
 const glmReasons = { sensitive: "content_filter", network_error: "stop" } as const;
 
@@ -11,7 +14,14 @@ const declarations: readonly CompatDeclaration[] = [
     slug: "together-ai",
     baseUrl: "https://api.together.xyz",
     pathPrefix: "/v1",
-    operations: ["chat", "complete", "embed"],
+    operations: ["chat", "complete", "embed", "generateImage"],
+    media: {
+      generateImage: {
+        unsupported: ["quality", "style", "background", "moderation", "output_compression", "partial_images", "user"],
+        adapt: toTogetherImage,
+      },
+    },
+    readImages: withTime,
     model: "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo",
     chat: {
       rename: oldTokenLimit,
@@ -26,7 +36,7 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "groq",
     baseUrl: "https://api.groq.com/openai/v1",
-    operations: ["chat", "models"],
+    operations: ["chat", "models", "speak", "transcribe", "translate"],
     chat: { unsupported: ["logprobs", "top_logprobs", "logit_bias"], bounds: { n: [1, 1] }, replay: "reasoning" },
     answers: {},
   },
@@ -50,6 +60,8 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "x-ai",
     baseUrl: "https://api.x.ai/v1",
+    operations: [...textOperations, "generateImage"],
+    media: { generateImage: { unsupported: [...gptImageMembers, "size"] } },
     model: "grok-beta",
     embedModel: "v1",
     chat: { adapt: leaveOutForGrok },
@@ -60,6 +72,7 @@ const declarations: readonly CompatDeclaration[] = [
     slug: "fireworks-ai",
     baseUrl: "https://api.fireworks.ai/inference/v1",
     model: "accounts/fireworks/models/llama-v3p1-405b-instruct",
+    own: { generateImage: fireworksImages },
     chat: {
       rename: oldTokenLimit,
       bounds: { max_tokens: [1, Infinity], top_k: [1, 128], n: [1, 128] },
@@ -135,6 +148,7 @@ const declarations: readonly CompatDeclaration[] = [
     baseUrl: "https://api.minimax.io",
     pathPrefix: "/v1",
     operations: ["chat"],
+    own: { speak: minimaxSpeech },
     answers: { check: checkMinimax },
   },
 ];

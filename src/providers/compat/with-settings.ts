@@ -3,6 +3,7 @@ import { bearer } from "../auth/headers.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
+import { gptImageMembers } from "./images.ts";
 
 const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be part of a host name"));
 
@@ -31,7 +32,9 @@ const openrouter = openaiCompatible({
 const byteplus = openaiCompatible({
   slug: "byteplus",
   baseUrl: ({ region }) => `https://ark.${region}.bytepluses.com/api/v3`,
-  operations: ["chat", "embed"],
+  operations: ["chat", "embed", "generateImage"],
+  // https://docs.byteplus.com/en/docs/ModelArk/1541523
+  media: { generateImage: { unsupported: [...gptImageMembers, "n"] } },
   settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
   chat: { thinking: true },
   answers: {},

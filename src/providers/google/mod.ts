@@ -1,11 +1,14 @@
 import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
+import { modelOf } from "../shapes/images.ts";
 import { defineProvider, type OperationAdapter } from "../types.ts";
 import { fromGeminiAnswer } from "./answer.ts";
 import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
+import { fromGoogleImages, isImagen, toGoogleImages } from "./images.ts";
 import { modelName, modelPath } from "./model.ts";
 import { type GeminiHost, toGeminiRequest } from "./request.ts";
+import { speak } from "./speech.ts";
 import { createGeminiMapper } from "./stream.ts";
 import { ListModelsResponse } from "./wire.ts";
 
@@ -46,6 +49,15 @@ const embed: OperationAdapter<"embed"> = {
   fromUpstream: fromEmbedAnswer,
 };
 
+const generateImage: OperationAdapter<"generateImage"> = {
+  path(request) {
+    const model = modelOf(host.slug, request);
+    return `/v1beta${modelPath(model)}:${isImagen(model) ? "predict" : "generateContent"}`;
+  },
+  toUpstream: (request, options) => toGoogleImages(request, host.slug, options),
+  fromUpstream: (body, request, options) => fromGoogleImages(body, request, host.slug, options),
+};
+
 const models: OperationAdapter<"models"> = {
   method: "GET",
   path: () => "/v1beta/models?pageSize=1000",
@@ -63,5 +75,5 @@ export const google = defineProvider({
   settings: { prefix: "google", schema: v.object({}) },
   authenticate: (credential): Record<string, string> =>
     credential === undefined ? {} : { "x-goog-api-key": credential },
-  operations: { chat, embed, models, countChat },
+  operations: { chat, embed, models, countChat, generateImage, speak },
 });

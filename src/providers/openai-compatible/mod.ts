@@ -4,17 +4,20 @@ import { bearer } from "../auth/headers.ts";
 import type { SettingsDefinition } from "../settings.ts";
 import { defineProvider, type OperationAdapter, type OperationAdapters, type Provider } from "../types.ts";
 import { type AnswerRules, createAnswerReader, createChunkMapper } from "./answer.ts";
+import { type MediaOperation, type MediaRules, mediaOperation } from "./media.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 
 /** Operations in OpenAI's shapes. */
-export type OpenaiOperation = "chat" | "complete" | "embed" | "models";
+export type OpenaiOperation = "chat" | "complete" | "embed" | "models" | MediaOperation;
 
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
-export interface OpenaiCompatibleRules {
+export interface OpenaiCompatibleRules extends MediaRules {
   /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
-  /** Default: all of them. */
+  /** Default: those with texts. */
   operations?: readonly OpenaiOperation[];
+  /** Operations the provider has in shapes of its own. */
+  own?: OperationAdapters;
   /** Model of chats and completions that name none, by an empty text. */
   model?: string;
   /** As `model`, for embeddings. */
@@ -40,7 +43,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
 }
 
-const allOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
+/** Operations with texts. */
+export const textOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
 
 function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
@@ -70,7 +74,7 @@ function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAd
 }
 
 function createOperations(slug: string, rules: OpenaiCompatibleRules): OperationAdapters {
-  const { pathPrefix = "", operations = allOperations } = rules;
+  const { pathPrefix = "", operations = textOperations } = rules;
   const makers: { [Name in OpenaiOperation]: () => OperationAdapter<Name> } = {
     chat: () => textOperation(slug, "chat", rules),
     complete: () => textOperation(slug, "complete", rules),
@@ -80,8 +84,13 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
       path: () => `${pathPrefix}/models`,
       fromUpstream: (body) => v.parse(ModelList, body),
     }),
+    generateImage: () => mediaOperation(slug, "generateImage", rules),
+    editImage: () => mediaOperation(slug, "editImage", rules),
+    speak: () => mediaOperation(slug, "speak", rules),
+    transcribe: () => mediaOperation(slug, "transcribe", rules),
+    translate: () => mediaOperation(slug, "translate", rules),
   };
-  return Object.fromEntries(operations.map((name) => [name, makers[name]()]));
+  return { ...Object.fromEntries(operations.map((name) => [name, makers[name]()])), ...rules.own };
 }
 
 /** Declares a provider that speaks OpenAI's shapes (https://platform.openai.com/docs/api-reference). */

@@ -1,12 +1,15 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
-import { openaiCompatible } from "../openai-compatible/mod.ts";
+import { mediaOperations } from "../openai-compatible/media.ts";
+import { openaiCompatible, textOperations } from "../openai-compatible/mod.ts";
 
 /** OpenAI (https://platform.openai.com/docs/api-reference/authentication). */
 export const openai = openaiCompatible({
   slug: "openai",
   baseUrl: "https://api.openai.com/v1",
+  operations: [...textOperations, ...mediaOperations],
   chat: { developer: true },
+  speechEvents: true,
   settings: {
     prefix: "openai",
     schema: v.object({
