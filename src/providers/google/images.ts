@@ -1,7 +1,14 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ImageRequest, ImageResponse } from "../../schemas/images.ts";
-import { pictureMembers, ratioOf, requireBytes, requireOnePicture, toFilteredAnswer } from "../shapes/images.ts";
+import {
+  modelOf,
+  pictureMembers,
+  ratioOf,
+  requireBytes,
+  requireOnePicture,
+  toFilteredAnswer,
+} from "../shapes/images.ts";
 import { copyMembers } from "../shapes/members.ts";
 import type { ConversionOptions } from "../types.ts";
 import { modelName } from "./model.ts";
@@ -109,7 +116,7 @@ function fromGemini(body: unknown, slug: string, { created = 0 }: ConversionOpti
 
 /** A request for pictures in the words of the model it names. */
 export function toGoogleImages(request: ImageRequest, slug: string, options: ConversionOptions): object {
-  return isImagen(request.model ?? "") ? toImagen(request, slug, options) : toGemini(request, slug, options);
+  return isImagen(modelOf(slug, request)) ? toImagen(request, slug, options) : toGemini(request, slug, options);
 }
 
 /** The answer to it. */

@@ -28,7 +28,7 @@ function createImages(settings: VertexSettings): OperationAdapter<"generateImage
 
 /** The request with its model's name without the publisher. */
 function withPlainName<Request extends { model?: string | null | undefined }>(request: Request): Request {
-  return { ...request, model: readModel(request.model ?? "").name };
+  return request.model ? { ...request, model: readModel(request.model).name } : request;
 }
 
 const PublisherModels = v.looseObject({ publisherModels: v.nullish(v.array(v.looseObject({ name: v.string() }))) });
