@@ -76,7 +76,8 @@ export function relayBytes(
       cancel(reason) {
         attempt.abort(new AbortReason("client", "the caller went away"));
         end(reason, true);
-        return reader.cancel(reason);
+        // the abort has broken it off already
+        return reader.cancel(reason).catch(() => {});
       },
     },
     { highWaterMark: 0 },

@@ -3,7 +3,8 @@ import { type HeldForm, toBodyError } from "../endpoint.ts";
 import { toGatewayError } from "../errors.ts";
 import { BodyError, countBytes, uploadTimes } from "../lib/body.ts";
 import { toParts } from "../lib/form.ts";
-import { FormFile, writeForm } from "../lib/multipart.ts";
+import { FieldWatcher } from "../lib/form-watcher.ts";
+import { boundaryOf, FormFile, writeForm } from "../lib/multipart.ts";
 import type { Reply } from "../lib/reply.ts";
 import { FormRequest } from "../providers/types.ts";
 import { unifiedHeaders } from "./answer.ts";
@@ -12,7 +13,7 @@ import { isText, relayBytes } from "./flow.ts";
 import type { ServedOperation } from "./operation.ts";
 import { settle } from "./settle.ts";
 
-/** A form on its way through: nothing of it is known. */
+/** A form on its way through: nothing of it is known before it is sent. */
 export interface FlowingForm {
   /** With its boundary. */
   contentType: string;
@@ -36,20 +37,26 @@ export function isFlow(form: SentForm | undefined): form is FlowingForm {
  *
  * @throws {BodyTooLargeError} 413, here or as the `failure` of the stream.
  */
-export function takeFlow({ request, headers }: CallerContext, { limits }: Services): FlowingForm {
+export function takeFlow({ request, headers, log }: CallerContext, { limits }: Services): FlowingForm {
   const maxBytes = limits.formBodyBytes;
   const length = headers.get("content-length");
   if (Number(length) > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
   const body = request.body ?? new ReadableStream<Uint8Array>({ start: (controller) => controller.close() });
   const reader = countBytes(body, { bytes: maxBytes, ...uploadTimes }).getReader();
+  const contentType = headers.get("content-type") ?? "";
+  const watcher = new FieldWatcher(boundaryOf(contentType) ?? "", (name, text) => {
+    if (name === "model") log.model = text;
+    if (name === "stream") log.stream = text === "true";
+  });
   let failure: unknown;
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { done, value } = await reader.read();
-          if (done) controller.close();
-          else controller.enqueue(value);
+          if (done) return controller.close();
+          watcher.push(value);
+          controller.enqueue(value);
         } catch (error) {
           failure = toBodyError(error, maxBytes);
           throw error;
@@ -59,7 +66,7 @@ export function takeFlow({ request, headers }: CallerContext, { limits }: Servic
     },
     { highWaterMark: 0 },
   );
-  return { contentType: headers.get("content-type") ?? "", length, stream, failure: () => failure };
+  return { contentType, length, stream, failure: () => failure };
 }
 
 /** Whether a body can only travel as a form. */

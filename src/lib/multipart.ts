@@ -54,7 +54,7 @@ export function boundaryOf(type: string | undefined): string | undefined {
 }
 
 /** Where `wanted` stands at or behind `from`; -1 when it does not. */
-function indexOf(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
+export function indexOf(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
   const [first = 0] = wanted;
   let index = bytes.indexOf(first, from);
   while (index >= 0) {
@@ -119,8 +119,12 @@ function toText(bytes: Uint8Array): string {
   }
 }
 
-/** Reads one part, head and content. */
-function readPart(bytes: Uint8Array): FormPart {
+/**
+ * Reads one part, head and content.
+ *
+ * @throws {FormError}
+ */
+export function readPart(bytes: Uint8Array): FormPart {
   const end = indexOf(bytes, headEnd, 0);
   if (end < 0) throw new FormError("a part has no end of its head");
   const head = readHead(bytes.subarray(0, end));

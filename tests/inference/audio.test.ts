@@ -4,7 +4,12 @@ import { after, before, beforeEach, test } from "node:test";
 import { createTestGateway, type TestGateway, upstreamHeaders, waitForLog } from "../support/gateway.ts";
 import { formOf, post, receivedForm, sound } from "../support/media.ts";
 import { configHeader, targetOf } from "../support/routed.ts";
-import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
+import {
+  eventually,
+  type ReceivedRequest,
+  type RecordingUpstream,
+  startRecordingUpstream,
+} from "../support/upstream.ts";
 
 let gateway: TestGateway;
 let upstream: RecordingUpstream;
@@ -62,6 +67,24 @@ test("speech that breaks off does not look whole", async () => {
   const response = await post(gateway, "/audio/speech", speech, upstreamHeaders(upstream));
   assert.equal(response.status, 200);
   await assert.rejects(response.arrayBuffer());
+});
+
+test("a client that leaves in the middle of speech ends the upstream's call, with status 499 in the log", async () => {
+  let isClosed = false;
+  answer = (response) => {
+    response.once("close", () => {
+      isClosed = true;
+    });
+    response.writeHead(200, { "content-type": "audio/mpeg" });
+    response.write(Uint8Array.of(1));
+  };
+  const headers = { ...upstreamHeaders(upstream), "x-gateway-trace-id": "speech-left" };
+  const response = await post(gateway, "/audio/speech", speech, headers);
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  await eventually(() => isClosed, "the upstream's call is over");
+  assert.equal((await waitForLog(gateway, "speech-left")).status, 499);
 });
 
 test("an upstream's error is an error, though its success is sound", async () => {
@@ -220,9 +243,12 @@ test("a transcription is streamed in typed events", async () => {
 test("a large form that flows through may be answered with a stream", async () => {
   answerWith("text/event-stream", transcriptEvents);
   const form = formOf({ file: sound(new Uint8Array(300_000)), model: "gpt-4o-transcribe", stream: "true" });
-  const response = await post(gateway, "/audio/transcriptions", form, upstreamHeaders(upstream));
+  const headers = { ...upstreamHeaders(upstream), "x-gateway-trace-id": "flow-1" };
+  const response = await post(gateway, "/audio/transcriptions", form, headers);
   assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
   assert.equal(await response.text(), transcriptEvents);
+  const row = await waitForLog(gateway, "flow-1");
+  assert.deepEqual([row.model, row.stream, row.usage?.input_tokens], ["gpt-4o-transcribe", true, 9]);
 });
 
 test("an error before the first event has its status", async () => {

@@ -139,6 +139,20 @@ test("a fallback goes on past a provider without the operation", async () => {
   assert.equal(upstream.requests.length, 1);
 });
 
+test("conditions see the fields of a form", async () => {
+  const condition = { query: { "params.model": { $eq: "gpt-4o-transcribe" } }, then: "right" };
+  const config = {
+    strategy: { mode: "conditional", conditions: [condition], default: "wrong" },
+    targets: [
+      { name: "wrong", provider: "anthropic", api_key: "k" },
+      { name: "right", ...targetOf(upstream) },
+    ],
+  };
+  const headers = { "x-gateway-provider": null, ...configHeader(config) };
+  const response = await post(gateway, path, formOf({ file: sound(), model: "gpt-4o-transcribe" }), headers);
+  assert.equal(response.status, 200, await response.text());
+});
+
 for (const [how, provider] of [
   ["held", "groq"],
   ["that flows through", "openai"],

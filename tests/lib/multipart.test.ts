@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readFields, toParts } from "../../src/lib/form.ts";
+import { FieldWatcher } from "../../src/lib/form-watcher.ts";
 import { boundaryOf, FormError, FormFile, readForm, writeForm } from "../../src/lib/multipart.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -184,3 +185,23 @@ test("readFields() knows numbers, flags and lists", () => {
     { name: "deep", value: '{"a":1}' },
   ]);
 });
+
+const longFile = part('Content-Disposition: form-data; name="file"; filename="f"', "\r\n-".repeat(5_000));
+const watched = [
+  field("model", "m ✓"),
+  part('Content-Disposition: form-data; name="small"; filename="model"', "file"),
+  longFile,
+  field("prompt", "x".repeat(9_000)),
+  part("Content-Disposition: nonsense", "1"),
+  field("stream", "true"),
+].join("");
+
+for (const size of [1, 7, 4_096, 1 << 20]) {
+  test(`FieldWatcher tells the short texts of a form that comes ${size} bytes at a time`, () => {
+    const bytes = encode(`${watched}--b--\r\n`);
+    const told: string[] = [];
+    const watcher = new FieldWatcher("b", (name, text) => told.push(`${name}=${text}`));
+    for (let at = 0; at < bytes.length; at += size) watcher.push(bytes.subarray(at, at + size));
+    assert.deepEqual(told, ["model=m ✓", "stream=true"]);
+  });
+}
