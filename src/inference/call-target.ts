@@ -116,7 +116,7 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
   const bytes = await readAnswer(upstream, run, slug);
   log.upstreamEndedAt = services.clock.monotonic();
   const { media, answerBytes } = run.operation;
-  if (answerBytes && isSuccess(upstream) && !isJsonType(typeOf(upstream))) {
+  if (answerBytes && isSuccess(upstream) && /^(?:image|audio)\//i.test(typeOf(upstream))) {
     const given = new BinaryAnswer(bytes, typeOf(upstream));
     const answer = convert(run, () => answerBytes(given)) ?? {};
     return answerWith(answer, upstream, { run, context, services });
@@ -125,7 +125,7 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
   if (!isSuccess(upstream)) throw toProviderError(upstream, text, context, services);
   const body = parseAnswer(text, slug, media);
   const { error, choices, usage } = isObject(body) ? body : {};
-  if (error !== undefined && error !== null && choices === undefined) {
+  if (error !== undefined && error !== null && choices === undefined && !media.readsErrors) {
     const status = statusOfErrorBody(error);
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }

@@ -54,6 +54,8 @@ export interface MediaFacts {
   readonly isHeavy: boolean;
   /** The upstream answers with a list. */
   readonly isList: boolean;
+  /** A member named `error` does not mean that all of it failed. */
+  readonly readsErrors: boolean;
   /** Most bytes of one event of a stream; undefined: as of any stream. */
   readonly maxEventBytes: number | undefined;
 }
@@ -71,6 +73,7 @@ function toMediaFacts<Name extends OperationName>({ name, adapter, request }: Pa
     isPlain: isForm && plainFormats.includes(Reflect.get(request, "response_format")),
     isHeavy: heavy.has(name),
     isList: adapter.answersLists === true,
+    readsErrors: adapter.readsErrors === true,
     maxEventBytes: typedStreams[name]?.maxEventBytes,
   };
 }

@@ -1,4 +1,4 @@
-import { indexOf, readPart } from "./multipart.ts";
+import { BytePattern, readPart } from "./multipart.ts";
 
 /** Parts up to this many bytes are looked at. */
 const maxPartBytes = 8 * 1024;
@@ -14,7 +14,7 @@ function join(one: Uint8Array, other: Uint8Array): Uint8Array {
 
 /** Tells the short texts of a form while its bytes flow by. What it cannot read it passes over: others judge the form. */
 export class FieldWatcher {
-  readonly #delimiter: Uint8Array;
+  readonly #delimiter: BytePattern;
   readonly #note: (name: string, text: string) => void;
   /** Bytes that may belong to what comes next. */
   #rest = lineEnd;
@@ -22,7 +22,7 @@ export class FieldWatcher {
 
   /** @param note Called with each short text, under its name as it was sent. */
   constructor(boundary: string, note: (name: string, text: string) => void) {
-    this.#delimiter = encoder.encode(`\r\n--${boundary}`);
+    this.#delimiter = new BytePattern(encoder.encode(`\r\n--${boundary}`));
     this.#note = note;
   }
 
@@ -34,16 +34,17 @@ export class FieldWatcher {
 
   /** What follows the next boundary; undefined when that has not come. */
   #findPart(bytes: Uint8Array): Uint8Array | undefined {
-    const at = indexOf(bytes, this.#delimiter, 0);
+    const at = this.#delimiter.indexIn(bytes, 0);
+    const { length } = this.#delimiter.bytes;
     this.#isInPart = at >= 0;
-    if (at >= 0) return bytes.subarray(at + this.#delimiter.length);
-    this.#rest = bytes.slice(Math.max(0, bytes.length - this.#delimiter.length + 1));
+    if (at >= 0) return bytes.subarray(at + length);
+    this.#rest = bytes.slice(Math.max(0, bytes.length - length + 1));
     return undefined;
   }
 
   /** What follows a part that is short; a long one is passed over. */
   #readPart(bytes: Uint8Array): Uint8Array | undefined {
-    const end = indexOf(bytes.subarray(0, maxPartBytes), this.#delimiter, 0);
+    const end = this.#delimiter.indexIn(bytes.subarray(0, maxPartBytes), 0);
     if (end < 0 && bytes.length < maxPartBytes) {
       this.#rest = bytes.slice();
       return undefined;

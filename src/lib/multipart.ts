@@ -53,17 +53,36 @@ export function boundaryOf(type: string | undefined): string | undefined {
   return /^[\x20-\x7e]{1,70}$/.test(boundary) ? boundary : undefined;
 }
 
-/** Where `wanted` stands at or behind `from`; -1 when it does not. */
-export function indexOf(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
-  const [first = 0] = wanted;
-  let index = bytes.indexOf(first, from);
-  while (index >= 0) {
-    let length = 1;
-    while (length < wanted.length && bytes[index + length] === wanted[length]) length++;
-    if (length === wanted.length) return index;
-    index = bytes.indexOf(first, index + 1);
+/**
+ * Bytes to look for. Most bytes are never looked at (Horspool). Where the first byte does not come again, as in delimiters,
+ * the time is at worst in proportion to what is searched, whoever chose the bytes.
+ */
+export class BytePattern {
+  readonly bytes: Uint8Array;
+  /** How far the search moves on by the byte at its end. */
+  readonly #shifts: Uint8Array;
+
+  /** @param bytes At most 255. */
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.#shifts = new Uint8Array(256).fill(bytes.length);
+    for (const [index, byte] of bytes.subarray(0, -1).entries()) this.#shifts[byte] = bytes.length - 1 - index;
   }
-  return -1;
+
+  /** Where the bytes stand at or behind `from`; -1 when they do not. */
+  indexIn(text: Uint8Array, from: number): number {
+    const { bytes } = this;
+    const shifts = this.#shifts;
+    const last = bytes.length - 1;
+    let end = from + last;
+    while (end < text.length) {
+      let length = 0;
+      while (length <= last && text[end - last + length] === bytes[length]) length++;
+      if (length > last) return end - last;
+      end += shifts[text[end] ?? 0] ?? 1;
+    }
+    return -1;
+  }
 }
 
 const parameterForm = /\s*;\s*([\w-]+\*?)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/y;
@@ -73,11 +92,12 @@ const parameterForm = /\s*;\s*([\w-]+\*?)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/y;
  *
  * @throws {FormError}
  */
-function readDisposition(text: string): Map<string, string> {
+function readDisposition(given: string): Map<string, string> {
   const parameters = new Map<string, string>();
+  const text = given.endsWith(";") ? given.slice(0, -1).trimEnd() : given;
   if (!/^form-data(?=[\s;]|$)/i.test(text)) throw new FormError("a part is no form-data");
   let position = "form-data".length;
-  while (position < text.length && !/^\s*;?\s*$/.test(text.slice(position))) {
+  while (position < text.length) {
     parameterForm.lastIndex = position;
     const found = parameterForm.exec(text);
     const name = found?.[1]?.toLowerCase() ?? "";
@@ -125,10 +145,10 @@ function toText(bytes: Uint8Array): string {
  * @throws {FormError}
  */
 export function readPart(bytes: Uint8Array): FormPart {
-  const end = indexOf(bytes, headEnd, 0);
+  const end = headEnd.indexIn(bytes, 0);
   if (end < 0) throw new FormError("a part has no end of its head");
   const head = readHead(bytes.subarray(0, end));
-  const content = bytes.subarray(end + headEnd.length);
+  const content = bytes.subarray(end + headEnd.bytes.length);
   const disposition = readDisposition(head.get("content-disposition") ?? "");
   const name = disposition.get("name") ?? "";
   if (name === "" || name.includes("\\")) throw new FormError("a part has no name, or one that cannot be read");
@@ -153,7 +173,7 @@ function skipBlanks(bytes: Uint8Array, from: number): number {
  */
 export function readForm(bytes: Uint8Array, boundary: string): FormPart[] {
   const opener = encoder.encode(`--${boundary}`);
-  const delimiter = encoder.encode(`\r\n--${boundary}`);
+  const delimiter = new BytePattern(encoder.encode(`\r\n--${boundary}`));
   const parts: FormPart[] = [];
   const start = bytes[0] === carriageReturn && bytes[1] === lineFeed ? 2 : 0;
   if (!opener.every((byte, index) => bytes[start + index] === byte)) {
@@ -164,17 +184,17 @@ export function readForm(bytes: Uint8Array, boundary: string): FormPart[] {
     if (bytes[position] === dash && bytes[position + 1] === dash) return parts;
     const line = skipBlanks(bytes, position);
     if (bytes[line] !== carriageReturn || bytes[line + 1] !== lineFeed) throw new FormError("a boundary is broken");
-    const end = indexOf(bytes, delimiter, line + 2);
+    const end = delimiter.indexIn(bytes, line + 2);
     if (end < 0) throw new FormError("it is cut off");
     if (parts.length === maxParts) throw new FormError(`it has more than ${maxParts} parts`);
     parts.push(readPart(bytes.subarray(line + 2, end)));
-    position = end + delimiter.length;
+    position = end + delimiter.bytes.length;
   }
 }
 
 const encoder = new TextEncoder();
-const headEnd = encoder.encode("\r\n\r\n");
-const lineEnd = headEnd.subarray(2);
+const headEnd = new BytePattern(encoder.encode("\r\n\r\n"));
+const lineEnd = encoder.encode("\r\n");
 
 /** Text as it can stand between the quotes of a part's head (WHATWG HTML, multipart/form-data encoding). */
 function escapeName(text: string): string {

@@ -125,6 +125,8 @@ export interface OperationAdapter<Name extends OperationName> {
   takesForms?: boolean;
   /** Whether the upstream answers with a list, not an object. Default: no. */
   answersLists?: boolean;
+  /** Whether `fromUpstream` judges a member named `error`: others take it as a failure of the whole. Default: no. */
+  readsErrors?: boolean;
   /** Maps the upstream's streams. Absent, or without a result: they are in the gateway's shape already. */
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
   /** Default `sse`. */

@@ -169,6 +169,31 @@ test("an answer that is the picture itself becomes one in OpenAI's shape", async
   assert.deepEqual(JSON.parse(await response.text()).data, [{ b64_json: "iVBORw==" }]);
 });
 
+test("an answer that is a page is no picture", async () => {
+  answerWith("text/html", "<p>Sign in</p>");
+  const headers = { ...upstreamHeaders(upstream), "x-gateway-provider": "segmind" };
+  assert.equal((await post(gateway, generations, { model: "m", prompt: "p" }, headers)).status, 502);
+});
+
+const filtered = "Some images were filtered";
+for (const [images, status] of [
+  [["AAAA"], 200],
+  [[], 400],
+] as const) {
+  test(`pictures of Nova of which some were filtered, ${images.length} left: ${status}`, async () => {
+    answerWith("application/json", JSON.stringify({ images, error: filtered }));
+    const headers = {
+      ...upstreamHeaders(upstream),
+      "x-gateway-provider": "bedrock",
+      "x-gateway-aws-region": "us-east-1",
+    };
+    const response = await post(gateway, generations, { model: "amazon.nova-canvas-v1:0", prompt: "p" }, headers);
+    const text = await response.text();
+    assert.equal(response.status, status, text);
+    if (status === 400) assert.match(text, /Some images were filtered.*content_filter/);
+  });
+}
+
 test("an answer that is a list is read where the provider gives lists", async () => {
   answerWith("application/json", JSON.stringify([{ base64: "AAAA", finishReason: "SUCCESS", seed: 1 }]));
   const sent = { model: "stable-diffusion-xl-1024-v1-0", prompt: "p" };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readFields, toParts } from "../../src/lib/form.ts";
 import { FieldWatcher } from "../../src/lib/form-watcher.ts";
-import { boundaryOf, FormError, FormFile, readForm, writeForm } from "../../src/lib/multipart.ts";
+import { BytePattern, boundaryOf, FormError, FormFile, readForm, writeForm } from "../../src/lib/multipart.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const part = (head: string, content: string) => `--b\r\n${head}\r\n\r\n${content}\r\n`;
@@ -77,6 +77,21 @@ for (const [what, text, problem] of [
     );
   });
 }
+
+test("BytePattern finds what stands there, wherever it stands", () => {
+  for (const wanted of ["\r\n--b", "\r\n\r\n", "x", "aab", "abab"]) {
+    const pattern = new BytePattern(encode(wanted));
+    for (const text of ["", "\r\n--b", "\r\r\n--b\r\n--b", "a\r\n\r\r\n\r\nx", "aaab", "ababab", "abaabab", "\r\n--"]) {
+      for (let from = 0; from <= text.length; from++) {
+        assert.equal(
+          pattern.indexIn(encode(text), from),
+          text.indexOf(wanted, from),
+          JSON.stringify([wanted, text, from]),
+        );
+      }
+    }
+  }
+});
 
 test("readForm() refuses a text that is not UTF-8", () => {
   const bytes = encode(`${field("a", "?")}--b--`);

@@ -41,6 +41,7 @@ function operations({ bedrock_model: stated }: v.InferOutput<typeof BedrockSetti
       fromUpstream: fromEmbedding,
     },
     generateImage: {
+      readsErrors: true,
       path: (request) => modelPath(modelOf("bedrock", request), "invoke"),
       toUpstream: (request, options) => toImages(request, readModel(modelOf("bedrock", request), stated), options),
       fromUpstream: (body, request, options) =>
