@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
+import { readSettings } from "../../src/settings.ts";
 import { call, done } from "../support/control.ts";
 import { createTestGateway, type TestGateway, upstreamHeaders, waitForLog, workspaceKey } from "../support/gateway.ts";
 import { formOf, post, receivedForm, sound } from "../support/media.ts";
@@ -232,6 +233,11 @@ for (const size of [10, 1_000_000]) {
     assert.match(await response.text(), /"unsupported_endpoint"/);
   });
 }
+
+test("MAX_FORM_SIZE_IN_MB bounds forms", () => {
+  assert.equal(readSettings({ MAX_FORM_SIZE_IN_MB: "7" }).gateway.limits?.formBodyBytes, 7 * 1024 * 1024);
+  assert.throws(() => readSettings({ MAX_FORM_SIZE_IN_MB: "0" }), /MAX_FORM_SIZE_IN_MB/);
+});
 
 test("passthrough gets the form as it came", async () => {
   const { body, type } = rawForm(randomBytes(300_000));
