@@ -17,10 +17,12 @@ import {
 import {
   type AdminEndpoint,
   type Endpoint,
+  type FormEndpoint,
   isAdminEndpoint,
   type JsonEndpoint,
   type KeyEndpoint,
   type Method,
+  readFormBody,
   readJsonBody,
   type ScimEndpoint,
 } from "./endpoint.ts";
@@ -138,7 +140,7 @@ function describeIssue(issue: v.BaseIssue<unknown>): { path: string | undefined;
 const firstIssueOnly = { abortEarly: true };
 
 /** Refuses a body the row's schema does not accept. */
-function checkBody(endpoint: JsonEndpoint, value: unknown): void {
+function checkBody(endpoint: JsonEndpoint | FormEndpoint, value: unknown): void {
   const checked = v.safeParse(endpoint.body, value, firstIssueOnly);
   if (checked.success) return;
   const { path, message } = describeIssue(checked.issues[0]);
@@ -149,7 +151,7 @@ function checkBody(endpoint: JsonEndpoint, value: unknown): void {
 }
 
 /** Checks what every row with a key asks for besides the key. */
-function checkCaller(endpoint: KeyEndpoint | JsonEndpoint, context: CallerContext): void {
+function checkCaller(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint, context: CallerContext): void {
   requireAccess(context.principal, endpoint.access);
   const { metadata } = context.principal.defaults;
   const sent = readRequestMetadata(context);
@@ -167,12 +169,20 @@ function checkCaller(endpoint: KeyEndpoint | JsonEndpoint, context: CallerContex
 
 /** Runs a row once everything it asks for is there. */
 async function runKeyed(
-  endpoint: KeyEndpoint | JsonEndpoint,
+  endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
   checkCaller(endpoint, context);
   if (!("body" in endpoint)) return await endpoint.handle(context, services);
+  if ("handleForm" in endpoint) {
+    const read = async () => {
+      const body = await readFormBody(endpoint, context, services);
+      checkBody(endpoint, body.value);
+      return body;
+    };
+    return await endpoint.handleForm(read, context, services);
+  }
   const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes, services.timers);
   checkBody(endpoint, body.value);
   // awaited here: a promise that is returned as it is costs the caller two more turns

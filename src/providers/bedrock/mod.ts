@@ -3,10 +3,12 @@ import { withoutThinking } from "../anthropic/repair.ts";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
 import { joinEmbeddings } from "../shapes/embeddings.ts";
 import { decodeSegment, encodeSegment } from "../shapes/hosts.ts";
+import { modelOf } from "../shapes/images.ts";
 import { defineProvider, type OperationAdapters, passBelow } from "../types.ts";
 import { fromConverse } from "./answer.ts";
 import { claudeOperations } from "./claude.ts";
 import { fromEmbedding, splitEmbedding, toEmbedding } from "./embed.ts";
+import { fromImages, toImages } from "./images.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
 import { createRerank } from "./rerank.ts";
@@ -48,6 +50,13 @@ function operations({ bedrock_model: stated, region }: v.InferOutput<typeof Bedr
       split: (request) => splitEmbedding(request, readModel(request.model, stated)),
       join: joinEmbeddings,
     },
+    generateImage: {
+      readsErrors: true,
+      path: (request) => modelPath(modelOf("bedrock", request), "invoke"),
+      toUpstream: (request, options) => toImages(request, readModel(modelOf("bedrock", request), stated), options),
+      fromUpstream: (body, request, options) =>
+        fromImages(body, readModel(modelOf("bedrock", request), stated), options),
+    },
     ...claudeOperations(modelPath, stated),
     models: {
       method: "GET",
@@ -81,5 +90,5 @@ export const bedrock = defineProvider({
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,
-  operationNames: ["chat", "embed", "models", "messages", "countTokens", "rerank"],
+  operationNames: ["chat", "embed", "models", "messages", "countTokens", "rerank", "generateImage"],
 });

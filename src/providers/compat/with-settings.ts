@@ -6,6 +6,7 @@ import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
 import { embed } from "./byteplus-embed.ts";
 import { rightButForExtras } from "./declare.ts";
+import { gptImageMembers } from "./images.ts";
 
 const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be part of a host name"));
 
@@ -38,7 +39,9 @@ const openrouter = openaiCompatible({
 const byteplus = openaiCompatible({
   slug: "byteplus",
   baseUrl: ({ region }) => `https://ark.${region}.bytepluses.com/api/v3`,
-  operations: ["chat", "embed", "responses"],
+  operations: ["chat", "embed", "responses", "generateImage"],
+  // https://docs.byteplus.com/en/docs/ModelArk/1541523
+  media: { generateImage: { unsupported: [...gptImageMembers, "n"] } },
   settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
   chat: { thinking: true },
   embedAdapter: embed,
