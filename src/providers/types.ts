@@ -132,7 +132,8 @@ export type RelayGroup =
   | "videos"
   | "videos_v2"
   | "image_variations"
-  | "realtime_secrets";
+  | "realtime_secrets"
+  | "legacy_complete";
 
 /** A request to a provider that answers inside the process. */
 export interface LocalRequest {
