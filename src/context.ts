@@ -30,6 +30,8 @@ import type { AttemptLog, LoggedUsage } from "./schemas/logs.ts";
 export interface Limits {
   /** Body of a JSON route. */
   jsonBodyBytes: number;
+  /** Form of a route that reads it, such as sound to transcribe. */
+  formBodyBytes: number;
   /** Body of a file or passthrough route. */
   streamedBodyBytes: number;
   /** Time to the first byte of an answer when the request sets none. */

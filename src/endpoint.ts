@@ -2,8 +2,10 @@ import * as v from "valibot";
 import type { KeyAccess } from "./auth/access.ts";
 import type { CallerContext, RequestContext, Services } from "./context.ts";
 import { BodyTooLargeError, InvalidRequestError, TimeoutError, UnsupportedMediaError } from "./errors.ts";
-import { BodyError, inflate, readBytes, receiveTimes } from "./lib/body.ts";
+import { BodyError, inflate, readBytes, receiveTimes, uploadTimes } from "./lib/body.ts";
+import { type FieldKinds, readFields } from "./lib/form.ts";
 import { decodeUtf8, findJsonExcess } from "./lib/json.ts";
+import { boundaryOf, FormError, readForm } from "./lib/multipart.ts";
 import type { Reply } from "./lib/reply.ts";
 import type { Timers } from "./lib/timers.ts";
 
@@ -43,6 +45,25 @@ export interface JsonBody<Value> {
   text: string;
 }
 
+/** A form that is held in memory. */
+export interface HeldForm {
+  /** With its boundary. */
+  contentType: string;
+  /** As they were sent. */
+  bytes: Uint8Array;
+  /** Its fields: a request that is this very object can go on as `bytes`. */
+  fields: object;
+  /** Names under which lists were sent, by their members. */
+  listNames: ReadonlyMap<string, string>;
+}
+
+/** What a form says, or JSON in its place. */
+export interface FormBody {
+  value: unknown;
+  /** Absent where the body was JSON. */
+  form?: HeldForm;
+}
+
 /** A route for callers with a key. */
 export interface KeyEndpoint extends EndpointBase {
   readonly access: KeyAccess;
@@ -64,6 +85,19 @@ export interface JsonEndpoint extends EndpointBase {
   readonly maxBodyBytes?: number;
   /** Called with a value the schema accepted. */
   handleJson(body: JsonBody<unknown>, context: CallerContext, services: Services): Promise<Reply>;
+}
+
+/** A route whose body is a form with files. */
+export interface FormEndpoint extends EndpointBase {
+  readonly access: KeyAccess;
+  readonly operation?: string;
+  /** Schema of the fields. */
+  readonly body: v.GenericSchema;
+  readonly fields: FieldKinds;
+  /** JSON with the same members is taken too. */
+  readonly acceptsJson?: boolean;
+  /** Called before the body is read; `read` gives it once the schema accepted it. */
+  handleForm(read: () => Promise<FormBody>, context: CallerContext, services: Services): Promise<Reply>;
 }
 
 /** A route of the control plane. Its errors have the codes of the control plane, and what it changes is audited. */
@@ -92,7 +126,7 @@ export interface ScimEndpoint extends EndpointBase {
 }
 
 /** One row of the API. */
-export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint | AdminEndpoint | ScimEndpoint;
+export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint | FormEndpoint | AdminEndpoint | ScimEndpoint;
 
 /** Whether a row belongs to the control plane. */
 export function isAdminEndpoint(endpoint: Endpoint): endpoint is AdminEndpoint {
@@ -119,7 +153,7 @@ export function defineJsonEndpoint<Schema extends v.GenericSchema>(
 }
 
 /** Declares any other route. */
-export function defineEndpoint<Row extends PublicEndpoint | KeyEndpoint>(row: Row): Row {
+export function defineEndpoint<Row extends PublicEndpoint | KeyEndpoint | FormEndpoint>(row: Row): Row {
   return row;
 }
 
@@ -229,4 +263,44 @@ export function requireBody<Schema extends v.GenericSchema>(schema: Schema, valu
     code: "invalid_body",
     ...(path !== undefined && { param: path }),
   });
+}
+
+function refuseType(wanted: string): never {
+  throw new InvalidRequestError(`Invalid content type passed: send ${wanted}`, {
+    code: "invalid_content_type",
+    param: "content-type",
+  });
+}
+
+/**
+ * Reads a form: type, size, parts. Files stay the bytes they are.
+ *
+ * @throws {GatewayError} 400, 408, 413 or 415, saying what to change.
+ */
+export async function readFormBody(
+  { fields: kinds, acceptsJson }: FormEndpoint,
+  context: RequestContext,
+  { limits, timers }: Pick<Services, "limits" | "timers">,
+): Promise<FormBody> {
+  const { headers } = context;
+  const contentType = headers.get("content-type") ?? "";
+  if (acceptsJson && isJsonType(contentType)) return readJsonBody(context, limits.jsonBodyBytes, timers);
+  const boundary = boundaryOf(contentType);
+  if (boundary === undefined) refuseType("multipart/form-data with its boundary");
+  if ((headers.get("content-encoding") ?? "identity").toLowerCase() !== "identity") {
+    throw new UnsupportedMediaError("Cannot read a form with a content coding: send it plain", {
+      code: "unsupported_encoding",
+      param: "content-encoding",
+    });
+  }
+  const maxBytes = limits.formBodyBytes;
+  try {
+    const bytes = await readBytes(context.request, { bytes: maxBytes, ...uploadTimes, timers });
+    const { fields, listNames } = readFields(readForm(bytes, boundary), kinds);
+    context.log.requestBody = JSON.stringify(fields);
+    return { value: fields, form: { contentType, bytes, fields, listNames } };
+  } catch (cause) {
+    if (!(cause instanceof FormError)) throw toBodyError(cause, maxBytes);
+    throw new InvalidRequestError(`Cannot read the form: ${cause.message}`, { cause, code: "invalid_body" });
+  }
 }

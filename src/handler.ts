@@ -16,10 +16,12 @@ import {
 import {
   type AdminEndpoint,
   type Endpoint,
+  type FormEndpoint,
   isAdminEndpoint,
   type JsonEndpoint,
   type KeyEndpoint,
   type Method,
+  readFormBody,
   readJsonBody,
   requireBody,
   type ScimEndpoint,
@@ -142,7 +144,7 @@ async function authenticateScim(context: RequestContext, services: Services): Pr
 }
 
 /** Checks what every row with a key asks for besides the key. */
-function checkCaller(endpoint: KeyEndpoint | JsonEndpoint, context: CallerContext): void {
+function checkCaller(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint, context: CallerContext): void {
   requireAccess(context.principal, endpoint.access);
   const { metadata } = context.principal.defaults;
   const sent = readRequestMetadata(context);
@@ -161,12 +163,20 @@ function checkCaller(endpoint: KeyEndpoint | JsonEndpoint, context: CallerContex
 
 /** Runs a row once everything it asks for is there. */
 async function runKeyed(
-  endpoint: KeyEndpoint | JsonEndpoint,
+  endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
   checkCaller(endpoint, context);
   if (!("body" in endpoint)) return await endpoint.handle(context, services);
+  if ("handleForm" in endpoint) {
+    const read = async () => {
+      const body = await readFormBody(endpoint, context, services);
+      requireBody(endpoint.body, body.value);
+      return body;
+    };
+    return await endpoint.handleForm(read, context, services);
+  }
   const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes, services.timers);
   requireBody(endpoint.body, body.value);
   // awaited here: a promise that is returned as it is costs the caller two more turns

@@ -11,7 +11,13 @@ type JsonSchemaOf = (schema: v.GenericSchema, mode: "input" | "output") => objec
 /** Loaded on first use: servers that nobody asks for the document do not pay for it. */
 async function loadConverter(): Promise<JsonSchemaOf> {
   const { toJsonSchema } = await import("@valibot/to-json-schema");
-  return (schema, typeMode) => toJsonSchema(schema, { target: "draft-2020-12", typeMode, errorMode: "ignore" });
+  return (schema, typeMode) =>
+    toJsonSchema(schema, {
+      ...{ target: "draft-2020-12", typeMode, errorMode: "ignore" },
+      // files are the only class among the schemas
+      overrideSchema: ({ valibotSchema }) =>
+        valibotSchema.type === "instance" ? { type: "string", format: "binary" } : undefined,
+    });
 }
 
 function json(schema: object) {
@@ -20,7 +26,10 @@ function json(schema: object) {
 
 function requestBody(schema: v.GenericSchema, endpoint: Endpoint, convert: JsonSchemaOf): object {
   const optional = isAdminEndpoint(endpoint) && endpoint.bodyOptional === true;
-  return { required: !optional, ...json(convert(schema, "input")) };
+  const body = json(convert(schema, "input"));
+  if (!("handleForm" in endpoint)) return { required: !optional, ...body };
+  const form = { "multipart/form-data": body.content["application/json"] };
+  return { required: true, content: endpoint.acceptsJson ? { ...form, ...body.content } : form };
 }
 
 /** What a row says of its bodies. */

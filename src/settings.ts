@@ -76,6 +76,7 @@ const megabyte = 1024 * 1024;
 function limits(environment: Environment): NonNullable<GatewayOptions["limits"]> {
   const timer = { min: 1, max: 2 ** 31 - 1 };
   const json = integer(environment, "MAX_JSON_PAYLOAD_SIZE_IN_MB", { min: 1, max: 512 });
+  const form = integer(environment, "MAX_FORM_SIZE_IN_MB", { min: 1, max: 1_024 });
   const upload = integer(environment, "MAX_UPLOAD_SIZE_IN_MB", { min: 1, max: 102_400 });
   const request = integer(environment, "REQUEST_TIMEOUT", timer);
   const idle = integer(environment, "STREAM_IDLE_TIMEOUT_MS", timer);
@@ -85,6 +86,7 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
   const session = integer(environment, "REALTIME_TOTAL_TIMEOUT_MS", timer);
   return {
     ...(json !== undefined && { jsonBodyBytes: json * megabyte }),
+    ...(form !== undefined && { formBodyBytes: form * megabyte }),
     ...(upload !== undefined && { streamedBodyBytes: upload * megabyte }),
     ...(request !== undefined && { requestTimeoutMs: request }),
     ...(idle !== undefined && { streamIdleTimeoutMs: idle }),

@@ -37,6 +37,7 @@ import { type GatewayOptions, warnOf } from "./options.ts";
 
 const defaultLimits: Limits = {
   jsonBodyBytes: 25 * 1024 * 1024,
+  formBodyBytes: 100 * 1024 * 1024,
   streamedBodyBytes: 512 * 1024 * 1024,
   requestTimeoutMs: 300_000,
   streamIdleTimeoutMs: 120_000,

@@ -1,6 +1,7 @@
 import { maskSecret } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
 import type { DialectOptions } from "../dialects/types.ts";
+import { isJsonType } from "../endpoint.ts";
 import { UpstreamError } from "../errors.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -8,21 +9,18 @@ import { readNameList } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
+import { EventBlocks } from "../lib/sse.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
-import type {
-  CallFailure,
-  ConversionOptions,
-  OperationAdapters,
-  OperationName,
-  Operations,
-} from "../providers/types.ts";
+import { BinaryAnswer, type OperationName, type Operations } from "../providers/operations.ts";
+import type { CallFailure, ConversionOptions, OperationAdapters } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { createCutter, isEventStream } from "./framing.ts";
-import { type ServedOperation, serveOperation } from "./operation.ts";
+import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
+import { isStreamed, type ServedOperation, serveOperation } from "./operation.ts";
 import { relayEvents } from "./relay.ts";
 import { sendRepaired } from "./repair.ts";
 import { settle } from "./settle.ts";
@@ -40,20 +38,23 @@ interface Run {
   destination: Destination;
   attempt: Attempt;
   settings: InheritedSettings | undefined;
+  /** The client's form, where the request is one. */
+  form: SentForm | undefined;
 }
 
 /** The upstream's request, its headers built from nothing. */
-function prepareCall({ operation, destination }: Run, forwarded: Record<string, string>): PreparedCall {
-  const { method, path, streamed } = operation;
+function prepareCall({ operation, destination, form }: Run, forwarded: Record<string, string>): PreparedCall {
+  const { method, path, streamed, media } = operation;
   const headers = Object.assign(forwarded, operation.headers(forwarded));
-  headers.accept = streamed ? "text/event-stream" : "application/json";
+  headers.accept = streamed ? "text/event-stream" : media.flows ? "*/*" : "application/json";
   headers["accept-encoding"] = "identity";
   headers["user-agent"] = productName;
   const { provider, customHost, credential } = destination;
   const call: PreparedCall = { provider, customHost, credential, method, path, headers, raw: false };
   if (method === "GET") return call;
-  headers["content-type"] = "application/json";
-  call.body = JSON.stringify(operation.body());
+  const encoded = encodeBody(operation, form);
+  Object.assign(headers, encoded.headers);
+  call.body = encoded.body;
   return call;
 }
 
@@ -103,16 +104,16 @@ export function hideCredential(text: string, { destination }: { destination: Des
   return text.replaceAll(credential, maskSecret(credential));
 }
 
-/** The object an answer holds. @throws {UpstreamError} 502 when it holds none. */
-export function parseAnswer(text: string, provider: string): Record<string, unknown> {
+/** The object, or the list where it may be one, an answer holds. @throws {UpstreamError} 502 when it holds none. */
+export function parseAnswer(text: string, provider: string, { isList }: { isList: boolean }): object {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch (cause) {
     throw badAnswer(provider, "it is not valid JSON", cause);
   }
-  if (!isObject(body)) throw badAnswer(provider, "it is not a JSON object");
-  return body;
+  if (isObject(body) || (isList && Array.isArray(body))) return body;
+  throw badAnswer(provider, "it is not a JSON object");
 }
 
 /** The client's answer to an upstream answer that is not a stream. */
@@ -121,21 +122,54 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
   const { slug } = run.destination.provider;
   const bytes = await readAnswer(upstream, run, slug);
   log.upstreamEndedAt = services.clock.monotonic();
+  const { media, answerBytes } = run.operation;
+  if (answerBytes && isSuccess(upstream) && /^(?:image|audio)\//i.test(typeOf(upstream))) {
+    const given = new BinaryAnswer(bytes, typeOf(upstream));
+    const answer = convert(run, () => answerBytes(given)) ?? {};
+    return answerWith(answer, upstream, { run, context, services });
+  }
   const text = hideCredential(toText(bytes, slug), run, upstream.status);
-  if (upstream.status < 200 || upstream.status > 299) throw toProviderError(upstream, text, context, services);
-  const body = parseAnswer(text, slug);
-  const error = body.error;
-  if (error !== undefined && error !== null && body.choices === undefined) {
+  if (!isSuccess(upstream)) throw toProviderError(upstream, text, context, services);
+  const body = parseAnswer(text, slug, media);
+  const { error, choices } = isObject(body) ? body : {};
+  if (error !== undefined && error !== null && choices === undefined && !media.readsErrors) {
     const status = statusOfErrorBody(error);
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }
-  const answer = convert(run, body);
-  log.usage = toLoggedUsage(run.operation.usageOf(answer ?? body));
-  const converted = answer && JSON.stringify(answer);
-  log.responseBody = converted ?? bytes;
+  const answer = convert(run, () => run.operation.answer(body));
+  if (answer !== undefined) return answerWith(answer, upstream, { run, context, services });
+  log.usage = toLoggedUsage(run.operation.usageOf(body));
+  log.responseBody = media.isHeavy ? withoutMedia(body) : bytes;
   const headers = unifiedHeaders(upstream, slug, context, services);
   headers["content-type"] = "application/json";
-  return { status: upstream.status, headers, body: converted ?? text };
+  return { status: upstream.status, headers, body: text };
+}
+
+/** The client's answer where the upstream's was converted. */
+function answerWith(
+  answer: Record<string, unknown> | BinaryAnswer,
+  upstream: Response,
+  { run, context, services }: { run: Run; context: CallerContext; services: Services },
+): Reply {
+  const { log } = context;
+  const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
+  if (answer instanceof BinaryAnswer) {
+    headers["content-type"] = answer.type;
+    return { status: upstream.status, headers, body: answer.bytes };
+  }
+  log.usage = toLoggedUsage(run.operation.usageOf(answer));
+  const text = JSON.stringify(answer);
+  log.responseBody = run.operation.media.isHeavy ? withoutMedia(answer) : text;
+  headers["content-type"] = "application/json";
+  return { status: upstream.status, headers, body: text };
+}
+
+function typeOf({ headers }: Response): string {
+  return headers.get("content-type") ?? "application/octet-stream";
+}
+
+function isSuccess({ status }: Response): boolean {
+  return status >= 200 && status <= 299;
 }
 
 /**
@@ -143,11 +177,14 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
  *
  * @throws {UpstreamError} Also the adapter's own, for failures that come with status 200.
  */
-function convert({ operation, destination }: Run, body: Record<string, unknown>): Record<string, unknown> | undefined {
+function convert(
+  { destination }: Run,
+  read: () => object | undefined,
+): Record<string, unknown> | BinaryAnswer | undefined {
   const { slug } = destination.provider;
   try {
-    const answer = operation.answer(body);
-    return answer && { ...answer, provider: slug };
+    const answer = read();
+    return answer instanceof BinaryAnswer ? answer : answer && { ...answer, provider: slug };
   } catch (cause) {
     if (cause instanceof UpstreamError) throw cause;
     throw badAnswer(slug, "it does not have the expected members", cause);
@@ -156,20 +193,21 @@ function convert({ operation, destination }: Run, body: Record<string, unknown>)
 
 async function answerStream(upstream: Response, run: Run, context: CallerContext, services: Services): Promise<Reply> {
   const { log } = context;
-  const observer = run.operation.createObserver();
+  const { framing, media, createObserver } = run.operation;
+  const observer = createObserver();
   const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
   headers["content-type"] = "text/event-stream; charset=utf-8";
   headers["x-accel-buffering"] = "no";
   const body = await relayEvents({
     ...{ upstream, attempt: run.attempt, observer, context, services },
-    blocks: createCutter(run.operation.framing),
+    blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
     idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
     onEnd({ status, error, sent }) {
       // an answer that was let go of for another target is not the end of the request
       if (!log.deferred) return;
       log.upstreamEndedAt = services.clock.monotonic();
       log.usage = toLoggedUsage(observer.usage());
-      log.responseBody = sent;
+      log.responseBody = media.isHeavy ? null : sent;
       settle(context, services, { status, error, responseHeaders: headers });
     },
   });
@@ -226,6 +264,8 @@ function conversionOptions(
 /** One target of a request: where it goes, and with which settings of its config. */
 export interface Target {
   destination: Destination;
+  /** The form the request came as, where it is one. */
+  form?: SentForm | undefined;
   /** Absent for requests without a config. */
   settings?: InheritedSettings;
   /** Milliseconds of the monotonic clock at which the whole request ends. */
@@ -253,9 +293,9 @@ export async function callTarget<Name extends OperationName>(
   { context, services }: { context: CallerContext; services: Services },
 ): Promise<Reply> {
   const { log } = context;
-  const { destination, settings } = target;
+  const { destination, settings, form } = target;
   const { provider, managed } = destination;
-  log.stream = Reflect.get(request, "stream") === true;
+  log.stream = isStreamed(name, request);
   const options = conversionOptions(context, settings, services.clock);
   const asked = withModel(request, managed?.model);
   const adapter: OperationAdapters[Name] = provider.operations[name];
@@ -272,7 +312,7 @@ export async function callTarget<Name extends OperationName>(
   }
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
-  const run: Run = { operation, destination, attempt, settings };
+  const run: Run = { operation, destination, attempt, settings, form };
   try {
     const upstream = await (operation.repair
       ? sendRepaired({
@@ -281,11 +321,23 @@ export async function callTarget<Name extends OperationName>(
           repair: (failure) => repair(run, failure),
         })
       : send(prepareCall(run, headers), attempt, context, services));
-    if (operation.streamed && isEventStream(upstream, operation.framing)) {
+    // of a form that flows through it is not known what it asks for
+    if ((operation.streamed || isFlow(form)) && isEventStream(upstream, operation.framing)) {
       return await answerStream(upstream, run, context, services);
     }
+    if (flowsBack(upstream, operation)) {
+      return answerFlow(upstream, { attempt, provider: provider.slug }, context, services);
+    }
     return await answerWhole(upstream, run, context, services);
+  } catch (error) {
+    throw isFlow(form) ? (form.failure() ?? error) : error;
   } finally {
     if (!log.deferred) attempt.release();
   }
+}
+
+/** Whether an answer goes back as it comes. */
+function flowsBack(upstream: Response, { media, answerBytes }: ServedOperation): boolean {
+  if (!media.flows || answerBytes || !isSuccess(upstream)) return false;
+  return media.isPlain || !isJsonType(typeOf(upstream));
 }

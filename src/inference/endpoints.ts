@@ -2,11 +2,13 @@ import type { KeyAccess } from "../auth/access.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type Method } from "../endpoint.ts";
 import type { Reply } from "../lib/reply.ts";
-import type { OperationName, Operations } from "../providers/types.ts";
+import type { OperationName, Operations } from "../providers/operations.ts";
+import { SpeechRequest, TranscriptionRequest, TranscriptionResponse, TranslationRequest } from "../schemas/audio.ts";
 import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from "../schemas/chat.ts";
 import { DecisionsRequest, DecisionsResponse } from "../schemas/decisions.ts";
 import { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
 import { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
+import { ImageEditRequest, ImageRequest, ImageResponse } from "../schemas/images.ts";
 import { CountTokensRequest, CountTokensResponse, MessagesRequest, MessagesResponse } from "../schemas/messages.ts";
 import { ModelList } from "../schemas/models.ts";
 import { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
@@ -15,6 +17,7 @@ import { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
 import { runDecisions } from "./decide.ts";
 import { explainConfig } from "./explain.ts";
 import { fileEndpoints } from "./file-endpoints.ts";
+import { runForm } from "./forms.ts";
 import { geminiEndpoints } from "./gemini-endpoints.ts";
 import { listModels, modelEndpoints } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
@@ -118,6 +121,71 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     response: DecisionsResponse,
     handle: (body, context, services) =>
       isPassedOn(context, services) ? passHeld(body.text, context, services) : runDecisions(body, context, services),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/images/generations",
+    operation: "generateImage",
+    tag: "Images",
+    summary: "Make pictures from a text",
+    access: inferenceAccess,
+    body: ImageRequest,
+    response: ImageResponse,
+    handle: runUnified("generateImage"),
+  }),
+  defineEndpoint({
+    method: "POST",
+    path: "/v1/images/edits",
+    operation: "editImage",
+    tag: "Images",
+    summary: "Change pictures by a text",
+    access: inferenceAccess,
+    body: ImageEditRequest,
+    fields: { numbers: ["n", "output_compression", "partial_images"], flags: ["stream"] },
+    acceptsJson: true,
+    response: ImageResponse,
+    handleForm: runForm("editImage"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/audio/speech",
+    operation: "speak",
+    tag: "Audio",
+    summary: "Speak a text; answers with sound, or its events",
+    access: inferenceAccess,
+    body: SpeechRequest,
+    handle: runUnified("speak"),
+  }),
+  defineEndpoint({
+    method: "POST",
+    path: "/v1/audio/transcriptions",
+    operation: "transcribe",
+    tag: "Audio",
+    summary: "Write down what is said",
+    access: inferenceAccess,
+    body: TranscriptionRequest,
+    fields: {
+      numbers: ["temperature"],
+      flags: ["stream"],
+      lists: [
+        ...["timestamp_granularities", "include", "languages", "keywords"],
+        ...["known_speaker_names", "known_speaker_references"],
+      ],
+    },
+    response: TranscriptionResponse,
+    handleForm: runForm("transcribe"),
+  }),
+  defineEndpoint({
+    method: "POST",
+    path: "/v1/audio/translations",
+    operation: "translate",
+    tag: "Audio",
+    summary: "Write down in English what is said",
+    access: inferenceAccess,
+    body: TranslationRequest,
+    fields: { numbers: ["temperature"] },
+    response: TranscriptionResponse,
+    handleForm: runForm("translate"),
   }),
   defineJsonEndpoint({
     method: "POST",

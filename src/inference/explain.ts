@@ -4,7 +4,7 @@ import { GatewayError } from "../errors.ts";
 import { HeaderMap } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
-import type { OperationName } from "../providers/types.ts";
+import type { OperationName } from "../providers/operations.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import { listAttempts, type PlannedAttempt } from "../routing/plan.ts";
 import type { StickyStore } from "../routing/sticky.ts";

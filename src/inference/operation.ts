@@ -3,14 +3,13 @@ import { toNativeRequest } from "../dialects/responses/stored.ts";
 import type { Dialect, DialectOptions } from "../dialects/types.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
+import type { BinaryAnswer, OperationName, Operations } from "../providers/operations.ts";
 import {
   type BoundProvider,
   type CallFailure,
   type ConversionOptions,
   findOperation,
   type OperationAdapter,
-  type OperationName,
-  type Operations,
   requireOperation,
   type StreamFraming,
 } from "../providers/types.ts";
@@ -34,6 +33,8 @@ export interface ServedOperation {
   readonly framing: StreamFraming;
   /** Whether the answer is to be streamed. */
   readonly streamed: boolean;
+  /** What is told of its bodies that are no JSON, or hold media. */
+  readonly media: MediaFacts;
   /** Further headers of the upstream's request. */
   headers(given: Readonly<Record<string, string>>): Record<string, string>;
   /** The upstream's request. */
@@ -42,10 +43,54 @@ export interface ServedOperation {
   answer(body: unknown): object | undefined;
   /** Token counts of the client's answer. */
   usageOf(answer: object): unknown;
+  /** As `answer`, for upstream's answers that are no JSON; absent where those flow through or are refused. */
+  readonly answerBytes?: ((answer: BinaryAnswer) => object) | undefined;
   /** What watches the upstream's stream and writes the client's. */
   createObserver(): StreamObserver;
   /** The operation with another request, to be sent once in place of one that was refused; undefined where there is none. */
   repair?: ((failure: CallFailure) => ServedOperation | undefined) | undefined;
+}
+
+/** What is to be known of an operation whose bodies hold media. */
+export interface MediaFacts {
+  /** The client's request is a form where it can be one. */
+  readonly isForm: boolean;
+  /** Answers that are no JSON flow to the client as they come. */
+  readonly flows: boolean;
+  /** The answer was asked for as plain text. */
+  readonly isPlain: boolean;
+  /** Bodies hold sound or pictures, which no log keeps. */
+  readonly isHeavy: boolean;
+  /** The upstream answers with a list. */
+  readonly isList: boolean;
+  /** A member named `error` does not mean that all of it failed. */
+  readonly readsErrors: boolean;
+  /** Most bytes of one event of a stream; undefined: as of any stream. */
+  readonly maxEventBytes: number | undefined;
+}
+
+const forms: ReadonlySet<OperationName> = new Set(["transcribe", "translate"]);
+const flowing: ReadonlySet<OperationName> = new Set(["speak", "transcribe", "translate"]);
+const heavy: ReadonlySet<OperationName> = new Set(["generateImage", "editImage", "speak"]);
+const plainFormats: readonly unknown[] = ["text", "srt", "vtt"];
+
+function toMediaFacts<Name extends OperationName>({ name, adapter, request }: Parts<Name>): MediaFacts {
+  const isForm = forms.has(name);
+  return {
+    isForm,
+    flows: flowing.has(name),
+    isPlain: isForm && plainFormats.includes(Reflect.get(request, "response_format")),
+    isHeavy: heavy.has(name),
+    isList: adapter.answersLists === true,
+    readsErrors: adapter.readsErrors === true,
+    maxEventBytes: typedStreams[name]?.maxEventBytes,
+  };
+}
+
+/** Whether a request asks for its answer as a stream of events. */
+export function isStreamed(name: OperationName, request: object): boolean {
+  if (name === "speak") return Reflect.get(request, "stream_format") === "sse";
+  return Reflect.get(request, "stream") === true;
 }
 
 /** What every served operation is made from. */
@@ -80,16 +125,18 @@ function createNativeObserver<Name extends OperationName>({
 const usageOf = (answer: object): unknown => Reflect.get(answer, "usage") ?? fromUsageMetadata(answer);
 
 function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation {
-  const { adapter, request, options } = parts;
+  const { name, adapter, request, options } = parts;
   return {
     method: adapter.method ?? "POST",
     path: adapter.path(request),
     framing: adapter.framing ?? "sse",
-    streamed: Reflect.get(request, "stream") === true,
+    streamed: isStreamed(name, request),
+    media: toMediaFacts(parts),
     headers: (given) => adapter.headers?.(request, given) ?? {},
     body: () => (adapter.toUpstream ? adapter.toUpstream(request, options) : request),
     answer: (body) => adapter.fromUpstream?.(body, request, options),
     usageOf,
+    answerBytes: adapter.fromBytes && ((answer) => adapter.fromBytes?.(answer, request, options) ?? {}),
     createObserver: () => createNativeObserver(parts),
     repair:
       adapter.repair &&

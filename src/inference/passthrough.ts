@@ -1,19 +1,20 @@
-import type { CallerContext, RunningStream, Services } from "../context.ts";
-import { isJsonType, toBodyError } from "../endpoint.ts";
+import type { CallerContext, Services } from "../context.ts";
+import { toBodyError } from "../endpoint.ts";
 import { InvalidRequestError, toGatewayError, UpstreamError } from "../errors.ts";
-import { BodyError, countBytes, readBytes, receiveTimes } from "../lib/body.ts";
+import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
 import { isSocketHandshake } from "../lib/websocket.ts";
-import { BodyPieces, maxLoggedBody } from "../logs/body.ts";
+import { maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
-import { AbortReason, type Destination } from "../providers/call.ts";
+import type { Destination } from "../providers/call.ts";
 import { routingHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
+import { isText, relayBytes } from "./flow.ts";
 import { listLeaves, readLeafDestination } from "./leaf.ts";
 import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
 import { requireRelayed } from "./require-relayed.ts";
@@ -24,14 +25,6 @@ import { readRequestDestination, readTimeout } from "./target.ts";
 
 /** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
 const heldBody = 256 * 1024;
-
-const longUpload = { totalMs: 30 * 60_000, silenceMs: 60_000 };
-
-/** Whether bytes of this content type can be read by a person in a log. */
-function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
-  if (!type || (coding && coding !== "identity")) return false;
-  return isJsonType(type) || /^text\//i.test(type);
-}
 
 function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes.subarray(0, maxLoggedBody));
@@ -55,7 +48,7 @@ async function readUpload(
   const length = Number(context.headers.get("content-length") ?? Number.NaN);
   if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
   if (!(length <= heldBody))
-    return request.body ? countBytes(request.body, { bytes: maxBytes, ...longUpload }) : undefined;
+    return request.body ? countBytes(request.body, { bytes: maxBytes, ...uploadTimes }) : undefined;
   if (length === 0) return undefined;
   try {
     const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes, timers: services.timers });
@@ -67,83 +60,6 @@ async function readUpload(
   } catch (error) {
     throw toBodyError(error, maxBytes);
   }
-}
-
-/** How an answer that flowed through ended. */
-interface FlowEnd {
-  failure: unknown;
-  /** The client went away. */
-  left: boolean;
-  /** First bytes of a text. */
-  text: BodyPieces | null;
-}
-
-/** The upstream's answer flowing to the client, bounded in silence and time; `onEnd` is called once. */
-export function relayBytes(
-  body: ReadableStream<Uint8Array>,
-  options: { attempt: Attempt; services: Services; keepText: boolean; onEnd(end: FlowEnd): void },
-): ReadableStream<Uint8Array> {
-  const { attempt, services, keepText } = options;
-  const { clock, limits, streams } = services;
-  const reader = body.getReader();
-  const startedAt = clock.monotonic();
-  let lastByteAt = startedAt;
-  const text = keepText ? new BodyPieces() : null;
-  const flow: RunningStream = {
-    tick(now) {
-      if (now - lastByteAt > limits.streamIdleTimeoutMs || now - startedAt > limits.streamTotalTimeoutMs) {
-        attempt.abort(new AbortReason("idle", "Cannot finish the answer: it stands still, or takes too long"));
-      }
-    },
-    end: () => attempt.abort(new AbortReason("shutdown", "Cannot finish the answer: the gateway is stopping")),
-  };
-  streams.add(flow);
-  const end = (failure: unknown, left: boolean) => {
-    if (!streams.delete(flow)) return;
-    attempt.release();
-    options.onEnd({ failure, left, text });
-  };
-  let fail: (error: unknown) => void = () => {};
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        fail = (error) => {
-          if (!streams.has(flow)) return;
-          reader.cancel(error).catch(() => {});
-          end(error, isClientAbort(attempt));
-          // the connection breaks off, as the upstream's did: a clean end would look like a whole answer
-          controller.error(error);
-        };
-        // a caller that reads nothing has no read under way that the abort could end
-        attempt.signal.addEventListener("abort", () => fail(attempt.signal.reason), { once: true });
-      },
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (!streams.has(flow)) return;
-          lastByteAt = clock.monotonic();
-          if (done) {
-            end(undefined, false);
-            return controller.close();
-          }
-          text?.add(value);
-          controller.enqueue(value);
-        } catch (error) {
-          fail(error);
-        }
-      },
-      cancel(reason) {
-        attempt.abort(new AbortReason("client", "the caller went away"));
-        end(reason, true);
-        return reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-function isClientAbort({ signal }: Attempt): boolean {
-  return signal.reason instanceof AbortReason && signal.reason.kind === "client";
 }
 
 /** Notes what a small JSON answer tells. */
@@ -203,7 +119,7 @@ async function readHeld(
   { attempt, provider, timers }: { attempt: Attempt; provider: string; timers: Timers },
 ): Promise<Uint8Array> {
   try {
-    return await readBytes(upstream, { bytes: heldBody, ...longUpload, timers });
+    return await readBytes(upstream, { bytes: heldBody, ...uploadTimes, timers });
   } catch (error) {
     if (error instanceof BodyError && error.problem === "timeout") {
       throw new UpstreamError(504, `Cannot get an answer from ${provider}: it went silent`, {

@@ -260,6 +260,15 @@ const groups: readonly Group[] = [
       ),
     ],
   },
+  {
+    ...{ group: "legacy_complete", tag: "Completions" },
+    routes: [
+      route("POST", "/v1/complete", "legacy_complete", "Continue a text, in the older shape of Anthropic", {
+        body: small.LegacyCompleteRequest,
+        answer: small.LegacyCompleteResponse,
+      }),
+    ],
+  },
 ];
 
 function toEndpoint(

@@ -1,8 +1,7 @@
 import type { CallerContext, Services } from "../context.ts";
-import type { JsonBody } from "../endpoint.ts";
 import { GatewayError, InvalidRequestError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
-import type { OperationName, Operations } from "../providers/types.ts";
+import type { OperationName, Operations } from "../providers/operations.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../routing/plan.ts";
 import type { StickyStore } from "../routing/sticky.ts";
@@ -11,6 +10,8 @@ import { callTarget, type Target } from "./call-target.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
 import { checkLeaves, readLeafDestination } from "./leaf.ts";
+import { isFlow, type SentForm } from "./media.ts";
+import { isStreamed } from "./operation.ts";
 import { readRequestDestination } from "./target.ts";
 
 function modelOf(request: object): string | undefined {
@@ -84,13 +85,22 @@ const noHeaders = undefined;
 /** Makes one call of a request to one target. */
 export type CallOne<Request> = (request: Request, target: Target) => Promise<Reply>;
 
+/** What the targets of a request are found and called with. */
+export interface TargetParts {
+  context: CallerContext;
+  services: Services;
+  /** False where the body can be sent once only. Default: true. */
+  canRepeat?: boolean;
+  /** Whether a stream is asked for. Default: by the request's `stream`. */
+  streamed?: boolean;
+}
+
 /** Makes the calls of a request. */
 function createCaller<Request extends Record<string, unknown>>(
   value: Request,
   call: CallOne<Request>,
-  parts: { context: CallerContext; services: Services },
+  { context, services, canRepeat = true }: TargetParts,
 ): Caller<Reply> {
-  const { context, services } = parts;
   return {
     async call({ node, settings }: PlannedAttempt, { deadline }) {
       const request = applyOverlays(value, settings);
@@ -107,7 +117,7 @@ function createCaller<Request extends Record<string, unknown>>(
       context.log.deferred = false;
       body.cancel().catch(() => {});
     },
-    canRepeat: true,
+    canRepeat,
   };
 }
 
@@ -115,13 +125,13 @@ function createCaller<Request extends Record<string, unknown>>(
 export async function runTargets<Request extends Record<string, unknown>>(
   value: Request,
   call: CallOne<Request>,
-  { context, services }: { context: CallerContext; services: Services },
+  parts: TargetParts,
 ): Promise<Reply> {
+  const { context, services, streamed } = parts;
   const { log } = context;
   const model = modelOf(value);
   log.model = model ?? null;
-  log.stream = Reflect.get(value, "stream") === true;
-  const parts = { context, services };
+  log.stream = streamed ?? Reflect.get(value, "stream") === true;
   const given = readRequestConfig(context, services);
   const config = given instanceof Promise ? await given : given;
   if (config) {
@@ -134,13 +144,22 @@ export async function runTargets<Request extends Record<string, unknown>>(
   return call(value, { destination });
 }
 
+/** A request of a unified operation. */
+export interface UnifiedBody<Name extends OperationName> {
+  value: Operations[Name]["request"];
+  /** Its text as it was sent, where it was JSON. */
+  text?: string;
+  /** The form it came as, where it is one. */
+  form?: SentForm | undefined;
+}
+
 /** Runs one unified operation: finds its targets, calls them, answers in the shape of the route. */
 export function runInference<Name extends OperationName>(
   name: Name,
-  { value }: JsonBody<Operations[Name]["request"]>,
+  { value, form }: UnifiedBody<Name>,
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
-  const parts = { context, services };
-  return runTargets(value, (request, target) => callTarget(name, request, target, parts), parts);
+  const parts = { context, services, canRepeat: !isFlow(form), streamed: isStreamed(name, value) };
+  return runTargets(value, (request, target) => callTarget(name, request, { ...target, form }, parts), parts);
 }

@@ -3,7 +3,8 @@ import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import type { Destination } from "../providers/call.ts";
-import type { OperationAdapter, OperationName, Operations } from "../providers/types.ts";
+import type { OperationName, Operations } from "../providers/operations.ts";
+import type { OperationAdapter } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { readTimeout } from "./target.ts";
 

@@ -19,6 +19,11 @@ export interface TypedStream {
   /** Types of the events that end an answer. */
   readonly last: ReadonlySet<string>;
   /** Types of the events that tell of a failure; nothing follows them, `warnings` aside. */
+  /** Several of them may come: the upstream says by closing that nothing more does. */
+  readonly hasSeveralLast?: boolean;
+  /** Most bytes of one event; by default as of any stream. */
+  readonly maxEventBytes?: number;
+  /** Types of the events that tell of a failure; nothing follows them. */
   readonly failures: ReadonlySet<string>;
   /** Failures that the event which ends the stream may follow. */
   readonly warnings?: ReadonlySet<string>;
@@ -47,10 +52,15 @@ class TypedState {
   readonly #stream: TypedStream;
   usage: Members | undefined;
   ended: "complete" | "failed" | undefined;
-  isOver = false;
+  #isOver = false;
   begun: Members | undefined;
   /** Whole events that went on last. */
   last: Uint8Array | undefined;
+
+  /** Whether nothing more belongs to the answer. */
+  get isOver(): boolean {
+    return this.#isOver && !(this.ended === "complete" && this.#stream.hasSeveralLast === true);
+  }
 
   constructor(stream: TypedStream) {
     this.#stream = stream;
@@ -63,7 +73,7 @@ class TypedState {
     this.usage = mergeUsage(this.usage, this.#stream.usageOf(event));
     if (this.#stream.failures.has(type)) this.ended = "failed";
     else if (this.#stream.last.has(type)) this.ended = "complete";
-    this.isOver ||= this.ended !== undefined && this.#stream.warnings?.has(type) !== true;
+    this.#isOver ||= this.ended !== undefined && this.#stream.warnings?.has(type) !== true;
   }
 }
 

@@ -29,6 +29,9 @@ export interface BodyBounds {
 /** Times clients get to send a body. */
 export const receiveTimes = { totalMs: 60_000, silenceMs: 15_000 };
 
+/** Times clients get to send a file. */
+export const uploadTimes = { totalMs: 30 * 60_000, silenceMs: 60_000 };
+
 /** A body this small is read in one go, and has to arrive within the time of one silence. */
 const smallBody = 64 * 1024;
 

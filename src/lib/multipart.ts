@@ -1,155 +1,224 @@
-/** A multipart body that cannot be read. */
-export class MultipartError extends Error {
-  override readonly name = "MultipartError";
+import { isHeaderName, isHeaderValue } from "./headers.ts";
+import { decodeUtf8 } from "./json.ts";
+
+/** A file of a form. */
+export class FormFile {
+  /** Its name as it is written between the quotes of its part. */
+  readonly name: string;
+  /** Its content type; undefined where its part names none. */
+  readonly type: string | undefined;
+  readonly bytes: Uint8Array;
+
+  constructor(name: string, type: string | undefined, bytes: Uint8Array) {
+    this.name = name;
+    this.type = type;
+    this.bytes = bytes;
+  }
+
+  /** What is shown of it where its bytes are not. */
+  toJSON(): object {
+    return { filename: this.name, content_type: this.type ?? null, bytes: this.bytes.length };
+  }
 }
 
-/** One part of a multipart body. */
-export interface MultipartPart {
-  /** Name of the form field. */
+/** One part of a form. */
+export interface FormPart {
+  /** Its name as it was sent, such as `image[]`. */
   name: string;
-  /** Undefined for fields that are no files. */
-  filename: string | undefined;
-  /** Content type the part states. */
-  type: string | undefined;
-  /** Bytes of the part as they come. What is not read of them is skipped when the next part is asked for. */
-  body: AsyncGenerator<Uint8Array, void>;
+  value: string | FormFile;
 }
 
-/** Most parts of a body, and bytes of the headers of one. */
-const maxParts = 64;
-const maxHeaderBytes = 16 * 1024;
-
-const encoder = new TextEncoder();
-const lineEnd = encoder.encode("\r\n");
-const headersEnd = encoder.encode("\r\n\r\n");
-const none = new Uint8Array(0);
-
-/** The boundary a content type names; undefined where it is no form or names none (RFC 2046, section 5.1.1). */
-export function readBoundary(contentType: string | undefined): string | undefined {
-  if (!/^multipart\/form-data\s*;/i.test(contentType ?? "")) return undefined;
-  const match = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;,"]{1,70})(?=[\s;]|$))/i.exec(contentType ?? "");
-  return match?.[1] ?? match?.[2];
+/** A form cannot be read. */
+export class FormError extends Error {
+  override readonly name = "FormError";
 }
 
-/** Where `wanted` begins in `bytes`; -1 when it is not there. */
-function indexOfBytes(bytes: Uint8Array, wanted: Uint8Array): number {
-  const first = wanted[0] ?? 0;
-  const last = bytes.length - wanted.length;
-  for (let index = bytes.indexOf(first); index >= 0 && index <= last; index = bytes.indexOf(first, index + 1)) {
-    let length = 1;
-    while (length < wanted.length && bytes[index + length] === wanted[length]) length++;
-    if (length === wanted.length) return index;
-  }
-  return -1;
-}
+/** Most parts of one form. */
+const maxParts = 1_000;
+/** Most bytes of the head of one part. */
+const maxHeadBytes = 16 * 1024;
+/** Most bytes of a part that is no file. */
+const maxTextBytes = 4 * 1024 * 1024;
 
-function join(first: Uint8Array, second: Uint8Array): Uint8Array {
-  if (first.length === 0) return second;
-  const joined = new Uint8Array(first.length + second.length);
-  joined.set(first);
-  joined.set(second, first.length);
-  return joined;
-}
+const dash = 0x2d;
+const carriageReturn = 0x0d;
+const lineFeed = 0x0a;
 
-/** Bytes that came and were not taken yet. */
-class Source {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  /** As if a line had ended before the body: its first boundary looks like the others then. */
-  bytes: Uint8Array = lineEnd;
-
-  constructor(body: ReadableStream<Uint8Array>) {
-    this.#reader = body.getReader();
-  }
-
-  /** @throws {MultipartError} At the end of the body. */
-  async fill(): Promise<void> {
-    const { done, value } = await this.#reader.read();
-    if (done) throw new MultipartError("Cannot read the form: it ends before its last boundary");
-    this.bytes = join(this.bytes, value);
-  }
-
-  /** What comes before a delimiter, piece by piece; the delimiter itself is taken too. */
-  async *until(delimiter: Uint8Array): AsyncGenerator<Uint8Array, void> {
-    for (;;) {
-      const { bytes } = this;
-      const index = indexOfBytes(bytes, delimiter);
-      // the delimiter may have begun in the last bytes
-      const end = index >= 0 ? index : Math.max(0, bytes.length - delimiter.length + 1);
-      this.bytes = bytes.subarray(index >= 0 ? index + delimiter.length : end);
-      if (end > 0) yield bytes.subarray(0, end);
-      if (index >= 0) return;
-      await this.fill();
-    }
-  }
-
-  cancel(reason: unknown): void {
-    this.#reader.cancel(reason).catch(() => {});
-  }
-}
-
-/** A parameter of a header value. */
-function readParameter(value: string, name: string): string | undefined {
-  const match = new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;"]+))`, "i").exec(value);
-  return match?.[1]?.replace(/\\(["\\])/g, "$1").replace(/%22/g, '"') ?? match?.[2];
-}
-
-/** A file name in the extended form (RFC 8187). */
-function readExtended(value: string): string | undefined {
-  const match = /;\s*filename\*=utf-8'[^']*'([^\s;]+)/i.exec(value);
-  try {
-    return match?.[1] === undefined ? undefined : decodeURIComponent(match[1]);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Headers of the part that begins here. */
-async function readHead(source: Source): Promise<Omit<MultipartPart, "body">> {
-  let bytes: Uint8Array = none;
-  for await (const piece of source.until(headersEnd)) {
-    bytes = join(bytes, piece);
-    if (bytes.length > maxHeaderBytes) throw new MultipartError("Cannot read the form: headers of a part are too long");
-  }
-  const lines = new TextDecoder().decode(bytes).split("\r\n");
-  const headerOf = (name: string) =>
-    lines
-      .find((line) => line.toLowerCase().startsWith(`${name}:`))
-      ?.slice(name.length + 1)
-      .trim();
-  const disposition = headerOf("content-disposition") ?? "";
-  const name = readParameter(disposition, "name");
-  if (name === undefined) throw new MultipartError("Cannot read the form: a part has no name");
-  const filename = readExtended(disposition) ?? readParameter(disposition, "filename");
-  return { name, filename, type: headerOf("content-type") };
+/** The boundary of a `multipart/form-data` content type; undefined for other types and those without one. */
+export function boundaryOf(type: string | undefined): string | undefined {
+  if (type === undefined || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) return undefined;
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]*)"|([^\s;"]+))/i.exec(type) ?? [];
+  const boundary = quoted ?? plain ?? "";
+  // RFC 2046, section 5.1.1
+  return /^[\x20-\x7e]{1,70}$/.test(boundary) ? boundary : undefined;
 }
 
 /**
- * Parts of a form, in their order, without holding more of it than the piece that came last (RFC 7578).
- *
- * @throws {MultipartError} If it is cut off or malformed; what the body itself throws comes as it is.
+ * Bytes to look for. Most bytes are never looked at (Horspool). Where the first byte does not come again, as in delimiters,
+ * the time is at worst in proportion to what is searched, whoever chose the bytes.
  */
-export async function* readMultipart(
-  body: ReadableStream<Uint8Array>,
-  boundary: string,
-): AsyncGenerator<MultipartPart, void> {
-  const source = new Source(body);
-  const delimiter = encoder.encode(`\r\n--${boundary}`);
-  let isWhole = false;
-  try {
-    for await (const _preamble of source.until(delimiter));
-    for (let parts = 0; ; parts++) {
-      while (source.bytes.length < 2) await source.fill();
-      if (source.bytes[0] === 0x2d && source.bytes[1] === 0x2d) {
-        isWhole = true;
-        return;
-      }
-      if (parts === maxParts) throw new MultipartError(`Cannot read the form: it has more than ${maxParts} parts`);
-      const head = await readHead(source);
-      const content = source.until(delimiter);
-      yield { ...head, body: content };
-      for await (const _rest of content);
-    }
-  } finally {
-    source.cancel(isWhole ? "the form is over" : "the form is not read on");
+export class BytePattern {
+  readonly bytes: Uint8Array;
+  /** How far the search moves on by the byte at its end. */
+  readonly #shifts: Uint8Array;
+
+  /** @param bytes At most 255. */
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.#shifts = new Uint8Array(256).fill(bytes.length);
+    for (const [index, byte] of bytes.subarray(0, -1).entries()) this.#shifts[byte] = bytes.length - 1 - index;
   }
+
+  /** Where the bytes stand at or behind `from`; -1 when they do not. */
+  indexIn(text: Uint8Array, from: number): number {
+    const { bytes } = this;
+    const shifts = this.#shifts;
+    const last = bytes.length - 1;
+    let end = from + last;
+    while (end < text.length) {
+      let length = 0;
+      while (length <= last && text[end - last + length] === bytes[length]) length++;
+      if (length > last) return end - last;
+      end += shifts[text[end] ?? 0] ?? 1;
+    }
+    return -1;
+  }
+}
+
+const parameterForm = /\s*;\s*([\w-]+\*?)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/y;
+
+/**
+ * Parameters of a `content-disposition`. Read strictly: a header two readers could understand in two ways is refused.
+ *
+ * @throws {FormError}
+ */
+function readDisposition(given: string): Map<string, string> {
+  const parameters = new Map<string, string>();
+  const text = given.endsWith(";") ? given.slice(0, -1).trimEnd() : given;
+  if (!/^form-data(?=[\s;]|$)/i.test(text)) throw new FormError("a part is no form-data");
+  let position = "form-data".length;
+  while (position < text.length) {
+    parameterForm.lastIndex = position;
+    const found = parameterForm.exec(text);
+    const name = found?.[1]?.toLowerCase() ?? "";
+    if (!found || parameters.has(name)) throw new FormError("a part has a broken content-disposition");
+    parameters.set(name, found[2] ?? found[3] ?? "");
+    position = parameterForm.lastIndex;
+  }
+  return parameters;
+}
+
+/** The name of a file in the extended form of RFC 8187. */
+function readExtendedName(value: string): string {
+  const [, encoded] = /^utf-8'[^']*'(.*)$/i.exec(value) ?? [];
+  try {
+    return encoded === undefined ? value : escapeName(decodeURIComponent(encoded));
+  } catch {
+    return value;
+  }
+}
+
+function readHead(bytes: Uint8Array): Map<string, string> {
+  if (bytes.length > maxHeadBytes) throw new FormError("the head of a part is too long");
+  const head = new Map<string, string>();
+  for (const line of toText(bytes).split("\r\n")) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    if (!isHeaderName(name) || !isHeaderValue(value) || head.has(name)) throw new FormError("a part has a broken head");
+    head.set(name, value);
+  }
+  return head;
+}
+
+function toText(bytes: Uint8Array): string {
+  try {
+    return decodeUtf8(bytes);
+  } catch {
+    throw new FormError("a text in it is not UTF-8");
+  }
+}
+
+/**
+ * Reads one part, head and content.
+ *
+ * @throws {FormError}
+ */
+export function readPart(bytes: Uint8Array): FormPart {
+  const end = headEnd.indexIn(bytes, 0);
+  if (end < 0) throw new FormError("a part has no end of its head");
+  const head = readHead(bytes.subarray(0, end));
+  const content = bytes.subarray(end + headEnd.bytes.length);
+  const disposition = readDisposition(head.get("content-disposition") ?? "");
+  const name = disposition.get("name") ?? "";
+  if (name === "" || name.includes("\\")) throw new FormError("a part has no name, or one that cannot be read");
+  const extended = disposition.get("filename*");
+  const fileName = extended === undefined ? disposition.get("filename") : readExtendedName(extended);
+  if (fileName !== undefined) return { name, value: new FormFile(fileName, head.get("content-type"), content) };
+  if (content.length > maxTextBytes) throw new FormError("a part that is no file is too long");
+  return { name, value: toText(content) };
+}
+
+/** Index behind the blanks that may follow a boundary. */
+function skipBlanks(bytes: Uint8Array, from: number): number {
+  let index = from;
+  while (bytes[index] === 0x20 || bytes[index] === 0x09) index++;
+  return index;
+}
+
+/**
+ * Parts of a form (RFC 7578), in order. Files share the memory of `bytes`.
+ *
+ * @throws {FormError} If it is broken, has too many parts or too long ones.
+ */
+export function readForm(bytes: Uint8Array, boundary: string): FormPart[] {
+  const opener = encoder.encode(`--${boundary}`);
+  const delimiter = new BytePattern(encoder.encode(`\r\n--${boundary}`));
+  const parts: FormPart[] = [];
+  const start = bytes[0] === carriageReturn && bytes[1] === lineFeed ? 2 : 0;
+  if (!opener.every((byte, index) => bytes[start + index] === byte)) {
+    throw new FormError("it does not begin with its boundary");
+  }
+  let position = start + opener.length;
+  for (;;) {
+    if (bytes[position] === dash && bytes[position + 1] === dash) return parts;
+    const line = skipBlanks(bytes, position);
+    if (bytes[line] !== carriageReturn || bytes[line + 1] !== lineFeed) throw new FormError("a boundary is broken");
+    const end = delimiter.indexIn(bytes, line + 2);
+    if (end < 0) throw new FormError("it is cut off");
+    if (parts.length === maxParts) throw new FormError(`it has more than ${maxParts} parts`);
+    parts.push(readPart(bytes.subarray(line + 2, end)));
+    position = end + delimiter.bytes.length;
+  }
+}
+
+const encoder = new TextEncoder();
+const headEnd = new BytePattern(encoder.encode("\r\n\r\n"));
+const lineEnd = encoder.encode("\r\n");
+
+/** Text as it can stand between the quotes of a part's head (WHATWG HTML, multipart/form-data encoding). */
+function escapeName(text: string): string {
+  return text.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+/** Bytes of a form; a file's name is written as it is. */
+export function writeForm(parts: readonly FormPart[], boundary: string): Uint8Array {
+  const pieces: Uint8Array[] = [];
+  for (const { name, value } of parts) {
+    const isFile = value instanceof FormFile;
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"`;
+    const ofFile = isFile
+      ? `; filename="${value.name}"\r\nContent-Type: ${value.type ?? "application/octet-stream"}`
+      : "";
+    pieces.push(encoder.encode(`${head}${ofFile}\r\n\r\n`), isFile ? value.bytes : encoder.encode(value));
+    pieces.push(lineEnd);
+  }
+  pieces.push(encoder.encode(`--${boundary}--\r\n`));
+  const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let position = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, position);
+    position += piece.length;
+  }
+  return bytes;
 }

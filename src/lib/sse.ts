@@ -15,8 +15,8 @@ const carriageReturn = 0x0d;
 /** An event was longer than `maxEventBytes`. */
 export class EventTooLongError extends Error {
   override readonly name = "EventTooLongError";
-  constructor() {
-    super(`Cannot read event stream: one event is longer than ${maxEventBytes} bytes`);
+  constructor(maxBytes: number = maxEventBytes) {
+    super(`Cannot read event stream: one event is longer than ${maxBytes} bytes`);
   }
 }
 
@@ -42,9 +42,15 @@ export interface EventCutter {
 
 /** Cuts a byte stream into blocks of whole events and keeps the unfinished rest. */
 export class EventBlocks implements EventCutter {
+  readonly #maxBytes: number;
   #rest: Uint8Array | undefined;
   /** Where the rest grows: it begins with `#rest` and has room behind it. Absent while the rest is part of a chunk. */
   #room: Uint8Array | undefined;
+
+  /** @param maxBytes Most bytes of one event. */
+  constructor(maxBytes: number = maxEventBytes) {
+    this.#maxBytes = maxBytes;
+  }
 
   /** Bytes of the event that has not ended yet. */
   get pending(): number {
@@ -54,7 +60,7 @@ export class EventBlocks implements EventCutter {
   /**
    * Whole events that `chunk` completes; undefined while none is complete. Bytes are not copied where a chunk ends with an event.
    *
-   * @throws {EventTooLongError} If an event outgrows `maxEventBytes`.
+   * @throws {EventTooLongError} If an event is too long.
    */
   push(chunk: Uint8Array): Uint8Array | undefined {
     const known = this.pending;
@@ -65,7 +71,7 @@ export class EventBlocks implements EventCutter {
       return bytes;
     }
     this.#rest = bytes.subarray(end);
-    if (this.#rest.length > maxEventBytes) throw new EventTooLongError();
+    if (this.#rest.length > this.#maxBytes) throw new EventTooLongError(this.#maxBytes);
     if (end === 0) return undefined;
     // what is handed out must not be written to
     this.#room = undefined;

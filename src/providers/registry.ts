@@ -27,8 +27,11 @@ import { palm } from "./palm/mod.ts";
 import { pinecone } from "./pinecone/mod.ts";
 import { predibase } from "./predibase/mod.ts";
 import { proxiedProviders } from "./proxied/mod.ts";
+import { recraft } from "./recraft-ai/mod.ts";
 import { reka } from "./reka-ai/mod.ts";
 import { sagemaker } from "./sagemaker/mod.ts";
+import { segmind } from "./segmind/mod.ts";
+import { stability } from "./stability-ai/mod.ts";
 import { triton } from "./triton/mod.ts";
 import type { Provider } from "./types.ts";
 import { typesafe } from "./typesafe/mod.ts";
@@ -61,8 +64,11 @@ export const builtInProviders: readonly Provider[] = [
   palm,
   pinecone,
   predibase,
+  recraft,
   reka,
   sagemaker,
+  segmind,
+  stability,
   triton,
   typesafe,
   vertexAi,

@@ -2,66 +2,11 @@ import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import { hasVersion } from "../lib/path.ts";
-import type { ChatRequest, ChatResponse, CompletionRequest } from "../schemas/chat.ts";
-import type { DecisionsRequest, DecisionsResponse } from "../schemas/decisions.ts";
-import type { EmbeddingRequest, EmbeddingResponse } from "../schemas/embeddings.ts";
-import type {
-  BatchEmbedContentsRequest,
-  BatchEmbedContentsResponse,
-  CountContentsRequest,
-  CountContentsResponse,
-  EmbedContentRequest,
-  EmbedContentResponse,
-  GenerateContentRequest,
-  GenerateContentResponse,
-} from "../schemas/gemini.ts";
-import type {
-  CountTokensRequest,
-  CountTokensResponse,
-  MessagesRequest,
-  MessagesResponse,
-} from "../schemas/messages.ts";
-import type { ModelList } from "../schemas/models.ts";
-import type { ModerationRequest, ModerationResponse } from "../schemas/moderations.ts";
-import type { OcrRequest, OcrResponse } from "../schemas/ocr.ts";
-import type { RerankRequest, RerankResponse } from "../schemas/rerank.ts";
-import type { ResponsesRequest, ResponsesResponse } from "../schemas/responses.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
+import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
 import type { RecordAdapters } from "./records.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
-
-/** What a realtime session is asked for with. */
-export interface RealtimeRequest extends Record<string, unknown> {
-  /** Undefined where the session needs none, such as one that transcribes. */
-  model: string | undefined;
-  /** Every other query parameter, in order. */
-  query: readonly (readonly [name: string, value: string])[];
-}
-
-/** Unified operations: what a client sends and gets, whichever provider serves it. */
-export interface Operations {
-  chat: { request: ChatRequest; response: ChatResponse };
-  complete: { request: CompletionRequest; response: ChatResponse };
-  embed: { request: EmbeddingRequest; response: EmbeddingResponse };
-  models: { request: Record<string, never>; response: ModelList };
-  messages: { request: MessagesRequest; response: MessagesResponse };
-  countTokens: { request: CountTokensRequest; response: CountTokensResponse };
-  responses: { request: ResponsesRequest; response: ResponsesResponse };
-  /** Counts the tokens of a chat: what answers `countTokens` where a provider counts in another shape. */
-  countChat: { request: ChatRequest; response: CountTokensResponse };
-  rerank: { request: RerankRequest; response: RerankResponse };
-  moderate: { request: ModerationRequest; response: ModerationResponse };
-  ocr: { request: OcrRequest; response: OcrResponse };
-  decide: { request: DecisionsRequest; response: DecisionsResponse };
-  generateContent: { request: GenerateContentRequest; response: GenerateContentResponse };
-  countContents: { request: CountContentsRequest; response: CountContentsResponse };
-  embedContent: { request: EmbedContentRequest; response: EmbedContentResponse };
-  batchEmbedContents: { request: BatchEmbedContentsRequest; response: BatchEmbedContentsResponse };
-  /** A WebSocket: it has no answer of its own. */
-  realtime: { request: RealtimeRequest; response: Record<string, never> };
-}
-export type OperationName = keyof Operations;
 
 /** What a conversion may know besides the request. */
 export interface ConversionOptions {
@@ -126,7 +71,10 @@ export interface OperationAdapter<Name extends OperationName> {
   serves?(request: Operations[Name]["request"]): boolean;
   /** Path below the provider's base address. */
   path(request: Operations[Name]["request"]): string;
-  /** The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. */
+  /**
+   * The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. It travels
+   * as a form where it is a `FormRequest` or holds files, else as JSON.
+   */
   toUpstream?(request: Operations[Name]["request"], options: ConversionOptions): unknown;
   /** The gateway's answer from the upstream's. Absent, or without a result: the bytes go back as they came. */
   fromUpstream?(
@@ -134,6 +82,18 @@ export interface OperationAdapter<Name extends OperationName> {
     request: Operations[Name]["request"],
     options: ConversionOptions,
   ): Operations[Name]["response"] | undefined;
+  /** The gateway's answer from one that is no JSON. Absent: such an answer flows to the client where the operation has them. */
+  fromBytes?(
+    answer: BinaryAnswer,
+    request: Operations[Name]["request"],
+    options: ConversionOptions,
+  ): Operations[Name]["response"];
+  /** Whether the upstream takes forms as they come, whatever is in them: large ones need not be held. Default: no. */
+  takesForms?: boolean;
+  /** Whether the upstream answers with a list, not an object. Default: no. */
+  answersLists?: boolean;
+  /** Whether `fromUpstream` judges a member named `error`: others take it as a failure of the whole. Default: no. */
+  readsErrors?: boolean;
   /** Maps the upstream's streams. Absent, or without a result: they are in the gateway's shape already. */
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
   /**
@@ -173,7 +133,8 @@ export type RelayGroup =
   | "videos"
   | "videos_v2"
   | "image_variations"
-  | "realtime_secrets";
+  | "realtime_secrets"
+  | "legacy_complete";
 
 /** A request to a provider that answers inside the process. */
 export interface LocalRequest {

@@ -52,3 +52,25 @@ export const RealtimeSessionRequest = v.looseObject({
 export const RealtimeSession = v.looseObject({
   client_secret: v.nullish(v.looseObject({ value: v.string(), expires_at: v.number() })),
 });
+
+/** Body of `POST /complete` (https://docs.claude.com/en/api/complete). */
+export const LegacyCompleteRequest = v.looseObject({
+  model: v.string(),
+  prompt: v.string(),
+  max_tokens_to_sample: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  stop_sequences: v.nullish(v.array(v.string())),
+  temperature: v.nullish(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+  top_p: v.nullish(v.number()),
+  top_k: v.nullish(v.number()),
+  metadata: v.nullish(v.looseObject({ user_id: v.nullish(v.string()) })),
+  stream: v.nullish(v.boolean()),
+});
+
+/** Answer of `POST /complete`, not streamed. */
+export const LegacyCompleteResponse = v.looseObject({
+  id: v.string(),
+  type: v.literal("completion"),
+  completion: v.string(),
+  model: v.string(),
+  stop_reason: v.nullable(v.string()),
+});

@@ -45,8 +45,9 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
 
 /** Largest body of any route. */
 function maxBodyBytes(settings: Settings): number {
-  const { jsonBodyBytes = 0, streamedBodyBytes = 512 * 1024 * 1024 } = settings.gateway.limits ?? {};
-  return Math.max(jsonBodyBytes, streamedBodyBytes);
+  const limits = settings.gateway.limits ?? {};
+  const { jsonBodyBytes = 0, formBodyBytes = 0, streamedBodyBytes = 512 * 1024 * 1024 } = limits;
+  return Math.max(jsonBodyBytes, formBodyBytes, streamedBodyBytes);
 }
 
 /** Time between "not ready" and "no new connections", for load balancers to notice. */

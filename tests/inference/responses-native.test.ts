@@ -252,6 +252,7 @@ test("routes of responses that are not ours are passed on", async () => {
   const answerOf = (route: string): object => {
     if (route.startsWith("DELETE")) return deleted;
     if (route.includes("input_items")) return items;
+    if (route.includes("compact")) return { ...nativeResponse, object: "response.compaction" };
     return route.includes("input_tokens") ? counted : nativeResponse;
   };
   for (const [route, path, body] of answers) {

@@ -5,13 +5,14 @@ import { hosts } from "../../src/providers/compat/hosts.ts";
 import { smallProviders } from "../../src/providers/compat/small.ts";
 import { vendors } from "../../src/providers/compat/vendors.ts";
 import { providersWithSettings } from "../../src/providers/compat/with-settings.ts";
+import type { OperationName } from "../../src/providers/operations.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
-import { type OperationName, requireOperation } from "../../src/providers/types.ts";
+import { requireOperation } from "../../src/providers/types.ts";
 import { testConformance } from "../conformance/suite.ts";
 
 const providers = [...vendors, ...providersWithSettings, ...smallProviders, ...hosts];
 
-/** Letters of the operations: Chat, Text, Embeddings, Models. */
+/** Letters of the operations. */
 const letters: Readonly<Record<string, OperationName>> = {
   C: "chat",
   T: "complete",
@@ -20,6 +21,10 @@ const letters: Readonly<Record<string, OperationName>> = {
   K: "rerank",
   D: "decide",
   R: "responses",
+  I: "generateImage",
+  S: "speak",
+  A: "transcribe",
+  L: "translate",
 };
 const suffixes: Readonly<Record<string, string>> = {
   chat: "/chat/completions",
@@ -28,17 +33,28 @@ const suffixes: Readonly<Record<string, string>> = {
   models: "/models",
   rerank: "/rerank",
   responses: "/responses",
+  generateImage: "/images/generations",
+  speak: "/audio/speech",
+  transcribe: "/audio/transcriptions",
+  translate: "/audio/translations",
+};
+
+/** Paths of operations in a provider's own shape. */
+const ownPaths: Readonly<Record<string, string>> = {
+  "fireworks-ai generateImage": "/image_generation/accounts/fireworks/models/m",
+  "hyperbolic generateImage": "/image/generation",
+  "minimax speak": "/t2a_v2",
 };
 
 /** By slug: what stands in front of each path, the operations, and the model of requests that name none. */
 const expected: Readonly<Record<string, readonly [base: string, operations: string, model?: string]>> = {
-  "together-ai": ["https://api.together.xyz/v1", "CTEK", "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo"],
-  groq: ["https://api.groq.com/openai/v1", "CMR"],
+  "together-ai": ["https://api.together.xyz/v1", "CTEKI", "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo"],
+  groq: ["https://api.groq.com/openai/v1", "CMRSAL"],
   deepseek: ["https://api.deepseek.com/v1", "CM", "deepseek-chat"],
-  "x-ai": ["https://api.x.ai/v1", "CTEMR", "grok-beta"],
+  "x-ai": ["https://api.x.ai/v1", "CTEMRI", "grok-beta"],
   "fireworks-ai": [
     "https://api.fireworks.ai/inference/v1",
-    "CTEMR",
+    "CTEMKI",
     "accounts/fireworks/models/llama-v3p1-405b-instruct",
   ],
   cerebras: ["https://api.cerebras.ai/v1", "CM"],
@@ -47,9 +63,9 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
   "z-ai": ["https://api.z.ai/api/paas/v4", "CM", "glm-4.6"],
   zhipu: ["https://open.bigmodel.cn/api/paas/v4", "CEM", "glm-3-turbo"],
   moonshot: ["https://api.moonshot.cn/v1", "CM", "moonshot-v1-8k"],
-  minimax: ["https://api.minimax.io/v1", "C"],
+  minimax: ["https://api.minimax.io/v1", "CS"],
   openrouter: ["https://openrouter.ai/api/v1", "CMKDR", "openrouter/auto"],
-  byteplus: ["https://ark.ap-southeast.bytepluses.com/api/v3", "CER"],
+  byteplus: ["https://ark.ap-southeast.bytepluses.com/api/v3", "CERI"],
   modal: ["https://api.modal.com/v1", "CTEM"],
   anyscale: ["https://api.endpoints.anyscale.com/v1", "CTEM", "meta-llama/Llama-2-7b-chat-hf"],
   lingyi: ["https://api.lingyiwanwu.com/v1", "CM", "yi-34b-chat-0205"],
@@ -57,9 +73,9 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
   ncompass: ["https://api.ncompass.tech/v1", "C", "meta-llama/Llama-3.3-70B-Instruct"],
   "perplexity-ai": ["https://api.perplexity.ai", "CR", "sonar"],
   sambanova: ["https://api.sambanova.ai/v1", "CM", "Meta-Llama-3.1-8B-Instruct"],
-  "lemonfox-ai": ["https://api.lemonfox.ai/v1", "C", "zephyr-chat"],
-  nscale: ["https://inference.api.nscale.com/v1", "CM"],
-  hyperbolic: ["https://api.hyperbolic.xyz/v1", "CM"],
+  "lemonfox-ai": ["https://api.lemonfox.ai/v1", "CIA", "zephyr-chat"],
+  nscale: ["https://inference.api.nscale.com/v1", "CMI"],
+  hyperbolic: ["https://api.hyperbolic.xyz/v1", "CMI"],
   "kluster-ai": ["https://api.kluster.ai/v1", "CEM", "klusterai/Meta-Llama-3.1-8B-Instruct-Turbo"],
   cometapi: ["https://api.cometapi.com/v1", "CEM", "gpt-3.5-turbo"],
   matterai: ["https://api.matterai.so/v1", "C", "axon"],
@@ -74,10 +90,10 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
   "featherless-ai": ["https://api.featherless.ai/v1", "CTM", "mistralai/Magistral-Small-2506"],
   upstage: ["https://api.upstage.ai/v1/solar", "CE", "solar-pro"],
   "novita-ai": ["https://api.novita.ai/v3/openai/v1", "CTMK", "lzlv_70b"],
-  siliconflow: ["https://api.siliconflow.cn/v1", "CEMK", "deepseek-ai/DeepSeek-V2-Chat"],
+  siliconflow: ["https://api.siliconflow.cn/v1", "CEMKI", "deepseek-ai/DeepSeek-V2-Chat"],
   "302ai": ["https://api.302.ai/v1", "CM", "gpt-3.5-turbo"],
-  deepbricks: ["https://api.deepbricks.ai/v1", "CM", "gpt-3.5-turbo"],
-  lepton: ["https://api.lepton.ai/api/v1", "CT"],
+  deepbricks: ["https://api.deepbricks.ai/v1", "CMI", "gpt-3.5-turbo"],
+  lepton: ["https://api.lepton.ai/api/v1", "CTA"],
   "lightning-ai": ["https://lightning.ai/api/v1", "C"],
   meta: ["https://api.llama.com/compat/v1", "CM"],
   "nvidia-nim": ["https://integrate.api.nvidia.com/v1", "CTEM"],
@@ -123,13 +139,14 @@ for (const provider of providers) {
         input: "a",
         query: "q",
         documents: ["d"],
+        voice: "v",
       });
       // its decisions stand beside its version
       if (name === "decide") assert.equal(bound.baseUrl + path, "https://openrouter.ai/api/alpha/decisions");
       else if (slug === "deepinfra" && name === "rerank") assert.equal(path, "/inference/m");
       // its chats have no version in their path
       else if (slug === "perplexity-ai" && name === "responses") assert.equal(path, "/v1/responses");
-      else assert.equal(bound.baseUrl + path, base + suffixes[name]);
+      else assert.equal(bound.baseUrl + path, base + (ownPaths[`${slug} ${name}`] ?? suffixes[name]));
       assert.equal(requireOperation(bound, name).method ?? "POST", name === "models" ? "GET" : "POST");
     }
   });

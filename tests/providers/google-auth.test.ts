@@ -217,6 +217,13 @@ test("authorizeGoogle() asks the machine for its token", async () => {
   assert.equal(asked[0]?.headers["metadata-flavor"], "Google");
 });
 
+test("authorizeGoogle() lends the operator's identity to the service that speaks", async () => {
+  const { tools } = createTools({ GCP_AUTH_MODE: "workload" });
+  const address = "https://texttospeech.googleapis.com/v1/text:synthesize";
+  const headers = { authorization: "Bearer ya29.fx-example" };
+  assert.deepEqual(await authorizeGoogle(signable(undefined, address), workload, tools), headers);
+});
+
 test("authorizeGoogle() lends the operator's identity only where it is lent, and only to the cloud itself", async () => {
   const lent = createTools({ GCP_AUTH_MODE: "workload" }).tools;
   const elsewhere = "https://aiplatform.googleapis.com.example.com/v1";

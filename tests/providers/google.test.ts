@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { InvalidRequestError, UpstreamError } from "../../src/errors.ts";
 import { google } from "../../src/providers/google/mod.ts";
 import { toOpenapiSchema } from "../../src/providers/google/schema.ts";
-import type { OperationAdapter, OperationName } from "../../src/providers/types.ts";
+import type { OperationName } from "../../src/providers/operations.ts";
+import type { OperationAdapter } from "../../src/providers/types.ts";
 import { fixture, jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const model = "gemini-3-flash";

@@ -4,8 +4,9 @@ import { GatewayError } from "../../src/errors.ts";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { createOutbound, OutboundError } from "../../src/lib/outbound.ts";
 import { addressOf, sendCall } from "../../src/providers/call.ts";
+import type { OperationName } from "../../src/providers/operations.ts";
 import { builtInProviders, createProviderRegistry } from "../../src/providers/registry.ts";
-import type { AuthTools, BoundProvider, OperationAdapter, OperationName } from "../../src/providers/types.ts";
+import type { AuthTools, BoundProvider, OperationAdapter } from "../../src/providers/types.ts";
 import { type AddressCase, openAddresses, openCases, serviceAccount, shapedCases } from "../support/address-cases.ts";
 import {
   checkKnownAddress,
@@ -41,6 +42,11 @@ const requests: Readonly<Record<OperationName, object>> = {
   embedContent: { content: { parts: [] } },
   batchEmbedContents: { requests: [] },
   realtime: { query: [] },
+  generateImage: { prompt: "Hello" },
+  editImage: { prompt: "Hello", image: "i" },
+  speak: { input: "Hello", voice: "v" },
+  transcribe: { file: "f" },
+  translate: { file: "f" },
 };
 
 /** Providers whose settings stand in no address: the host is the one they always have. */

@@ -57,7 +57,7 @@ const aws = (provider: string, hosts: readonly string[], more: Partial<AddressCa
 const vertex = {
   provider: "vertex-ai",
   hosts: labelled(
-    ...["aiplatform.googleapis.com", "LABEL-aiplatform.googleapis.com"],
+    ...["texttospeech.googleapis.com", "aiplatform.googleapis.com", "LABEL-aiplatform.googleapis.com"],
     ...["aiplatform.us.rep.googleapis.com", "aiplatform.eu.rep.googleapis.com", "oauth2.googleapis.com"],
     ...["oauth2.mtls.googleapis.com", "www.googleapis.com", "accounts.google.com"],
     "discoveryengine.googleapis.com",

@@ -3,14 +3,13 @@ import type { CallerContext, Services } from "../../context.ts";
 import type { GatewayFileRow } from "../../db/tables/files.ts";
 import { toBodyError } from "../../endpoint.ts";
 import { InvalidRequestError, UnsupportedMediaError } from "../../errors.ts";
-import { countBytes } from "../../lib/body.ts";
+import { countBytes, uploadTimes } from "../../lib/body.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import { MultipartError, type MultipartPart, readBoundary, readMultipart } from "../../lib/multipart.ts";
+import { boundaryOf } from "../../lib/multipart.ts";
+import { MultipartError, type MultipartPart, readMultipart } from "../../lib/multipart-stream.ts";
 import { ExpiresAfter, filePurposes } from "../../schemas/files.ts";
 import { tenantOf } from "./own-store.ts";
 
-/** Time an upload may take, and be silent. */
-const uploadTimes = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 /** What a form may hold besides the file. */
 const formBytes = 1024 * 1024;
 /** Longest field that is no file. */
@@ -155,7 +154,7 @@ class UploadForm {
  * @throws {GatewayError} 400 for a form without file or purpose, 413 for one that is too large, 415 for another body.
  */
 export async function receiveFile(context: CallerContext, services: Services): Promise<GatewayFileRow> {
-  const boundary = readBoundary(context.headers.get("content-type"));
+  const boundary = boundaryOf(context.headers.get("content-type"));
   const { body } = context.request;
   if (boundary === undefined || body === null) {
     throw new UnsupportedMediaError("Cannot store the file: send multipart/form-data", {

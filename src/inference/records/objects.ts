@@ -7,23 +7,22 @@ import {
   toGatewayError,
   UnsupportedMediaError,
 } from "../../errors.ts";
-import { countBytes } from "../../lib/body.ts";
+import { countBytes, uploadTimes } from "../../lib/body.ts";
 import { readLines } from "../../lib/lines.ts";
-import { MultipartError, type MultipartPart, readBoundary, readMultipart } from "../../lib/multipart.ts";
+import { boundaryOf } from "../../lib/multipart.ts";
+import { MultipartError, type MultipartPart, readMultipart } from "../../lib/multipart-stream.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { ObjectRules } from "../../providers/records.ts";
 import type { BoundProvider } from "../../providers/types.ts";
 import { routingHeaders } from "../answer.ts";
 import { type Attempt, toAttemptError } from "../attempt.ts";
 import { isBlank, maxLineBytes, parseLine } from "../batches/lines.ts";
-import { relayBytes } from "../passthrough.ts";
+import { relayBytes } from "../flow.ts";
 import { settle } from "../settle.ts";
 import { type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";
 
 /** Length of the parts of an upload: S3 takes none below 5 MiB but the last. */
 const partBytes = 8 * 1024 * 1024;
-/** Time an upload may take, and be silent. */
-export const uploadTimes = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 
 /** Objects of a store, and how it is reached. */
 export interface ObjectStore {
@@ -185,7 +184,7 @@ async function sendStream(
 /** Stores the file of a form as an object; its purpose comes before it, or in a header. */
 export async function uploadObject(target: RecordTarget, objects: ObjectStore): Promise<Reply> {
   const { context, services } = target;
-  const boundary = readBoundary(context.headers.get("content-type"));
+  const boundary = boundaryOf(context.headers.get("content-type"));
   const { body } = context.request;
   if (boundary === undefined || body === null) {
     throw new UnsupportedMediaError("Cannot store the file: send multipart/form-data", {

@@ -1,7 +1,7 @@
 import type { CallerContext, Services } from "../../context.ts";
 import { readJsonBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
-import { countBytes } from "../../lib/body.ts";
+import { countBytes, uploadTimes } from "../../lib/body.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
@@ -12,15 +12,7 @@ import { readLeafDestination } from "../leaf.ts";
 import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
 import { planRequest, runPlan } from "../run.ts";
 import { readRequestDestination, readTimeout } from "../target.ts";
-import {
-  downloadObject,
-  readPieces,
-  requireObject,
-  showObject,
-  streamReply,
-  uploadObject,
-  uploadTimes,
-} from "./objects.ts";
+import { downloadObject, readPieces, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
 import {
   convertRecord,
   parseRecord,

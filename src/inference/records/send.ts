@@ -86,7 +86,7 @@ export async function readRecord(
 
 /** The object of a JSON answer; an empty one where there is no body. */
 export function parseRecord(text: string, { destination }: RecordTarget): Record<string, unknown> {
-  return text.trim() === "" ? {} : parseAnswer(text, destination.provider.slug);
+  return text.trim() === "" ? {} : { ...parseAnswer(text, destination.provider.slug, { isList: false }) };
 }
 
 /** What a conversion makes of an answer; what it cannot read is the upstream's fault. */

@@ -95,6 +95,7 @@ export const anthropic = defineProvider({
     schema: v.object({ version: v.optional(v.string()), beta: v.optional(v.string()) }),
   },
   clientHeaders: claudeClientHeaders,
+  relays: ["legacy_complete"],
   authenticate(credential): Record<string, string> {
     if (credential === undefined) return {};
     return isLoginToken(credential) ? { authorization: `Bearer ${credential}` } : { "x-api-key": credential };

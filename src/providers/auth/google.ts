@@ -217,7 +217,9 @@ function isOwnAddress(url: string): boolean {
   const parsed = URL.parse(url);
   return (
     parsed?.protocol === "https:" &&
-    /^(?:discoveryengine|(?:[a-z0-9-]+-)?aiplatform(?:\.[a-z0-9-]+\.rep)?)\.googleapis\.com$/.test(parsed.hostname)
+    /^(?:discoveryengine|texttospeech|(?:[a-z0-9-]+-)?aiplatform(?:\.[a-z0-9-]+\.rep)?)\.googleapis\.com$/.test(
+      parsed.hostname,
+    )
   );
 }
 

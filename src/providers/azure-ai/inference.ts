@@ -1,4 +1,5 @@
 import type { ResponsesRequest } from "../../schemas/responses.ts";
+import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import { encodeWhereAsked } from "../shapes/embeddings.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
@@ -23,11 +24,25 @@ function withItemTypes(request: ResponsesRequest): ResponsesRequest {
 /** Members the API has no counterpart of are left out or refused. */
 const toChat = createRequestMap("azure-ai", { unsupported: ["functions", "function_call"] }, { streams: true });
 
+function partsOf(settings: InferenceSettings) {
+  const { api_version: version, deployment_name: deployment, extra_params: extra } = settings;
+  const query = version === undefined ? "" : `?api-version=${encodeURIComponent(version)}`;
+  const headers = (): Record<string, string> => ({
+    ...(extra !== undefined && { "extra-parameters": extra }),
+    ...(deployment !== undefined && { "azureml-model-deployment": deployment }),
+  });
+  return { query, headers };
+}
+
+/** Operations with pictures and sound, in OpenAI's shapes (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
+export function foundryMedia(settings: InferenceSettings): OperationAdapters {
+  const { query, headers } = partsOf(settings);
+  return hostedMediaOperations({ slug: "azure-ai", path: (_model, suffix) => suffix + query, headers });
+}
+
 /** Operations of the model inference API (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
 export function inferenceOperations(settings: InferenceSettings): OperationAdapters {
-  const { api_version: version, extra_params: extra } = settings;
-  const query = version === undefined ? "" : `?api-version=${encodeURIComponent(version)}`;
-  const headers = (): Record<string, string> => (extra === undefined ? {} : { "extra-parameters": extra });
+  const { query, headers } = partsOf(settings);
   return {
     chat: {
       path: () => `/chat/completions${query}`,

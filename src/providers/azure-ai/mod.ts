@@ -3,8 +3,9 @@ import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
+import { mediaOperations } from "../openai-compatible/media.ts";
 import { type AddressFacts, defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
-import { inferenceOperations } from "./inference.ts";
+import { foundryMedia, inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
 import { isOfResource, passPath } from "./passed-path.ts";
 import { realtimeBase, realtimeOperation, realtimePath } from "./realtime.ts";
@@ -85,9 +86,13 @@ export const azureAi = defineProvider({
         }
       : {
           ...inferenceOperations(values),
+          ...foundryMedia(values),
           rerank: createRerank(values.foundry_url),
           ocr: createOcr(values.foundry_url),
           realtime: realtimeOperation(values.foundry_url ?? "", values),
         },
-  operationNames: ["chat", "complete", "embed", "messages", "countTokens", "rerank", "ocr", "realtime", "responses"],
+  operationNames: [
+    ...(["chat", "complete", "embed", "messages", "countTokens", "rerank", "ocr", "realtime", "responses"] as const),
+    ...mediaOperations,
+  ],
 });

@@ -1,10 +1,12 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { leaveOutEffort } from "../openai/mod.ts";
+import { hostedMediaOperations, mediaOperations } from "../openai-compatible/media.ts";
 import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
+import type { RealtimeRequest } from "../operations.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
-import { defineProvider, type OperationAdapters, type RealtimeRequest } from "../types.ts";
+import { defineProvider, type OperationAdapters } from "../types.ts";
 import { baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
 import { passPath } from "./passed-path.ts";
 
@@ -46,8 +48,14 @@ function modelOf(settings: DeploymentSettings, asked: string): string {
   return (apiVersion === "v1" ? (name ?? model) : model) ?? asked;
 }
 
-function operationsOf(settings: DeploymentSettings) {
+function operationsOf(settings: DeploymentSettings): OperationAdapters {
   return {
+    ...hostedMediaOperations({
+      slug: "azure-openai",
+      path: (model, suffix) => pathOf(settings, model, suffix),
+      model: (asked) => modelOf(settings, asked),
+      speechEvents: true,
+    }),
     chat: {
       path: ({ model }) => pathOf(settings, model, "/chat/completions"),
       toUpstream: (request, options) => ({ ...toChat(request, options), model: modelOf(settings, request.model) }),
@@ -72,7 +80,7 @@ function operationsOf(settings: DeploymentSettings) {
         return { ...request, model: name ?? model ?? request.model };
       },
     },
-  } satisfies OperationAdapters;
+  };
 }
 
 /** Azure OpenAI (https://learn.microsoft.com/azure/ai-foundry/openai/reference): OpenAI's shapes, called by deployment. */
@@ -87,5 +95,5 @@ export const azureOpenai = defineProvider({
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed", "moderate", "realtime", "responses"],
+  operationNames: ["chat", "complete", "embed", "moderate", "realtime", "responses", ...mediaOperations],
 });

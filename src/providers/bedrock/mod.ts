@@ -4,12 +4,14 @@ import { withoutThinking } from "../anthropic/repair.ts";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
 import { joinEmbeddings } from "../shapes/embeddings.ts";
 import { decodeSegment, encodeSegment } from "../shapes/hosts.ts";
+import { modelOf } from "../shapes/images.ts";
 import { defineProvider, type OperationAdapters, passBelow } from "../types.ts";
 import { fromConverse } from "./answer.ts";
 import { batchOutput, createBatchCalls } from "./batches.ts";
 import { claudeOperations } from "./claude.ts";
 import { fromEmbedding, splitEmbedding, toEmbedding } from "./embed.ts";
 import { createObjectRules, fileEntries } from "./files.ts";
+import { fromImages, toImages } from "./images.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
 import { createRerank } from "./rerank.ts";
@@ -53,6 +55,13 @@ function operations({ bedrock_model: stated, region }: BedrockSettings): Operati
       split: (request) => splitEmbedding(request, readModel(request.model, stated)),
       join: joinEmbeddings,
     },
+    generateImage: {
+      readsErrors: true,
+      path: (request) => modelPath(modelOf("bedrock", request), "invoke"),
+      toUpstream: (request, options) => toImages(request, readModel(modelOf("bedrock", request), stated), options),
+      fromUpstream: (body, request, options) =>
+        fromImages(body, readModel(modelOf("bedrock", request), stated), options),
+    },
     ...claudeOperations(modelPath, stated),
     models: {
       method: "GET",
@@ -89,7 +98,7 @@ export const bedrock = defineProvider<BedrockSettings>({
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,
-  operationNames: ["chat", "embed", "models", "messages", "countTokens", "rerank"],
+  operationNames: ["chat", "embed", "models", "messages", "countTokens", "rerank", "generateImage"],
   records: (settings) => ({
     calls: { ...createBatchCalls(settings.bedrock_model ?? settings.provider_model), ...tuningCalls },
     objects: createObjectRules(settings),

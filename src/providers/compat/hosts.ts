@@ -1,6 +1,7 @@
 import type { Provider } from "../types.ts";
 import { toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
+import { hyperbolicImages, siliconflowImages } from "./images.ts";
 
 /**
  * Hosts of open models and resellers that take what OpenAI takes, some members aside. Members they do not list are sent on:
@@ -27,7 +28,10 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "lemonfox-ai",
     baseUrl: "https://api.lemonfox.ai/v1",
-    operations: ["chat"],
+    operations: ["chat", "generateImage", "transcribe"],
+    media: {
+      generateImage: { only: ["negative_prompt", "n", "size", "response_format"], bounds: { n: [1, 8] } },
+    },
     model: "zephyr-chat",
     chat: {
       unsupported: [
@@ -42,7 +46,7 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "nscale",
     baseUrl: "https://inference.api.nscale.com/v1",
-    operations: ["chat", "models"],
+    operations: ["chat", "models", "generateImage"],
     chat: { unsupported: ["functions", "function_call", "user", "seed", "tools", "tool_choice", "stream_options"] },
   },
   /** https://docs.hyperbolic.xyz/reference/create_chat_completion_v1_chat_completions_post */
@@ -51,6 +55,7 @@ const declarations: readonly CompatDeclaration[] = [
     baseUrl: "https://api.hyperbolic.xyz",
     pathPrefix: "/v1",
     operations: ["chat", "models"],
+    own: { generateImage: hyperbolicImages },
     chat: { bounds: { min_p: [0, 1] } },
   },
   /** https://docs.kluster.ai/api-reference/reference/ */
@@ -154,6 +159,7 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed", "models"],
     // https://docs.siliconflow.cn/cn/api-reference/rerank/create-rerank
     rerank: { top_n: "top_n", return_documents: "return_documents", max_chunks_per_doc: "max_chunks_per_doc" },
+    own: { generateImage: siliconflowImages },
     model: "deepseek-ai/DeepSeek-V2-Chat",
     embedsTexts: true,
     chat: { rename: oldTokenLimit, thinking: true, adapt: toQwenThinking },
@@ -171,7 +177,7 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "deepbricks",
     baseUrl: "https://api.deepbricks.ai/v1",
-    operations: ["chat", "models"],
+    operations: ["chat", "models", "generateImage"],
     model: "gpt-3.5-turbo",
     chat: { rename: oldTokenLimit },
   },
@@ -180,7 +186,7 @@ const declarations: readonly CompatDeclaration[] = [
     slug: "lepton",
     baseUrl: "https://api.lepton.ai",
     pathPrefix: "/api/v1",
-    operations: ["chat", "complete"],
+    operations: ["chat", "complete", "transcribe"],
     chat: { rename: oldTokenLimit },
   },
   /** https://lightning.ai/docs/litai/home/api */

@@ -1,7 +1,10 @@
+import { textOperations } from "../openai-compatible/mod.ts";
 import type { Provider } from "../types.ts";
 import { addThinking, checkMinimax, leaveOutForGrok, replaceEffort, toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
 import { deepinfraRerank } from "./deepinfra.ts";
+import { gptImageMembers, toTogetherImage, withTime } from "./images.ts";
+import { minimaxSpeech } from "./speech.ts";
 
 const glmReasons = { sensitive: "content_filter", network_error: "stop" } as const;
 
@@ -13,10 +16,17 @@ const declarations: readonly CompatDeclaration[] = [
     relays: ["videos_v2"],
     baseUrl: "https://api.together.xyz",
     pathPrefix: "/v1",
-    operations: ["chat", "complete", "embed"],
     // https://docs.together.ai/reference/rerank-1
     rerank: { top_n: "top_n", return_documents: "return_documents", rank_fields: "rank_fields" },
     embedsTexts: true,
+    operations: ["chat", "complete", "embed", "generateImage"],
+    media: {
+      generateImage: {
+        unsupported: ["quality", "style", "background", "moderation", "output_compression", "partial_images", "user"],
+        adapt: toTogetherImage,
+      },
+    },
+    readImages: withTime,
     model: "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo",
     chat: {
       rename: oldTokenLimit,
@@ -30,7 +40,7 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "groq",
     baseUrl: "https://api.groq.com/openai/v1",
-    operations: ["chat", "models", "responses"],
+    operations: ["chat", "models", "responses", "speak", "transcribe", "translate"],
     chat: { unsupported: ["logprobs", "top_logprobs", "logit_bias"], bounds: { n: [1, 1] }, replay: "reasoning" },
     answers: {},
   },
@@ -55,7 +65,8 @@ const declarations: readonly CompatDeclaration[] = [
   {
     slug: "x-ai",
     baseUrl: "https://api.x.ai/v1",
-    operations: ["chat", "complete", "embed", "models", "responses"],
+    operations: [...textOperations, "responses", "generateImage"],
+    media: { generateImage: { unsupported: [...gptImageMembers, "size"] } },
     model: "grok-beta",
     embedModel: "v1",
     chat: { adapt: leaveOutForGrok },
@@ -134,6 +145,7 @@ const declarations: readonly CompatDeclaration[] = [
     baseUrl: "https://api.minimax.io",
     pathPrefix: "/v1",
     operations: ["chat"],
+    own: { speak: minimaxSpeech },
     answers: { check: checkMinimax },
   },
 ];

@@ -8,6 +8,7 @@ import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
 import { embed } from "./byteplus-embed.ts";
 import { oldTokenLimit, rightButForExtras } from "./declare.ts";
+import { fireworksImages, gptImageMembers } from "./images.ts";
 
 const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be part of a host name"));
 
@@ -40,7 +41,9 @@ const openrouter = openaiCompatible({
 const byteplus = openaiCompatible({
   slug: "byteplus",
   baseUrl: ({ region }) => `https://ark.${region}.bytepluses.com/api/v3`,
-  operations: ["chat", "embed", "responses"],
+  operations: ["chat", "embed", "responses", "generateImage"],
+  // https://docs.byteplus.com/en/docs/ModelArk/1541523
+  media: { generateImage: { unsupported: [...gptImageMembers, "n"] } },
   settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
   chat: { thinking: true },
   embedAdapter: embed,
@@ -70,6 +73,7 @@ const fireworks = openaiCompatible({
   // https://docs.fireworks.ai/api-reference/rerank-documents
   rerank: { top_n: "top_n", return_documents: "return_documents" },
   model: "accounts/fireworks/models/llama-v3p1-405b-instruct",
+  own: { generateImage: fireworksImages },
   settings: { prefix: "fireworks", schema: v.object({ account_id: v.optional(HostLabel) }) },
   chat: {
     rename: oldTokenLimit,

@@ -2,13 +2,16 @@ import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
 import { inBatches } from "../shapes/embeddings.ts";
 import { decodeSegment } from "../shapes/hosts.ts";
+import { modelOf } from "../shapes/images.ts";
 import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
 import { fromGeminiAnswer } from "./answer.ts";
 import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
+import { fromGoogleImages, isImagen, toGoogleImages } from "./images.ts";
 import { modelName, modelPath } from "./model.ts";
 import { nativeOperations } from "./native.ts";
 import { type GeminiHost, toGeminiRequest } from "./request.ts";
+import { speak } from "./speech.ts";
 import { createGeminiMapper } from "./stream.ts";
 import { ListModelsResponse } from "./wire.ts";
 
@@ -50,6 +53,15 @@ const embed: OperationAdapter<"embed"> = {
   ...inBatches(100),
 };
 
+const generateImage: OperationAdapter<"generateImage"> = {
+  path(request) {
+    const model = modelOf(host.slug, request);
+    return `/v1beta${modelPath(model)}:${isImagen(model) ? "predict" : "generateContent"}`;
+  },
+  toUpstream: (request, options) => toGoogleImages(request, host.slug, options),
+  fromUpstream: (body, request, options) => fromGoogleImages(body, request, host.slug, options),
+};
+
 const models: OperationAdapter<"models"> = {
   method: "GET",
   path: () => "/v1beta/models?pageSize=1000",
@@ -72,5 +84,5 @@ export const google = defineProvider({
   },
   authenticate: (credential): Record<string, string> =>
     credential === undefined ? {} : { "x-goog-api-key": credential },
-  operations: { chat, embed, models, countChat, ...nativeOperations },
+  operations: { chat, embed, models, countChat, ...nativeOperations, generateImage, speak },
 });

@@ -6,6 +6,7 @@ import { defineProvider } from "../types.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { chatAsFim, complete } from "./fim.ts";
+import { transcribe } from "./transcribe.ts";
 
 /** Mistral AI (https://docs.mistral.ai/api). */
 export const mistral = defineProvider({
@@ -18,11 +19,12 @@ export const mistral = defineProvider({
   },
   baseUrl: "https://api.mistral.ai/v1",
   authenticate: bearer,
-  operationNames: ["chat", "complete", "embed", "models", "moderate", "ocr"],
+  operationNames: ["chat", "complete", "embed", "models", "moderate", "ocr", "transcribe"],
   operations: ({ fim_completion }) => ({
     chat: fim_completion === "true" ? chatAsFim : chat,
     complete,
     embed,
+    transcribe,
     models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
     moderate: { path: () => "/moderations" },
     ocr: ocrAt("/ocr"),

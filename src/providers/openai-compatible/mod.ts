@@ -14,26 +14,29 @@ import {
   type RelayGroup,
 } from "../types.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
+import { type MediaOperation, type MediaRules, mediaOperation } from "./media.ts";
 import type { AnswerRules } from "./members.ts";
 import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 import { createChunkCorrector, createChunkMapper } from "./stream.ts";
 
 /** Operations in OpenAI's shapes. */
-export type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses";
+export type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses" | MediaOperation;
 
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
-export interface OpenaiCompatibleRules {
+export interface OpenaiCompatibleRules extends MediaRules {
   /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
-  /** Default: all but `responses`. */
-  operations?: readonly OpenaiOperation[];
   /** It holds realtime sessions. */
   realtime?: boolean;
   /** Routes that are passed on as they are and that it has. Default: none. */
   relays?: readonly RelayGroup[];
   /** Path of the Responses API where it is not `/responses` behind the prefix. */
   responsesPath?: string;
+  /** Default: those with texts. */
+  operations?: readonly OpenaiOperation[];
+  /** Operations the provider has in shapes of its own. */
+  own?: OperationAdapters;
   /** Model of chats and completions that name none, by an empty text. */
   model?: string;
   /** As `model`, for embeddings. */
@@ -75,8 +78,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
 }
 
-/** What all are taken to have; `responses` is declared. */
-const defaultOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
+/** Operations with texts. */
+export const textOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
 
 function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
@@ -124,7 +127,7 @@ function rerankOperation(
 }
 
 function createOperations(slug: string, rules: OpenaiCompatibleRules): OperationAdapters {
-  const { pathPrefix = "", operations = defaultOperations } = rules;
+  const { pathPrefix = "", operations = textOperations } = rules;
   const makers: { [Name in OpenaiOperation]: () => OperationAdapter<Name> } = {
     chat: () => textOperation(slug, "chat", rules),
     complete: () => textOperation(slug, "complete", rules),
@@ -136,6 +139,11 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
     }),
     // requests and answers are the gateway's own: the bytes go as they are
     responses: () => ({ path: () => rules.responsesPath ?? `${pathPrefix}/responses` }),
+    generateImage: () => mediaOperation(slug, "generateImage", rules),
+    editImage: () => mediaOperation(slug, "editImage", rules),
+    speak: () => mediaOperation(slug, "speak", rules),
+    transcribe: () => mediaOperation(slug, "transcribe", rules),
+    translate: () => mediaOperation(slug, "translate", rules),
   };
   return {
     ...Object.fromEntries(operations.map((name) => [name, makers[name]()])),
@@ -143,6 +151,7 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
     ...(rules.moderates && { moderate: { path: () => `${pathPrefix}/moderations` } }),
     ...(rules.rerank && { rerank: rerankOperation(rules.rerank, pathPrefix) }),
     ...(rules.realtime && { realtime: realtimeOperation(pathPrefix) }),
+    ...rules.own,
   };
 }
 

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
-import { openaiCompatible } from "../openai-compatible/mod.ts";
+import { mediaOperations } from "../openai-compatible/media.ts";
+import { openaiCompatible, textOperations } from "../openai-compatible/mod.ts";
 import type { RequestBody } from "../openai-compatible/request.ts";
 import type { ConversionOptions } from "../types.ts";
 
@@ -23,7 +24,8 @@ export const openai = openaiCompatible({
   moderates: true,
   realtime: true,
   relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
-  operations: ["chat", "complete", "embed", "models", "responses"],
+  operations: [...textOperations, "responses", ...mediaOperations],
+  speechEvents: true,
   settings: {
     prefix: "openai",
     schema: v.object({

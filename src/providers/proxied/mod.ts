@@ -23,10 +23,6 @@ const rows: readonly ProxiedProvider[] = [
   { slug: "milvus" },
   // https://api.qdrant.tech/api-reference
   { slug: "qdrant", authenticate: keyHeader("api-key") },
-  // https://docs.segmind.com
-  { slug: "segmind", baseUrl: "https://api.segmind.com/v1", authenticate: keyHeader("x-api-key") },
-  // https://www.recraft.ai/docs
-  { slug: "recraft-ai", baseUrl: "https://external.api.recraft.ai/v1" },
   // https://elevenlabs.io/docs/api-reference/authentication
   { slug: "elevenlabs", baseUrl: "https://api.elevenlabs.io/v1", authenticate: keyHeader("xi-api-key") },
   // https://developers.deepgram.com/docs/authenticating
@@ -43,29 +39,6 @@ function defineProxied({ slug, baseUrl, authenticate = bearer }: ProxiedProvider
   });
 }
 
-/** Stability AI (https://platform.stability.ai/docs/api-reference). */
-const stability = defineProvider({
-  slug: "stability-ai",
-  settings: {
-    prefix: "stability",
-    schema: v.object({
-      organization: v.optional(v.string()),
-      client_id: v.optional(v.string()),
-      client_user_id: v.optional(v.string()),
-      client_version: v.optional(v.string()),
-    }),
-  },
-  baseUrl: "https://api.stability.ai",
-  authenticate: (credential, { organization, client_id, client_user_id, client_version }) => ({
-    ...bearer(credential),
-    ...(organization !== undefined && { organization }),
-    ...(client_id !== undefined && { "stability-client-id": client_id }),
-    ...(client_user_id !== undefined && { "stability-client-user-id": client_user_id }),
-    ...(client_version !== undefined && { "stability-client-version": client_version }),
-  }),
-  operations: {},
-});
-
 /** Whatever the caller names: paths, headers and bodies go through untouched, the caller's own authorization with them. */
 const passthrough = defineProvider({
   slug: "passthrough",
@@ -77,4 +50,4 @@ const passthrough = defineProvider({
 });
 
 /** Providers without unified operations: their own paths pass through with the credential added. */
-export const proxiedProviders: readonly Provider[] = [...rows.map(defineProxied), stability, passthrough];
+export const proxiedProviders: readonly Provider[] = [...rows.map(defineProxied), passthrough];

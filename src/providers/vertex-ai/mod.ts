@@ -1,15 +1,39 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { authorizeGoogle, isApiKey } from "../auth/google.ts";
+import { fromGoogleImages, isImagen, toGoogleImages } from "../google/images.ts";
 import { decodeSegment } from "../shapes/hosts.ts";
+import { modelOf } from "../shapes/images.ts";
 import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
 import { createChat } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
 import { createGemini } from "./gemini.ts";
+import { googleModelPath, readModel } from "./publishers.ts";
 import { createRecords } from "./records.ts";
 import { createRerank } from "./rerank.ts";
 import { baseUrlOf, projectOf, VertexSettings } from "./settings.ts";
+import { speak } from "./speech.ts";
+
+function createImages(settings: VertexSettings): OperationAdapter<"generateImage"> {
+  return {
+    path(request) {
+      const model = modelOf("vertex-ai", request);
+      return googleModelPath(
+        readModel(model),
+        isImagen(readModel(model).name) ? "predict" : "generateContent",
+        settings,
+      );
+    },
+    toUpstream: (request, options) => toGoogleImages(withPlainName(request), "vertex-ai", options),
+    fromUpstream: (body, request, options) => fromGoogleImages(body, withPlainName(request), "vertex-ai", options),
+  };
+}
+
+/** The request with its model's name without the publisher. */
+function withPlainName<Request extends { model?: string | null | undefined }>(request: Request): Request {
+  return request.model ? { ...request, model: readModel(request.model).name } : request;
+}
 
 const PublisherModels = v.looseObject({ publisherModels: v.nullish(v.array(v.looseObject({ name: v.string() }))) });
 
@@ -60,11 +84,13 @@ export const vertexAi = defineProvider({
       countChat: createCountChat(settings),
       ...createGemini(settings, embed),
       rerank: createRerank(settings),
+      generateImage: createImages(settings),
+      speak,
     };
   },
   operationNames: [
     ...(["chat", "embed", "models", "messages", "countTokens", "generateContent", "countContents"] as const),
-    ...(["embedContent", "batchEmbedContents", "rerank"] as const),
+    ...(["embedContent", "batchEmbedContents", "rerank", "generateImage", "speak"] as const),
   ],
   records: createRecords,
   store: {

@@ -37,7 +37,9 @@ export function projectOf({ project_id: named, service_account_json: account }: 
 }
 
 /** Address of the service in a region (https://cloud.google.com/vertex-ai/docs/reference/rest#rest_endpoints); without a project keys are taken at the global one. */
-export function baseUrlOf(settings: VertexSettings, { path }: { path: string }): string {
+export function baseUrlOf(settings: VertexSettings, { path }: { path: string } = { path: "" }): string {
+  // https://cloud.google.com/text-to-speech/docs/reference/rest
+  if (path.startsWith("/v1/text:")) return "https://texttospeech.googleapis.com";
   const { region } = settings;
   if (path.includes("/rankingConfigs/")) return "https://discoveryengine.googleapis.com";
   if (region === "global" || projectOf(settings) === undefined) return "https://aiplatform.googleapis.com";

@@ -4,6 +4,7 @@ import { defineProvider } from "../types.ts";
 import { chat } from "./chat.ts";
 import { complete } from "./complete.ts";
 import { embed } from "./embed.ts";
+import { generateImage } from "./images.ts";
 
 const AccountId = v.pipe(
   v.string("is required: it names the account"),
@@ -16,5 +17,5 @@ export const workersAi = defineProvider({
   settings: { prefix: "workers-ai", schema: v.object({ account_id: AccountId }) },
   baseUrl: ({ account_id }) => `https://api.cloudflare.com/client/v4/accounts/${account_id}/ai/run`,
   authenticate: bearer,
-  operations: { chat, complete, embed },
+  operations: { chat, complete, embed, generateImage },
 });

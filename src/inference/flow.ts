@@ -1,0 +1,89 @@
+import type { RunningStream, Services } from "../context.ts";
+import { isJsonType } from "../endpoint.ts";
+import { BodyPieces } from "../logs/body.ts";
+import { AbortReason } from "../providers/call.ts";
+import type { Attempt } from "./attempt.ts";
+
+/** Whether bytes of this content type can be read by a person in a log. */
+export function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
+  if (!type || (coding && coding !== "identity")) return false;
+  return isJsonType(type) || /^text\//i.test(type);
+}
+
+/** How an answer that flowed through ended. */
+export interface FlowEnd {
+  failure: unknown;
+  /** The client went away. */
+  left: boolean;
+  /** First bytes of a text. */
+  text: BodyPieces | null;
+}
+
+/** An upstream's answer flowing to the client as it comes, bounded in silence and time; `onEnd` is called once. */
+export function relayBytes(
+  body: ReadableStream<Uint8Array>,
+  options: { attempt: Attempt; services: Services; keepText: boolean; onEnd(end: FlowEnd): void },
+): ReadableStream<Uint8Array> {
+  const { attempt, services, keepText } = options;
+  const { clock, limits, streams } = services;
+  const reader = body.getReader();
+  const startedAt = clock.monotonic();
+  let lastByteAt = startedAt;
+  const text = keepText ? new BodyPieces() : null;
+  const flow: RunningStream = {
+    tick(now) {
+      if (now - lastByteAt > limits.streamIdleTimeoutMs || now - startedAt > limits.streamTotalTimeoutMs) {
+        attempt.abort(new AbortReason("idle", "Cannot finish the answer: it stands still, or takes too long"));
+      }
+    },
+    end: () => attempt.abort(new AbortReason("shutdown", "Cannot finish the answer: the gateway is stopping")),
+  };
+  streams.add(flow);
+  const end = (failure: unknown, left: boolean) => {
+    if (!streams.delete(flow)) return;
+    attempt.release();
+    options.onEnd({ failure, left, text });
+  };
+  let fail: (error: unknown) => void = () => {};
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        fail = (error) => {
+          if (!streams.has(flow)) return;
+          reader.cancel(error).catch(() => {});
+          end(error, isClientAbort(attempt));
+          // the connection breaks off, as the upstream's did: a clean end would look like a whole answer
+          controller.error(error);
+        };
+        // a caller that reads nothing has no read under way that the abort could end
+        attempt.signal.addEventListener("abort", () => fail(attempt.signal.reason), { once: true });
+      },
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (!streams.has(flow)) return;
+          lastByteAt = clock.monotonic();
+          if (done) {
+            end(undefined, false);
+            return controller.close();
+          }
+          text?.add(value);
+          controller.enqueue(value);
+        } catch (error) {
+          fail(error);
+        }
+      },
+      cancel(reason) {
+        attempt.abort(new AbortReason("client", "the caller went away"));
+        end(reason, true);
+        // the abort has broken it off already
+        return reader.cancel(reason).catch(() => {});
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function isClientAbort({ signal }: Attempt): boolean {
+  return signal.reason instanceof AbortReason && signal.reason.kind === "client";
+}

@@ -1,0 +1,65 @@
+import { BytePattern, readPart } from "./multipart.ts";
+
+/** Parts up to this many bytes are looked at. */
+const maxPartBytes = 8 * 1024;
+const encoder = new TextEncoder();
+const lineEnd = encoder.encode("\r\n");
+
+function join(one: Uint8Array, other: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(one.length + other.length);
+  joined.set(one);
+  joined.set(other, one.length);
+  return joined;
+}
+
+/** Tells the short texts of a form while its bytes flow by. What it cannot read it passes over: others judge the form. */
+export class FieldWatcher {
+  readonly #delimiter: BytePattern;
+  readonly #note: (name: string, text: string) => void;
+  /** Bytes that may belong to what comes next. */
+  #rest = lineEnd;
+  #isInPart = false;
+
+  /** @param note Called with each short text, under its name as it was sent. */
+  constructor(boundary: string, note: (name: string, text: string) => void) {
+    this.#delimiter = new BytePattern(encoder.encode(`\r\n--${boundary}`));
+    this.#note = note;
+  }
+
+  /** Sees the next bytes; they stay as they are. */
+  push(chunk: Uint8Array): void {
+    let bytes: Uint8Array | undefined = join(this.#rest, chunk);
+    while (bytes !== undefined) bytes = this.#isInPart ? this.#readPart(bytes) : this.#findPart(bytes);
+  }
+
+  /** What follows the next boundary; undefined when that has not come. */
+  #findPart(bytes: Uint8Array): Uint8Array | undefined {
+    const at = this.#delimiter.indexIn(bytes, 0);
+    const { length } = this.#delimiter.bytes;
+    this.#isInPart = at >= 0;
+    if (at >= 0) return bytes.subarray(at + length);
+    this.#rest = bytes.slice(Math.max(0, bytes.length - length + 1));
+    return undefined;
+  }
+
+  /** What follows a part that is short; a long one is passed over. */
+  #readPart(bytes: Uint8Array): Uint8Array | undefined {
+    const end = this.#delimiter.indexIn(bytes.subarray(0, maxPartBytes), 0);
+    if (end < 0 && bytes.length < maxPartBytes) {
+      this.#rest = bytes.slice();
+      return undefined;
+    }
+    this.#isInPart = false;
+    if (end >= 0) this.#tell(bytes.subarray(0, end));
+    return bytes.subarray(Math.max(end, 0));
+  }
+
+  #tell(part: Uint8Array): void {
+    try {
+      const { name, value } = readPart(part.subarray(lineEnd.length));
+      if (typeof value === "string") this.#note(name, value);
+    } catch {
+      // the upstream tells what is wrong with it
+    }
+  }
+}

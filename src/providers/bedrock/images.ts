@@ -1,0 +1,62 @@
+import * as v from "valibot";
+import type { ImageRequest, ImageResponse } from "../../schemas/images.ts";
+import { pictureMembers, requireBytes, sizeOf, toFilteredAnswer } from "../shapes/images.ts";
+import { copyMembers } from "../shapes/members.ts";
+import { refuseMember } from "../shapes/messages.ts";
+import { fromEngine, toEngine, toNewer } from "../stability-ai/images.ts";
+import type { ConversionOptions } from "../types.ts";
+import type { BedrockModel } from "./model.ts";
+
+type Family = "engine" | "newer" | "amazon";
+
+function familyOf({ vendor, name }: BedrockModel): Family {
+  if (vendor === "amazon" && /^(?:titan-image|nova-canvas)/.test(name)) return "amazon";
+  if (vendor === "stability") return name.startsWith("stable-diffusion-xl") ? "engine" : "newer";
+  return refuseMember("bedrock", "model", "pictures are made by models of Stability and by Titan and Nova");
+}
+
+function toAmazon(request: ImageRequest, { drop }: ConversionOptions): object {
+  requireBytes("bedrock", request);
+  const { prompt, n, quality, negative_prompt: negative } = request;
+  const handled = [...pictureMembers, "quality", "negative_prompt"];
+  const members = { cfg_scale: "cfgScale", cfgScale: "cfgScale", seed: "seed" };
+  return {
+    taskType: "TEXT_IMAGE",
+    textToImageParams: { text: prompt, ...(typeof negative === "string" && { negativeText: negative }) },
+    imageGenerationConfig: {
+      ...(typeof n === "number" && { numberOfImages: n }),
+      ...sizeOf(request),
+      ...(typeof quality === "string" && quality !== "auto" && { quality: qualities[quality] ?? quality }),
+      ...copyMembers(request, members, { handled, drop }),
+    },
+  };
+}
+
+const qualities: Readonly<Record<string, string>> = {
+  hd: "premium",
+  high: "premium",
+  low: "standard",
+  medium: "standard",
+};
+
+/** A request for pictures (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html). */
+export function toImages(request: ImageRequest, model: BedrockModel, options: ConversionOptions): object {
+  const family = familyOf(model);
+  if (family === "amazon") return toAmazon(request, options);
+  return family === "engine" ? toEngine("bedrock", request, options) : toNewer("bedrock", request, options);
+}
+
+const Images = v.looseObject({
+  images: v.nullish(v.array(v.nullish(v.string()))),
+  error: v.nullish(v.string()),
+  finish_reasons: v.nullish(v.array(v.nullish(v.string()))),
+});
+
+/** The answer to a request for pictures. */
+export function fromImages(body: unknown, model: BedrockModel, options: ConversionOptions): ImageResponse {
+  if (familyOf(model) === "engine") return fromEngine("bedrock", body, options);
+  const { images, error, finish_reasons: reasons } = v.parse(Images, body);
+  const pictures = (images ?? []).flatMap((image) => (image ? [{ b64_json: image }] : []));
+  const reason = error ?? reasons?.find((one) => typeof one === "string") ?? "no picture came";
+  return toFilteredAnswer("bedrock", pictures, { ...options, reason });
+}

@@ -1,0 +1,130 @@
+import * as v from "valibot";
+import { UpstreamError } from "../../errors.ts";
+import type { ImageRequest, ImageResponse } from "../../schemas/images.ts";
+import {
+  modelOf,
+  pictureMembers,
+  ratioOf,
+  requireBytes,
+  requireOnePicture,
+  toFilteredAnswer,
+} from "../shapes/images.ts";
+import { copyMembers } from "../shapes/members.ts";
+import type { ConversionOptions } from "../types.ts";
+import { modelName } from "./model.ts";
+import { GenerateContentResponse } from "./wire.ts";
+
+/** Whether a model is asked with `predict`; the others make pictures in a conversation. */
+export function isImagen(model: string): boolean {
+  return /^(?:imagen|imagegeneration)/.test(modelName(model));
+}
+
+const imagenRatios = ["1:1", "3:4", "4:3", "9:16", "16:9"];
+
+const outputTypes: Readonly<Record<string, string>> = { png: "image/png", jpeg: "image/jpeg", webp: "image/webp" };
+const qualities: Readonly<Record<string, number>> = { hd: 100, standard: 75 };
+
+/** A request of Imagen (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api, https://ai.google.dev/gemini-api/docs/imagen). */
+function toImagen(request: ImageRequest, slug: string, { drop }: ConversionOptions): object {
+  requireBytes(slug, request);
+  const { prompt, n, output_format: format, output_compression: compression, quality } = request;
+  const members = {
+    ...{ style: "sampleImageStyle", aspect_ratio: "aspectRatio", aspectRatio: "aspectRatio", seed: "seed" },
+    ...{ negative_prompt: "negativePrompt", negativePrompt: "negativePrompt", personGeneration: "personGeneration" },
+    ...{ person_generation: "personGeneration", safetySetting: "safetySetting", addWatermark: "addWatermark" },
+    ...{ imageSize: "imageSize", enhancePrompt: "enhancePrompt", storageUri: "storageUri" },
+  };
+  const handled = [...pictureMembers, "quality", "output_format", "output_compression"];
+  const type = typeof format === "string" && Object.hasOwn(outputTypes, format) ? outputTypes[format] : undefined;
+  const known = typeof quality === "string" && Object.hasOwn(qualities, quality) ? qualities[quality] : undefined;
+  const level = compression ?? known;
+  const output = {
+    ...(type !== undefined && { mimeType: type }),
+    ...(level !== undefined && { compressionQuality: level }),
+  };
+  const ratio = ratioOf(request, imagenRatios);
+  return {
+    instances: [{ prompt }],
+    parameters: {
+      sampleCount: n ?? 1,
+      ...(ratio !== undefined && { aspectRatio: ratio }),
+      ...(Object.keys(output).length > 0 && { outputOptions: output }),
+      ...copyMembers(request, members, { handled, drop }),
+    },
+  };
+}
+
+const text = v.nullish(v.string());
+const Predictions = v.looseObject({
+  predictions: v.nullish(v.array(v.looseObject({ bytesBase64Encoded: text, prompt: text, raiFilteredReason: text }))),
+});
+
+function fromImagen(body: unknown, slug: string, options: ConversionOptions): ImageResponse {
+  const predictions = v.parse(Predictions, body).predictions ?? [];
+  const pictures = predictions.flatMap(({ bytesBase64Encoded: bytes, prompt }) =>
+    bytes ? [{ b64_json: bytes, ...(prompt && { revised_prompt: prompt }) }] : [],
+  );
+  const reason = predictions.find((one) => one.raiFilteredReason)?.raiFilteredReason ?? "no picture came";
+  return toFilteredAnswer(slug, pictures, { ...options, reason });
+}
+
+const geminiRatios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
+
+/** A request of a Gemini model that makes pictures (https://ai.google.dev/gemini-api/docs/image-generation). */
+function toGemini(request: ImageRequest, slug: string, { drop }: ConversionOptions): object {
+  requireBytes(slug, request);
+  requireOnePicture(slug, request);
+  const config = {
+    ...imageConfigOf(request),
+    ...copyMembers(request, imageConfigMembers, { handled: [...pictureMembers, "seed"], drop }),
+  };
+  return {
+    contents: [{ role: "user", parts: [{ text: request.prompt }] }],
+    generationConfig: {
+      responseModalities: ["TEXT", "IMAGE"],
+      ...(typeof request.seed === "number" && { seed: request.seed }),
+      ...(Object.keys(config).length > 0 && { imageConfig: config }),
+    },
+  };
+}
+
+const imageConfigMembers = { aspect_ratio: "aspectRatio", aspectRatio: "aspectRatio", imageSize: "imageSize" };
+
+function imageConfigOf(request: ImageRequest): { aspectRatio?: string } {
+  const ratio = ratioOf(request, geminiRatios);
+  return ratio === undefined ? {} : { aspectRatio: ratio };
+}
+
+function fromGemini(body: unknown, slug: string, { created = 0 }: ConversionOptions): ImageResponse {
+  const { candidates, promptFeedback, usageMetadata: usage } = v.parse(GenerateContentResponse, body);
+  const [candidate] = candidates ?? [];
+  const parts = candidate?.content?.parts ?? [];
+  const data = parts.flatMap(({ inlineData, thought }) =>
+    inlineData && !thought ? [{ b64_json: inlineData.data }] : [],
+  );
+  if (data.length === 0) {
+    const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "no picture came";
+    throw new UpstreamError(400, `${slug} error: the model made no picture: ${reason}`, {
+      ...{ provider: slug, code: "content_filter" },
+    });
+  }
+  const input = usage?.promptTokenCount ?? 0;
+  const output = (usage?.candidatesTokenCount ?? 0) + (usage?.thoughtsTokenCount ?? 0);
+  const counts = { input_tokens: input, output_tokens: output, total_tokens: input + output };
+  return { created, data, ...(usage && { usage: counts }) };
+}
+
+/** A request for pictures in the words of the model it names. */
+export function toGoogleImages(request: ImageRequest, slug: string, options: ConversionOptions): object {
+  return isImagen(modelOf(slug, request)) ? toImagen(request, slug, options) : toGemini(request, slug, options);
+}
+
+/** The answer to it. */
+export function fromGoogleImages(
+  body: unknown,
+  { model }: ImageRequest,
+  slug: string,
+  options: ConversionOptions,
+): ImageResponse {
+  return isImagen(model ?? "") ? fromImagen(body, slug, options) : fromGemini(body, slug, options);
+}

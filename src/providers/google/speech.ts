@@ -1,0 +1,63 @@
+import * as v from "valibot";
+import { UpstreamError } from "../../errors.ts";
+import { fromBase64 } from "../../lib/base64.ts";
+import { refuseSpeechEvents } from "../openai-compatible/media.ts";
+import { BinaryAnswer } from "../operations.ts";
+import { formatOf, speechTypes, toWav, voiceOf } from "../shapes/speech.ts";
+import type { OperationAdapter } from "../types.ts";
+import { modelPath } from "./model.ts";
+import { GenerateContentResponse } from "./wire.ts";
+
+/** Models speak in samples: as they are, or with the head of a WAV file. */
+const formats = ["wav", "pcm"] as const;
+
+/** Samples a second where the answer does not tell. */
+const usualRate = 24_000;
+
+/** Speech of Gemini's models (https://ai.google.dev/gemini-api/docs/speech-generation). */
+export const speak: OperationAdapter<"speak"> = {
+  path: ({ model }) => `/v1beta${modelPath(model)}:generateContent`,
+  toUpstream(request, { drop }) {
+    refuseSpeechEvents("google", request);
+    formatOf("google", request, formats, "wav");
+    const { input, instructions, speed } = request;
+    if (typeof speed === "number" && speed !== 1) drop("speed");
+    // the model is told how to speak in the same text
+    const text = instructions ? `${instructions}:\n${input}` : input;
+    return {
+      contents: [{ role: "user", parts: [{ text }] }],
+      generationConfig: {
+        responseModalities: ["AUDIO"],
+        speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voiceOf(request) } } },
+      },
+    };
+  },
+  fromUpstream(body, request) {
+    const { candidates, promptFeedback } = v.parse(GenerateContentResponse, body);
+    const [candidate] = candidates ?? [];
+    const sounds = (candidate?.content?.parts ?? []).flatMap(({ inlineData }) => inlineData ?? []);
+    const [first] = sounds;
+    if (!first) {
+      const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "no sound came";
+      throw new UpstreamError(502, `google error: the model said nothing: ${reason}`, {
+        ...{ provider: "google", code: "upstream_bad_answer" },
+      });
+    }
+    const samples = joinBytes(sounds.map(({ data }) => fromBase64(data)));
+    const rate = Number(/rate=(\d{4,6})/.exec(first.mimeType ?? "")?.[1] ?? usualRate);
+    const format = formatOf("google", request, formats, "wav");
+    return new BinaryAnswer(format === "wav" ? toWav(samples, rate) : samples, speechTypes[format] ?? "");
+  },
+};
+
+function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  const [first] = pieces;
+  if (first && pieces.length === 1) return first;
+  const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let position = 0;
+  for (const piece of pieces) {
+    joined.set(piece, position);
+    position += piece.length;
+  }
+  return joined;
+}

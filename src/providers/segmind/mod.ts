@@ -1,0 +1,49 @@
+import * as v from "valibot";
+import { toBase64 } from "../../lib/base64.ts";
+import { keyHeader } from "../auth/headers.ts";
+import { modelPath } from "../shapes/hosts.ts";
+import { modelOf, pictureMembers, requireBytes, sizeOf, toImageAnswer } from "../shapes/images.ts";
+import { copyMembers } from "../shapes/members.ts";
+import { defineProvider, type OperationAdapter } from "../types.ts";
+
+const Answer = v.looseObject({ image: v.union([v.string(), v.array(v.string())]) });
+
+const names = [
+  ...["negative_prompt", "scheduler", "guidance_scale", "seed", "strength", "refiner", "high_noise_fraction"],
+  ...["control_scale", "control_start", "control_end", "qr_text", "invert", "qr_size", "image"],
+];
+const members = {
+  ...Object.fromEntries(names.map((name) => [name, name])),
+  ...{ style: "style", num_inference_steps: "num_inference_steps", steps: "num_inference_steps" },
+};
+
+/** Pictures (https://docs.segmind.com); some models answer with the picture itself. */
+const generateImage: OperationAdapter<"generateImage"> = {
+  path: (request) => modelPath(modelOf("segmind", request)),
+  toUpstream(request, { drop }) {
+    requireBytes("segmind", request);
+    const size = sizeOf(request);
+    return {
+      prompt: request.prompt,
+      ...(typeof request.n === "number" && { samples: request.n }),
+      ...(size && { img_width: size.width, img_height: size.height }),
+      ...copyMembers(request, members, { handled: pictureMembers, drop }),
+      base64: true,
+    };
+  },
+  fromUpstream(body, _request, options) {
+    const { image } = v.parse(Answer, body);
+    const pictures = (Array.isArray(image) ? image : [image]).map((one) => ({ b64_json: one }));
+    return toImageAnswer(pictures, options);
+  },
+  fromBytes: ({ bytes }, _request, options) => toImageAnswer([{ b64_json: toBase64(bytes) }], options),
+};
+
+/** Segmind (https://docs.segmind.com). */
+export const segmind = defineProvider({
+  slug: "segmind",
+  settings: { prefix: "segmind", schema: v.object({}) },
+  baseUrl: "https://api.segmind.com/v1",
+  authenticate: keyHeader("x-api-key"),
+  operations: { generateImage },
+});

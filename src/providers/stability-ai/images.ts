@@ -1,0 +1,111 @@
+import * as v from "valibot";
+import type { ImageRequest } from "../../schemas/images.ts";
+import { FormRequest } from "../operations.ts";
+import { pathSegment } from "../shapes/hosts.ts";
+import {
+  modelOf,
+  type Picture,
+  pictureMembers,
+  ratioOf,
+  requireBytes,
+  requireOnePicture,
+  sizeOf,
+  toFilteredAnswer,
+} from "../shapes/images.ts";
+import { copyMembers } from "../shapes/members.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
+
+/** What a model of Stability AI is called by: engines by name, newer ones as services of their own. */
+interface Family {
+  /** Last segment of the path of newer ones; undefined for engines. */
+  service: "core" | "ultra" | "sd3" | undefined;
+}
+
+function familyOf(model: string): Family {
+  if (/^(?:stable-image-)?core\b/.test(model)) return { service: "core" };
+  if (/^(?:stable-image-)?ultra\b/.test(model)) return { service: "ultra" };
+  return { service: /^(?:sd3|stable-diffusion-3)/.test(model) ? "sd3" : undefined };
+}
+
+/** Ratios of the newer models (https://platform.stability.ai/docs/api-reference#tag/Generate). */
+export const stabilityRatios = ["1:1", "16:9", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"] as const;
+
+/** Members the newer models take under their own names. */
+export const newerMembers = {
+  ...{ negative_prompt: "negative_prompt", seed: "seed", style_preset: "style_preset", style: "style_preset" },
+  ...{ mode: "mode", output_format: "output_format", strength: "strength", aspect_ratio: "aspect_ratio" },
+} as const;
+
+/** A request of the newer models. */
+export function toNewer(provider: string, request: ImageRequest, { drop }: ConversionOptions): Record<string, unknown> {
+  requireBytes(provider, request);
+  requireOnePicture(provider, request);
+  const ratio = ratioOf(request, stabilityRatios);
+  return {
+    prompt: request.prompt,
+    ...(ratio !== undefined && { aspect_ratio: ratio }),
+    ...copyMembers(request, { ...newerMembers, image: "image" }, { handled: pictureMembers, drop }),
+  };
+}
+
+/** A request of the engines. */
+export function toEngine(
+  provider: string,
+  request: ImageRequest,
+  { drop }: ConversionOptions,
+): Record<string, unknown> {
+  requireBytes(provider, request);
+  const names = ["cfg_scale", "clip_guidance_preset", "sampler", "seed", "steps", "extras", "style_preset"];
+  const members = { ...Object.fromEntries(names.map((name) => [name, name])), style: "style_preset" };
+  return {
+    text_prompts: [{ text: request.prompt, weight: 1 }],
+    ...sizeOf(request),
+    ...(typeof request.n === "number" && { samples: request.n }),
+    ...copyMembers(request, members, { handled: pictureMembers, drop }),
+  };
+}
+
+const text = v.nullish(v.string());
+const Artifacts = v.looseObject({
+  artifacts: v.array(v.looseObject({ base64: text, finishReason: text })),
+});
+
+/** Answers of the engines. */
+export function fromEngine(provider: string, body: unknown, options: ConversionOptions) {
+  const { artifacts } = v.parse(Artifacts, body);
+  const kept = artifacts.filter(({ finishReason }) => (finishReason ?? "SUCCESS") === "SUCCESS");
+  const pictures = kept.flatMap(({ base64 }): Picture[] => (base64 ? [{ b64_json: base64 }] : []));
+  const reason = artifacts.find(({ finishReason }) => finishReason !== "SUCCESS")?.finishReason ?? undefined;
+  return toFilteredAnswer(provider, pictures, { ...options, reason });
+}
+
+const Newer = v.looseObject({ image: text, finish_reason: text });
+
+/** Pictures (https://platform.stability.ai/docs/api-reference). */
+export const generateImage: OperationAdapter<"generateImage"> = {
+  path(request) {
+    const model = modelOf("stability-ai", request);
+    const { service } = familyOf(model);
+    return service === undefined
+      ? `/v1/generation/${pathSegment("model", model)}/text-to-image`
+      : `/v2beta/stable-image/generate/${service}`;
+  },
+  toUpstream(request, options) {
+    const model = modelOf("stability-ai", request);
+    const { service } = familyOf(model);
+    if (service === undefined) return toEngine("stability-ai", request, options);
+    const members = toNewer("stability-ai", request, options);
+    return new FormRequest(service === "sd3" && model !== "sd3" ? { ...members, model } : members);
+  },
+  fromUpstream(body, request, options) {
+    if (familyOf(modelOf("stability-ai", request)).service === undefined) {
+      return fromEngine("stability-ai", body, options);
+    }
+    const { image, finish_reason: reason } = v.parse(Newer, body);
+    const isKept = image && reason !== "CONTENT_FILTERED";
+    return toFilteredAnswer("stability-ai", isKept ? [{ b64_json: image }] : [], {
+      ...options,
+      reason: reason ?? "no picture came",
+    });
+  },
+};

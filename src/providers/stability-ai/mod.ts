@@ -1,0 +1,27 @@
+import * as v from "valibot";
+import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../types.ts";
+import { generateImage } from "./images.ts";
+
+/** Stability AI (https://platform.stability.ai/docs/api-reference). */
+export const stability = defineProvider({
+  slug: "stability-ai",
+  settings: {
+    prefix: "stability",
+    schema: v.object({
+      organization: v.optional(v.string()),
+      client_id: v.optional(v.string()),
+      client_user_id: v.optional(v.string()),
+      client_version: v.optional(v.string()),
+    }),
+  },
+  baseUrl: "https://api.stability.ai",
+  authenticate: (credential, { organization, client_id, client_user_id, client_version }) => ({
+    ...bearer(credential),
+    ...(organization !== undefined && { organization }),
+    ...(client_id !== undefined && { "stability-client-id": client_id }),
+    ...(client_user_id !== undefined && { "stability-client-user-id": client_user_id }),
+    ...(client_version !== undefined && { "stability-client-version": client_version }),
+  }),
+  operations: { generateImage },
+});

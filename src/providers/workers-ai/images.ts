@@ -1,0 +1,29 @@
+import * as v from "valibot";
+import { toBase64 } from "../../lib/base64.ts";
+import { modelPath } from "../shapes/hosts.ts";
+import { modelOf, pictureMembers, requireBytes, requireOnePicture, sizeOf, toImageAnswer } from "../shapes/images.ts";
+import { copyMembers } from "../shapes/members.ts";
+import type { OperationAdapter } from "../types.ts";
+
+const Reply = v.looseObject({ result: v.looseObject({ image: v.string() }) });
+
+const members = {
+  ...{ negative_prompt: "negative_prompt", num_steps: "num_steps", steps: "steps", seed: "seed" },
+  ...{ guidance: "guidance", strength: "strength", image_b64: "image_b64" },
+};
+
+/** Pictures (https://developers.cloudflare.com/workers-ai/models/); some models answer with the picture itself. */
+export const generateImage: OperationAdapter<"generateImage"> = {
+  path: (request) => modelPath(modelOf("workers-ai", request)),
+  toUpstream(request, { drop }) {
+    requireBytes("workers-ai", request);
+    requireOnePicture("workers-ai", request);
+    return {
+      prompt: request.prompt,
+      ...sizeOf(request),
+      ...copyMembers(request, members, { handled: pictureMembers, drop }),
+    };
+  },
+  fromUpstream: (body, _request, options) => toImageAnswer([{ b64_json: v.parse(Reply, body).result.image }], options),
+  fromBytes: ({ bytes }, _request, options) => toImageAnswer([{ b64_json: toBase64(bytes) }], options),
+};

@@ -1,0 +1,75 @@
+import * as v from "valibot";
+import { isObject } from "../lib/json.ts";
+import { FormFile } from "../lib/multipart.ts";
+
+const text = v.nullish(v.string());
+const flag = v.nullish(v.boolean());
+const whole = (minimum: number, maximum: number) =>
+  v.nullish(v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum)));
+
+const prompt = v.pipe(v.string(), v.minLength(1), v.maxLength(32_000));
+
+/** Members of generations and edits. Words such as sizes and qualities differ from provider to provider. */
+const shared = {
+  prompt,
+  model: text,
+  n: whole(1, 10),
+  size: text,
+  quality: text,
+  response_format: v.nullish(v.picklist(["url", "b64_json"])),
+  user: text,
+  background: text,
+  output_format: text,
+  output_compression: whole(0, 100),
+  stream: flag,
+  partial_images: whole(0, 3),
+};
+
+/** Body of `POST /images/generations` (https://platform.openai.com/docs/api-reference/images/create). Unknown members are kept and forwarded. */
+export const ImageRequest = v.looseObject({ ...shared, style: text, moderation: text });
+export type ImageRequest = v.InferOutput<typeof ImageRequest>;
+
+/** A picture: a file of a form, or in JSON where it lies. */
+const Picture = v.union([
+  v.instance(FormFile),
+  v.string(),
+  // loose objects take lists too
+  v.pipe(
+    v.custom<Record<string, unknown>>(isObject, "Invalid picture: it must be an object"),
+    v.looseObject({ image_url: v.nullish(v.unknown()), file_id: text }),
+  ),
+]);
+
+/** Body of `POST /images/edits` (https://platform.openai.com/docs/api-reference/images/createEdit): a form, or JSON. */
+export const ImageEditRequest = v.pipe(
+  v.looseObject({
+    ...shared,
+    image: v.nullish(v.union([Picture, v.pipe(v.array(Picture), v.minLength(1), v.maxLength(16))])),
+    images: v.nullish(v.pipe(v.array(Picture), v.minLength(1), v.maxLength(16))),
+    mask: v.nullish(Picture),
+    input_fidelity: text,
+  }),
+  v.check(
+    ({ image, images }) => (image ?? images ?? undefined) !== undefined,
+    "Invalid image: send the picture to edit as a file named image",
+  ),
+);
+export type ImageEditRequest = v.InferOutput<typeof ImageEditRequest>;
+
+/** Answer of `POST /images/generations` and `POST /images/edits`, not streamed. */
+export const ImageResponse = v.looseObject({
+  created: v.number(),
+  data: v.array(v.looseObject({ b64_json: text, url: text, revised_prompt: text })),
+  background: text,
+  output_format: text,
+  size: text,
+  quality: text,
+  usage: v.nullish(
+    v.looseObject({
+      input_tokens: v.nullish(v.number()),
+      output_tokens: v.nullish(v.number()),
+      total_tokens: v.nullish(v.number()),
+    }),
+  ),
+});
+export type ImageResponse = v.InferOutput<typeof ImageResponse>;
