@@ -10,7 +10,7 @@ import { findTool, installAgents, root } from "./lib.mjs";
 const usage = `usage: npm test -- [options] [test files or folders]
   --runtime NAME   only bun, deno or node (may be repeated)
   --jobs N         runtimes at once (default: 2 where there are as many processors)
-  --limit SECONDS  how long one step may take (default: 840)
+  --limit SECONDS  how long one step may take (default: 2400)
 Naming files or a runtime leaves out the other checks.`;
 
 function fail(message) {
@@ -19,7 +19,7 @@ function fail(message) {
 }
 
 function readArguments(args) {
-  const options = { files: [], runtimes: [], jobs: Math.min(2, availableParallelism()), limitMs: 840_000 };
+  const options = { files: [], runtimes: [], jobs: Math.min(2, availableParallelism()), limitMs: 2_400_000 };
   for (let index = 0; index < args.length; index++) {
     const [name, inline] = args[index].startsWith("--") ? args[index].split("=", 2) : [];
     if (name === undefined) options.files.push(args[index]);
