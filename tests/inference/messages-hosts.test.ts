@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import Anthropic from "@anthropic-ai/sdk";
 import {
   createTestGateway,
   type HeaderChanges,
@@ -160,17 +161,24 @@ const counters: readonly Counter[] = [
 ];
 
 for (const { provider, model, headers, url, answer: counted, body } of counters) {
-  test(`${provider} counts the tokens of ${model}`, async () => {
+  test(`${provider} counts the tokens of ${model}, by Anthropic's SDK`, async () => {
     wire.answer = () => Response.json(counted);
-    const response = await post(
-      "/v1/messages/count_tokens",
-      { model, messages },
-      { "x-gateway-provider": provider, ...headers },
-    );
-    assert.equal(response.status, 200, await response.clone().text());
+    const client = new Anthropic({
+      ...{ baseURL: "http://gateway.test", apiKey: null, maxRetries: 0 },
+      defaultHeaders: {
+        // hosts that sign requests take no key
+        authorization: null,
+        ...Object.fromEntries(requestHeaders({ "x-gateway-provider": provider, ...headers })),
+      },
+      fetch: (input, init) => gateway.gateway.fetch(new Request(input, init)),
+    });
+    const { input_tokens: tokens } = await client.messages.countTokens({
+      model,
+      messages: [{ role: "user", content: "Hello" }],
+    });
     assert.equal(wire.url, url);
     body(sentBody());
-    assert.equal((await readJson<{ input_tokens: number }>(response)).input_tokens, 7);
+    assert.equal(tokens, 7);
   });
 }
 
