@@ -62,7 +62,7 @@ test("speech comes back piece by piece, in the type the upstream gave it; the lo
 test("speech that breaks off does not look whole", async () => {
   answer = (response) => {
     response.writeHead(200, { "content-type": "audio/mpeg", "content-length": "1000" });
-    response.write(new Uint8Array(10), () => setTimeout(() => response.socket?.destroy(), 20));
+    response.write(new Uint8Array(10), () => setTimeout(() => response.socket?.destroy(), 150));
   };
   const response = await post(gateway, "/audio/speech", speech, upstreamHeaders(upstream));
   assert.equal(response.status, 200);

@@ -124,7 +124,7 @@ test("a native stream that breaks off is told as an error, then as a failed resp
     (_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(toSse(nativeEvents.slice(0, 9)));
-      setTimeout(() => response.destroy(), 20);
+      setTimeout(() => response.destroy(), 150);
     },
     () => post({ ...asked, stream: true }),
   );

@@ -45,7 +45,7 @@ function refuse(status: number, headers: Readonly<Record<string, string>> = {}):
 function begin(response: ServerResponse, streamed: boolean, then: () => void = () => {}): void {
   response.on("error", () => {});
   response.writeHead(200, streamed ? events : json);
-  response.write(streamed ? firstEvent : answer.slice(0, 20), () => setTimeout(then, 20));
+  response.write(streamed ? firstEvent : answer.slice(0, 20), () => setTimeout(then, 40));
 }
 
 function reset(response: ServerResponse): void {
