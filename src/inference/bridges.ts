@@ -17,8 +17,9 @@ export interface Bridge<Name extends OperationName = OperationName, Over extends
   fromAnswer?(answer: Operations[Over]["response"]): Operations[Name]["response"];
 }
 
-/** Declares a bridge; what reads the table knows of each no more than that its ends fit. */
+/** Declares a bridge between two operations. */
 function bridge<Name extends OperationName, Over extends OperationName>(row: Bridge<Name, Over>): Bridge {
+  // the parameters of its functions are narrower than the table says: it is only ever asked for by the name it stands under
   return row as unknown as Bridge;
 }
 

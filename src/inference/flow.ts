@@ -1,8 +1,11 @@
-import type { RunningStream, Services } from "../context.ts";
+import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { isJsonType } from "../endpoint.ts";
+import { toGatewayError } from "../errors.ts";
+import type { Reply } from "../lib/reply.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { AbortReason } from "../providers/call.ts";
-import type { Attempt } from "./attempt.ts";
+import { type Attempt, toAttemptError } from "./attempt.ts";
+import { settle } from "./settle.ts";
 
 /** Whether bytes of this content type can be read by a person in a log. */
 export function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
@@ -82,6 +85,39 @@ export function relayBytes(
     },
     { highWaterMark: 0 },
   );
+}
+
+/** The call an answer belongs to, for its log row. */
+export interface FlowFacts {
+  attempt: Attempt;
+  /** Slug of the provider. */
+  provider: string;
+  /** Whether the log keeps the first bytes. */
+  keepText: boolean;
+}
+
+/** An answer that flows to the client as it comes; its log row is written when it ends. */
+export function flowBack(
+  { status, headers, body }: { status: number; headers: Record<string, string>; body: ReadableStream<Uint8Array> },
+  { attempt, provider, keepText }: FlowFacts,
+  context: CallerContext,
+  services: Services,
+): Reply {
+  const { log } = context;
+  log.deferred = true;
+  const relayed = relayBytes(body, {
+    ...{ attempt, services, keepText },
+    onEnd({ failure, left, text }) {
+      // an answer that was let go of for another target is not the end of the request
+      if (!log.deferred) return;
+      log.upstreamEndedAt = services.clock.monotonic();
+      log.responseBody = text;
+      const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
+      const ended = left ? 499 : error ? toGatewayError(error).status : status;
+      settle(context, services, { status: ended, error, responseHeaders: headers });
+    },
+  });
+  return { status, headers, body: relayed };
 }
 
 function isClientAbort({ signal }: Attempt): boolean {

@@ -1,6 +1,5 @@
 import type { CallerContext, Services } from "../context.ts";
 import { type HeldForm, toBodyError } from "../endpoint.ts";
-import { toGatewayError } from "../errors.ts";
 import { BodyError, countBytes, uploadTimes } from "../lib/body.ts";
 import { toParts } from "../lib/form.ts";
 import { FieldWatcher } from "../lib/form-watcher.ts";
@@ -8,10 +7,9 @@ import { boundaryOf, FormFile, writeForm } from "../lib/multipart.ts";
 import type { Reply } from "../lib/reply.ts";
 import { FormRequest } from "../providers/operations.ts";
 import { unifiedHeaders } from "./answer.ts";
-import { type Attempt, toAttemptError } from "./attempt.ts";
-import { isText, relayBytes } from "./flow.ts";
+import type { Attempt } from "./attempt.ts";
+import { flowBack, isText } from "./flow.ts";
 import type { ServedOperation } from "./operation.ts";
-import { settle } from "./settle.ts";
 
 /** A form on its way through: nothing of it is known before it is sent. */
 export interface FlowingForm {
@@ -105,7 +103,6 @@ export function answerFlow(
   context: CallerContext,
   services: Services,
 ): Reply {
-  const { log } = context;
   const { status } = upstream;
   const headers = unifiedHeaders(upstream, provider, context, services);
   headers["content-type"] ??= "application/octet-stream";
@@ -114,26 +111,10 @@ export function answerFlow(
   if (length !== null && coding === null) headers["content-length"] = length;
   attempt.stopTimer();
   if (upstream.body === null) return { status, headers, body: null };
-  log.deferred = true;
-  const body = relayBytes(upstream.body, {
-    attempt,
-    services,
-    // its coding was undone
-    keepText: isText(headers["content-type"], null),
-    onEnd({ failure, left, text }) {
-      // an answer that was let go of for another target is not the end of the request
-      if (!log.deferred) return;
-      log.upstreamEndedAt = services.clock.monotonic();
-      log.responseBody = text;
-      const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
-      settle(context, services, {
-        status: left ? 499 : error ? toGatewayError(error).status : status,
-        error,
-        responseHeaders: headers,
-      });
-    },
-  });
-  return { status, headers, body };
+  // its coding was undone
+  const keepText = isText(headers["content-type"], null);
+  const reply = { status, headers, body: upstream.body };
+  return flowBack(reply, { attempt, provider, keepText }, context, services);
 }
 
 /** Longest text of an answer's members that a log keeps where they hold media. */

@@ -1,6 +1,6 @@
 import type { CallerContext, Services } from "../context.ts";
 import { toBodyError } from "../endpoint.ts";
-import { InvalidRequestError, toGatewayError, UpstreamError } from "../errors.ts";
+import { InvalidRequestError, UpstreamError } from "../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
@@ -14,12 +14,11 @@ import { routingHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
-import { isText, relayBytes } from "./flow.ts";
+import { flowBack, isText } from "./flow.ts";
 import { listLeaves, readLeafDestination } from "./leaf.ts";
 import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
 import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
-import { settle } from "./settle.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
 import { readRequestDestination, readTimeout } from "./target.ts";
 
@@ -93,24 +92,8 @@ async function answerUpstream(
     return { status, headers, body: bytes.length === 0 ? null : bytes };
   }
   if (upstream.body === null) return { status, headers, body: null };
-  log.deferred = true;
   if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
-  const body = relayBytes(upstream.body, {
-    attempt,
-    services,
-    keepText,
-    onEnd({ failure, left, text }) {
-      log.upstreamEndedAt = services.clock.monotonic();
-      log.responseBody = text;
-      const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
-      settle(context, services, {
-        status: left ? 499 : error ? toGatewayError(error).status : status,
-        error,
-        responseHeaders: headers,
-      });
-    },
-  });
-  return { status, headers, body };
+  return flowBack({ status, headers, body: upstream.body }, { attempt, provider, keepText }, context, services);
 }
 
 /** A small answer whole. */

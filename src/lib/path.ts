@@ -2,7 +2,12 @@
 const hostForm = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?$/;
 const plainPath = /^[A-Za-z0-9_~:@!$&'()*+,;=/-]*$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern looks for
-const forbiddenInSegment = /[\u0000-\u001f\u007f\\]/;
+const controlCharacter = /[\u0000-\u001f\u007f]/;
+
+/** Whether a text holds an ASCII control character. */
+export function hasControlCharacter(text: string): boolean {
+  return controlCharacter.test(text);
+}
 
 /** Whether the text of a Host header can be trusted to make a URL. */
 export function isValidHost(host: string): boolean {
@@ -28,7 +33,7 @@ export function findPathProblem(pathname: string): string | undefined {
       return "it holds a malformed percent sign";
     }
     if (decoded === "." || decoded === "..") return "it holds a dot segment";
-    if (forbiddenInSegment.test(decoded)) return "it holds a control character or a backslash";
+    if (hasControlCharacter(decoded) || decoded.includes("\\")) return "it holds a control character or a backslash";
   }
   return undefined;
 }

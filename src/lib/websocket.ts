@@ -30,8 +30,9 @@ export interface SocketEnd {
   close(close: SocketClose): void;
   /** Ends the connection without a goodbye, as far as the host can. */
   terminate(): void;
-  /** Reads nothing for now, where the host can hold the peer back. */
+  /** Stops reading until `resume`, where the host can hold the peer back. */
   pause(): void;
+  /** Reads on after `pause`. */
   resume(): void;
   /** Asks for a sign of life; a peer that gave none since the last time is cut off. Hosts that do it themselves have none. */
   probe?(): void;

@@ -153,7 +153,7 @@ const statusOfWord: Readonly<Record<string, number>> = {
   ...{ throttlingexception: 429, toomanyrequestsexception: 429, modelnotreadyexception: 429 },
   ...{ servicequotaexceededexception: 429, internalserverexception: 500, internalfailure: 500 },
   ...{ serviceunavailableexception: 503 },
-  // Google (https://cloud.google.com/apis/design/errors)
+  // names of google.rpc.Code (https://cloud.google.com/apis/design/errors)
   ...{ invalid_argument: 400, failed_precondition: 400, out_of_range: 400, unauthenticated: 401 },
   ...{ permission_denied: 403, not_found: 404, aborted: 409, already_exists: 409, resource_exhausted: 429 },
   ...{ cancelled: 499, internal: 500, unknown: 500, data_loss: 500, unimplemented: 501, unavailable: 503 },

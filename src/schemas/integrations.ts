@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { isHeaderValue } from "../lib/headers.ts";
 import {
   Description,
   Flag,
@@ -19,8 +20,7 @@ const ProviderKey = v.nullish(
   v.pipe(
     v.string("must be a text"),
     v.maxLength(16_384, "must have at most 16384 characters"),
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern looks for
-    v.regex(/^[^\u0000-\u0008\u000a-\u001f\u007f]*$/, "must not hold control characters"),
+    v.check(isHeaderValue, "must not hold control characters"),
     v.transform((key) => (key === "" ? undefined : key)),
   ),
 );

@@ -63,8 +63,7 @@ interface BunServeOptions {
   /** Undefined: the request was upgraded. */
   fetch(request: Request, server: BunServer): Response | Promise<Response | undefined>;
   /** Handlers of upgraded requests. Their data is whatever `upgrade` was given. */
-  // biome-ignore lint/suspicious/noExplicitAny: the type of the data is the host's own affair
-  websocket?: BunSocketHandlers<any>;
+  websocket?: BunSocketHandlers<unknown>;
   error?(error: Error): Response | Promise<Response>;
 }
 

@@ -48,6 +48,7 @@ function toBatchObject(row: GatewayBatchRow): BatchObject {
     ...{ expired_at: toSeconds(row.expiredAt), cancelling_at: toSeconds(row.cancellingAt) },
     cancelled_at: toSeconds(row.cancelledAt),
     request_counts: { total: row.total, completed: row.completed, failed: row.failed },
+    // the schema of the request that made the row
     metadata: row.metadata as Record<string, string> | null,
     ...(usage && { usage }),
   };

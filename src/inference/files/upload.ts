@@ -7,6 +7,7 @@ import { countBytes, uploadTimes } from "../../lib/body.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { boundaryOf } from "../../lib/multipart.ts";
 import { MultipartError, type MultipartPart, readMultipart } from "../../lib/multipart-stream.ts";
+import { hasControlCharacter } from "../../lib/path.ts";
 import { ExpiresAfter, filePurposes } from "../../schemas/files.ts";
 import { tenantOf } from "./own-store.ts";
 
@@ -103,8 +104,7 @@ function readExpiry(fields: ReadonlyMap<string, string>, createdAt: number): num
 function requireName(name: string | undefined): string {
   const text = (name ?? "").toWellFormed();
   if (text === "" || text.length > 255) return refuse("Cannot store the file: name it with 1 to 255 letters", "file");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: what is looked for
-  if (/[\u0000-\u001f\u007f]/.test(text)) refuse("Cannot store the file: its name holds control characters", "file");
+  if (hasControlCharacter(text)) refuse("Cannot store the file: its name holds control characters", "file");
   return text;
 }
 

@@ -1,12 +1,6 @@
 import type { CallerContext } from "../../context.ts";
 import { toBodyError } from "../../endpoint.ts";
-import {
-  GatewayError,
-  InvalidRequestError,
-  NotFoundError,
-  toGatewayError,
-  UnsupportedMediaError,
-} from "../../errors.ts";
+import { GatewayError, InvalidRequestError, NotFoundError, UnsupportedMediaError } from "../../errors.ts";
 import { countBytes, uploadTimes } from "../../lib/body.ts";
 import { readLines } from "../../lib/lines.ts";
 import { boundaryOf } from "../../lib/multipart.ts";
@@ -15,10 +9,9 @@ import type { Reply } from "../../lib/reply.ts";
 import type { ObjectRules } from "../../providers/records.ts";
 import type { BoundProvider } from "../../providers/types.ts";
 import { routingHeaders } from "../answer.ts";
-import { type Attempt, toAttemptError } from "../attempt.ts";
+import type { Attempt } from "../attempt.ts";
 import { isBlank, maxLineBytes, parseLine } from "../batches/lines.ts";
-import { relayBytes } from "../flow.ts";
-import { settle } from "../settle.ts";
+import { flowBack } from "../flow.ts";
 import { type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";
 
 /** Length of the parts of an upload: S3 takes none below 5 MiB but the last. */
@@ -257,7 +250,6 @@ export function streamReply(
   const { log } = context;
   const { slug } = destination.provider;
   attempt.stopTimer();
-  log.deferred = true;
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -279,16 +271,8 @@ export function streamReply(
     "content-type": "application/octet-stream",
     ...routingHeaders(slug, log),
   };
-  const relayed = relayBytes(stream, {
-    ...{ attempt, services, keepText: false },
-    onEnd({ failure, left }) {
-      log.upstreamEndedAt = services.clock.monotonic();
-      const error = failure === undefined ? undefined : toAttemptError(failure, attempt, slug);
-      const status = left ? 499 : error ? toGatewayError(error).status : 200;
-      settle(context, services, { status, error, responseHeaders: headers });
-    },
-  });
-  return { status: 200, headers, body: relayed };
+  const flow = { attempt, provider: slug, keepText: false };
+  return flowBack({ status: 200, headers, body: stream }, flow, context, services);
 }
 
 /** Pieces of an answer. */
