@@ -16,14 +16,7 @@ const runtime: Runtime = typeof Bun !== "undefined" ? "bun" : typeof Deno !== "u
 
 async function createTransport(): Promise<Transport> {
   const transports = await import("./transport.ts");
-  switch (runtime) {
-    case "bun":
-      return transports.createBunTransport();
-    case "deno":
-      return transports.createDenoTransport();
-    case "node":
-      return transports.createNodeTransport();
-  }
+  return runtime === "bun" ? transports.createBunTransport() : transports.createUndiciTransport();
 }
 
 async function listen(gateway: Gateway, options: ListenOptions): Promise<Listener> {
