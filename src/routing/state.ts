@@ -19,8 +19,6 @@ export interface RoutingState {
   random(): number;
   /** What a config's JSON text says; read once for each distinct text. Undefined when it is no JSON. */
   read(text: string): ReadConfigResult | undefined;
-  /** How many texts were read, not counting those that were known. */
-  readonly reads: number;
   /** Plans of configs that mean the same for every request. */
   readonly fixedPlans: WeakMap<ConfigNode, Plan>;
   /** Views of workspaces against which the leaves of a config were checked: neither of the two ever changes. */
@@ -52,11 +50,9 @@ export function findConfigExcess(text: string): string | undefined {
 
 /** Creates the state of a gateway. */
 export function createRoutingState({ limits, providers, random, now }: RoutingStateOptions): RoutingState {
-  let reads = 0;
   const read = memoizeText(
     maxTexts,
     (text): ReadConfigResult | undefined => {
-      reads++;
       const value = parseJson(text);
       if (value === undefined) return undefined;
       const excess = findConfigExcess(text);
@@ -75,8 +71,5 @@ export function createRoutingState({ limits, providers, random, now }: RoutingSt
     fixedPlans: new WeakMap(),
     checkedFor: new WeakMap(),
     read,
-    get reads() {
-      return reads;
-    },
   };
 }

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { countParses } from "../../bench/config-texts.ts";
 import { recordAnswers } from "../support/batches.ts";
 import { call, done } from "../support/control.ts";
 import { answering, type FaultyUpstream, faultOf, startFaultyUpstream, success } from "../support/faults.ts";
 import {
+  chat,
   createTestGateway,
   type HeaderChanges,
+  helloBody,
   type TestGateway,
   waitForLog,
   workspaceKey,
@@ -44,6 +47,18 @@ const fallback = (more: object = {}) => ({ ...group({ mode: "fallback" }), ...mo
 
 /** The body an upstream was sent last. */
 const sent = ({ calls }: FaultyUpstream) => JSON.parse(calls.at(-1)?.text ?? "null");
+
+test("the text of a config is parsed once, however often it is sent", async () => {
+  const texts = [0.11, 0.12].map((top_p) => JSON.stringify(fallback({ default_params: { top_p } })));
+  const parsed = await countParses(new Set(texts), async () => {
+    for (const text of [...texts, ...texts, ...texts]) {
+      const answer = await chat(gateway, helloBody, { "x-gateway-provider": null, "x-gateway-config": text });
+      assert.equal(answer.status, 200);
+      await answer.text();
+    }
+  });
+  assert.equal(parsed, 2);
+});
 
 test("parameters of every level arrive: defaults, overrides, and without what is dropped", async () => {
   const config = {
