@@ -2,7 +2,7 @@
 // "N passed, N failed": the tests of all runtimes, and one failure for each other step that failed.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { findTool, installAgents, root } from "./lib.mjs";
@@ -48,9 +48,36 @@ function lastNumber(text, pattern) {
   return Number([...text.matchAll(pattern)].at(-1)?.[1] ?? 0);
 }
 
+/** Test files below a folder. */
+function listTests(folder) {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(({ name }) => name !== "node_modules")
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return listTests(path);
+      return entry.name.endsWith(".test.ts") ? [path] : [];
+    });
+}
+
+/**
+ * What Node is started with. A process for each file costs as much as most files' tests: those that set nothing up for all
+ * their tests share one. The set-up of the others would be that of every file there.
+ */
+function nodeRuns() {
+  const files = (paths.length > 0 ? paths : ["./tests"]).flatMap((path) => (isFolder(path) ? listTests(path) : [path]));
+  const setsUp = (file) => /^(?:before|after|beforeEach|afterEach)\(/m.test(readFileSync(join(root, file), "utf8"));
+  const start = ["--test", "--test-reporter=spec"];
+  const alone = files.filter(setsUp);
+  const together = files.filter((file) => !alone.includes(file));
+  return [
+    ...(together.length > 0 ? [[...start, "--test-isolation=none", ...together]] : []),
+    ...(alone.length > 0 ? [[...start, ...alone]] : []),
+  ];
+}
+
 const runners = {
   bun: {
-    args: ["test", "--timeout", "60000", "--only-failures", ...(paths.length > 0 ? paths : ["./tests/"])],
+    runs: [["test", "--timeout", "60000", "--only-failures", ...(paths.length > 0 ? paths : ["./tests/"])]],
     count: (text) => ({
       passed: lastNumber(text, /^ *(\d+) pass$/gm),
       failed: lastNumber(text, /^ *(\d+) fail$/gm),
@@ -59,7 +86,7 @@ const runners = {
     isNoise: () => false,
   },
   deno: {
-    args: ["test", "-A", "--no-check", ...(paths.length > 0 ? paths : ["./tests/"])],
+    runs: [["test", "-A", "--no-check", ...(paths.length > 0 ? paths : ["./tests/"])]],
     count: (text) => ({
       passed: lastNumber(text, /^(?:ok|FAILED) \| (\d+) passed/gm),
       failed: lastNumber(text, /^(?:ok|FAILED) \| \d+ passed(?: \(.*?\))? \| (\d+) failed/gm),
@@ -68,13 +95,7 @@ const runners = {
     isNoise: (line) => / \.\.\. (ok|ignored) \(/.test(line) || /^running \d+ tests? from /.test(line),
   },
   node: {
-    args: [
-      "--test",
-      "--test-reporter=spec",
-      ...(paths.length > 0
-        ? paths.map((path) => (isFolder(path) ? `${path}/**/*.test.ts` : path))
-        : ["tests/**/*.test.ts"]),
-    ],
+    runs: nodeRuns(),
     count: (text) => ({
       passed: lastNumber(text, /^ℹ pass (\d+)$/gm),
       failed: lastNumber(text, /^ℹ fail (\d+)$/gm) + lastNumber(text, /^ℹ cancelled (\d+)$/gm),
@@ -197,17 +218,25 @@ async function testOn(runtime) {
   const env = { ...baseEnv, TMPDIR: temporary, TEMP: temporary, TMP: temporary };
   // Node starts a process for each file, and would compile the same modules in all of them.
   if (runtime === "node") env.NODE_COMPILE_CACHE = join(temporary, "compiled");
-  const result = await run(command, runner.args, env);
+  const results = [];
+  for (const args of runner.runs) results.push(await run(command, args, env));
   rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
-  const { passed, failed, skipped } = runner.count(result.text);
+  const result = {
+    ok: results.every(({ ok }) => ok),
+    ending: results.map(({ ending }) => ending).find((one) => one !== "") ?? "",
+    text: results.map(({ text }) => text).join("\n"),
+  };
+  const counts = results.map(({ text }) => runner.count(text));
+  const sum = (name) => counts.reduce((total, one) => total + one[name], 0);
+  const [passed, failed, skipped] = ["passed", "failed", "skipped"].map(sum);
   let ending = result.ending;
   if (!ending && result.ok && passed + failed === 0) ending = "ran no test";
   else if (!ending && !result.ok && failed === 0) ending = "runner failed";
   const ok = result.ok && failed === 0 && ending === "";
   totals.passed += passed;
   totals.failed += ok ? 0 : Math.max(failed, 1);
-  const counts = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
-  report(`tests on ${runtime}`, ok, startedAt, ending ? `${counts}; ${ending}` : counts, result.text, runner.isNoise);
+  const told = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+  report(`tests on ${runtime}`, ok, startedAt, ending ? `${told}; ${ending}` : told, result.text, runner.isNoise);
 }
 
 /** Runs tasks in order, at most `limit` at once. */
