@@ -23,6 +23,7 @@ import {
   recordReply,
   sendRecord,
 } from "./send.ts";
+import { uploadForm } from "./upload.ts";
 
 /** Longest row of an output. */
 const maxRowBytes = 64 * 1024 * 1024;
@@ -160,7 +161,7 @@ async function getOutput(request: RecordRequest, target: RecordTarget, records?:
  */
 export function requireRecord(route: RecordRoute, { provider }: Destination): void {
   const { records, store } = provider;
-  if (!records || records.calls[route]) return;
+  if (!records || records.calls[route] || (route === "uploadFile" && records.upload)) return;
   if (route === "getBatchOutput" ? records.output : records.objects && store && objectRoutes.has(route)) return;
   refuseRoute(route, provider);
 }
@@ -175,6 +176,7 @@ async function callRecords(
   const { store } = target.destination.provider;
   const objects = records.objects && store && { rules: records.objects, store };
   if (objects && route === "uploadFile") return uploadObject(target, objects);
+  if (records.upload && route === "uploadFile") return uploadForm(target, records.upload);
   if (objects && route === "retrieveFile") return showObject(request.id, target, objects);
   if (objects && route === "retrieveFileContent") return downloadObject(request.id, target, objects);
   if (route === "getBatchOutput") return getOutput(request, target, records);
