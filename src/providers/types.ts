@@ -12,6 +12,8 @@ import { createSettingsReader, parseSettings, type SettingsDefinition, settingHe
 export interface ConversionOptions {
   /** Answers hold only what OpenAI's have; otherwise also what the provider adds, such as content blocks. */
   strict: boolean;
+  /** The call goes to a host the caller or an integration names: who answers there is not known. Default: no. */
+  hasCustomHost?: boolean;
   /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
   drop(member: string): void;
   /** A header the client sent, by its name in lower case, where its value may go upstream. */
@@ -44,6 +46,8 @@ export interface StreamMapper {
 
 /** Corrects the few chunks of a stream in the gateway's shape that are not as they should be. Its state is in its closure. */
 export interface ChunkCorrector {
+  /** Usage stays in the chunk it came in. Default: it goes to a chunk of its own at the end. */
+  readonly leavesUsage?: boolean;
   /** Whether an event among these bytes may be such a chunk; the others go on as bytes. */
   concerns(block: Uint8Array): boolean;
   /**
