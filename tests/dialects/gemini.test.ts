@@ -380,7 +380,7 @@ for (const [name, { body, chat, dropped = [] }] of Object.entries(requests)) {
 const refused: Readonly<Record<string, object>> = {
   "generationConfig.responseMimeType": { ...hello, generationConfig: { responseMimeType: "text/x.enum" } },
   cachedContent: { ...hello, cachedContent: "cachedContents/a" },
-  contents: { contents: [["Hello"], { role: "user", parts: [{ text: "" }] }] },
+  contents: { contents: [{ parts: [] }, { role: "user", parts: [{ text: "" }] }] },
   "contents.fileData": ask([{ fileData: { fileUri: "gs://bucket/a.png" } }]),
   toolConfig: { ...hello, tools: [{ googleSearch: {} }], toolConfig: { functionCallingConfig: { mode: "ANY" } } },
 };
