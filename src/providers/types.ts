@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
@@ -206,8 +207,8 @@ export interface ProviderDefinition<Settings> {
   hasLogprobs?: boolean;
   /** Names in lower case of headers clients of this provider send: they go along unasked. Never ones with credentials. */
   clientHeaders?: readonly string[];
-  /** Names of the operations, where a function makes them. */
-  operationNames?: readonly OperationName[];
+  /** Operations it has only where settings ask for them, for documentation. */
+  settingOperations?: readonly OperationName[];
   /** Answers instead of the network, for providers without one. */
   local?(request: LocalRequest, settings: Settings): Promise<Response>;
   /** Files, batches and tuning jobs, where its routes for them are not OpenAI's. */
@@ -346,26 +347,41 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
   };
 }
 
+/** Names of operations: those without any setting, and those that settings add. */
+function listOperations<Settings>(
+  { operations, settings, settingOperations = [] }: ProviderDefinition<Settings>,
+  bindPlain: () => BoundProvider,
+): readonly string[] {
+  // what needs settings to be made tells its operations itself
+  const made = typeof operations !== "function" ? operations : v.is(settings.schema, {}) ? bindPlain().operations : {};
+  return [...Object.keys(made), ...settingOperations];
+}
+
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
-  const { slug, operations, local } = definition;
+  const { slug, local } = definition;
   const bindSettings = (settings: Settings) => bindDefinition(definition, settings);
   const readValues = createSettingsReader(definition.settings);
   let plain: BoundProvider | undefined;
+  const bindPlain = () => {
+    plain ??= bindSettings(parseSettings(definition.settings, {}));
+    return plain;
+  };
   return {
     slug,
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
     isRaw: definition.isRaw === true,
-    operationNames: definition.operationNames ?? (typeof operations === "function" ? [] : Object.keys(operations)),
+    get operationNames() {
+      return listOperations(definition, bindPlain);
+    },
     settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
     bind(read) {
       const values = readValues(read);
       const oauth = read("oauth");
       if (oauth !== null) return withOauth(bindSettings(parseSettings(definition.settings, values ?? {})), oauth);
       if (values) return bindSettings(parseSettings(definition.settings, values));
-      plain ??= bindSettings(parseSettings(definition.settings, {}));
-      return plain;
+      return bindPlain();
     },
   };
 }

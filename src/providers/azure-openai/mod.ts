@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { leaveOutEffort } from "../openai/mod.ts";
-import { hostedMediaOperations, mediaOperations } from "../openai-compatible/media.ts";
+import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import type { RealtimeRequest } from "../operations.ts";
@@ -95,5 +95,4 @@ export const azureOpenai = defineProvider({
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed", "moderate", "realtime", "responses", ...mediaOperations],
 });

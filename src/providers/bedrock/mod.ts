@@ -98,7 +98,6 @@ export const bedrock = defineProvider<BedrockSettings>({
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,
-  operationNames: ["chat", "embed", "models", "messages", "countTokens", "rerank", "generateImage"],
   records: (settings) => ({
     calls: { ...createBatchCalls(settings.bedrock_model ?? settings.provider_model), ...tuningCalls },
     objects: createObjectRules(settings),

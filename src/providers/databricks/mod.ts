@@ -59,5 +59,4 @@ export const databricks = defineProvider({
     return authorizeByOauth({ ...client, token_url: `${baseUrlOf(values)}/oidc/v1/token` }, tools, "fixed");
   },
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed", "responses"],
 });

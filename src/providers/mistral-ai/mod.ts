@@ -19,7 +19,6 @@ export const mistral = defineProvider({
   },
   baseUrl: "https://api.mistral.ai/v1",
   authenticate: bearer,
-  operationNames: ["chat", "complete", "embed", "models", "moderate", "ocr", "transcribe"],
   operations: ({ fim_completion }) => ({
     chat: fim_completion === "true" ? chatAsFim : chat,
     complete,

@@ -107,5 +107,4 @@ export const oracle = defineProvider({
     return signOci(request, identity, tools);
   },
   operations: (values) => ({ chat: chatOperation(values), embed: embedOperation(values) }) satisfies OperationAdapters,
-  operationNames: ["chat", "embed"],
 });

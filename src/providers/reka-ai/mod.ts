@@ -33,5 +33,4 @@ export const reka = defineProvider({
     chat: format === "conversation" ? conversation : chat,
     models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
   }),
-  operationNames: ["chat", "models"],
 });

@@ -18,5 +18,4 @@ export const typesafe = defineProvider({
   baseUrl: "https://api.typesafe.ai/v1",
   authenticate: bearer,
   operations: (settings) => ({ decide: decideAt("typesafe", settings.path) }),
-  operationNames: ["decide"],
 });

@@ -88,10 +88,6 @@ export const vertexAi = defineProvider({
       speak,
     };
   },
-  operationNames: [
-    ...(["chat", "embed", "models", "messages", "countTokens", "generateContent", "countContents"] as const),
-    ...(["embedContent", "batchEmbedContents", "rerank", "generateImage", "speak"] as const),
-  ],
   records: createRecords,
   store: {
     baseUrl: "https://storage.googleapis.com",
