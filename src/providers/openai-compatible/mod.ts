@@ -1,18 +1,18 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import type { SettingsDefinition } from "../settings.ts";
 import { encodeWhereAsked, inBatches } from "../shapes/embeddings.ts";
 import { requireTextOrObjects } from "../shapes/inputs.ts";
 import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
-import {
-  type ConversionOptions,
-  defineProvider,
-  type OperationAdapter,
-  type OperationAdapters,
-  type Provider,
-  type ProviderDefinition,
-  type RelayGroup,
+import type {
+  ConversionOptions,
+  OperationAdapter,
+  OperationAdapters,
+  Provider,
+  ProviderDefinition,
+  RelayGroup,
 } from "../types.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
 import { type MediaOperation, type MediaRules, mediaOperation } from "./media.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { decideAt } from "../shapes/decisions.ts";
-import { defineProvider } from "../types.ts";
 
 const path = v.pipe(
   v.string(),
