@@ -5,8 +5,9 @@ export type { GatewayOptions } from "./src/gateway/options.ts";
 export { createGateway, type Gateway } from "./src/gateway.ts";
 export type { SocketAnswer, SocketInit, Transport, TransportInit } from "./src/lib/outbound.ts";
 export type { SocketAcceptance, SocketEnd } from "./src/lib/websocket.ts";
+export { defineProvider } from "./src/providers/define.ts";
 export { openaiCompatible } from "./src/providers/openai-compatible/mod.ts";
-export { defineProvider, type Provider, type ProviderDefinition } from "./src/providers/types.ts";
+export type { Provider, ProviderDefinition } from "./src/providers/types.ts";
 
 export default host;
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { KeyAccess } from "./auth/access.ts";
-import type { CallerContext, RequestContext, Services } from "./context.ts";
+import type { CallerContext, RelayRules, RequestContext, Services } from "./context.ts";
 import { BodyTooLargeError, InvalidRequestError, TimeoutError, UnsupportedMediaError } from "./errors.ts";
 import { BodyError, inflate, readBytes, receiveTimes, uploadTimes } from "./lib/body.ts";
 import { type FieldKinds, readFields } from "./lib/form.ts";
@@ -8,6 +8,8 @@ import { decodeUtf8, findJsonExcess } from "./lib/json.ts";
 import { boundaryOf, FormError, readForm } from "./lib/multipart.ts";
 import type { Reply } from "./lib/reply.ts";
 import type { Timers } from "./lib/timers.ts";
+import type { OperationName } from "./providers/operations.ts";
+import type { RecordRoute } from "./providers/records.ts";
 
 /** Methods that reach handlers; PATCH only on the routes of identity providers, whose protocol needs it. */
 export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
@@ -73,6 +75,10 @@ export interface KeyEndpoint extends EndpointBase {
   readonly documentedBody?: { readonly schema: v.GenericSchema; readonly types: readonly string[] };
   /** Ids in the path may hold slashes, encoded. */
   readonly takesEncodedSlash?: boolean;
+  /** What it asks of requests that are passed on. */
+  readonly relay?: RelayRules;
+  /** What it asks of providers that keep records in words of their own. */
+  readonly record?: RecordRoute;
   /** The body is streamed or absent: the handler reads what it needs. */
   handle(context: CallerContext, services: Services): Reply | Promise<Reply>;
 }
@@ -80,9 +86,12 @@ export interface KeyEndpoint extends EndpointBase {
 /** A route with a JSON body, checked before the handler runs. */
 export interface JsonEndpoint extends EndpointBase {
   readonly access: KeyAccess;
-  readonly operation?: string;
+  /** Name in logs of the operation that answers it; absent: its requests leave no row. */
+  readonly operation?: OperationName;
   readonly body: v.GenericSchema;
   readonly maxBodyBytes?: number;
+  /** The operation's request where the path says a part of it; absent: the body is the request. */
+  toRequest?(body: Readonly<Record<string, unknown>>, params: CallerContext["params"]): Record<string, unknown>;
   /** Called with a value the schema accepted. */
   handleJson(body: JsonBody<unknown>, context: CallerContext, services: Services): Promise<Reply>;
 }
@@ -90,7 +99,8 @@ export interface JsonEndpoint extends EndpointBase {
 /** A route whose body is a form with files. */
 export interface FormEndpoint extends EndpointBase {
   readonly access: KeyAccess;
-  readonly operation?: string;
+  /** Name in logs of the operation that answers it; absent: its requests leave no row. */
+  readonly operation?: OperationName;
   /** Schema of the fields. */
   readonly body: v.GenericSchema;
   readonly fields: FieldKinds;

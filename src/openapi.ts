@@ -1,8 +1,9 @@
-import type * as v from "valibot";
+import * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { pathParameters, toPathTemplate } from "./lib/route-path.ts";
+import { JsonObject } from "./schemas/objects.ts";
 
 const version = "3.0.0";
 
@@ -11,13 +12,30 @@ type JsonSchemaOf = (schema: v.GenericSchema, mode: "input" | "output") => objec
 /** Loaded on first use: servers that nobody asks for the document do not pay for it. */
 async function loadConverter(): Promise<JsonSchemaOf> {
   const { toJsonSchema } = await import("@valibot/to-json-schema");
-  return (schema, typeMode) =>
+  const convert: JsonSchemaOf = (schema, typeMode) =>
     toJsonSchema(schema, {
       ...{ target: "draft-2020-12", typeMode, errorMode: "ignore" },
-      // files are the only class among the schemas
-      overrideSchema: ({ valibotSchema }) =>
-        valibotSchema.type === "instance" ? { type: "string", format: "binary" } : undefined,
+      overrideSchema({ valibotSchema }) {
+        // files are the only class among the schemas
+        if (valibotSchema.type === "instance") return { type: "string", format: "binary" };
+        const described = behindObject(valibotSchema);
+        return described && withoutDialect(convert(described, typeMode));
+      },
     });
+  return convert;
+}
+
+/** The schema that says what an object holds, where one stands before it that says only that it is one. */
+function behindObject(schema: object): v.GenericSchema | undefined {
+  const pipe: unknown = Reflect.get(schema, "pipe");
+  if (!Array.isArray(pipe) || pipe[0] !== JsonObject || pipe[1]?.kind !== "schema") return undefined;
+  const [first, ...actions]: [v.GenericSchema, ...v.GenericPipeAction[]] = [pipe[1], ...pipe.slice(2)];
+  return v.pipe(first, ...actions);
+}
+
+/** A schema as a part of another one. */
+function withoutDialect(schema: object): object {
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== "$schema"));
 }
 
 function json(schema: object) {

@@ -159,7 +159,7 @@ async function refuseDependents({ stores }: AdminCall<unknown>, tenant: Tenant):
   );
 }
 
-/** Statements that remove all a workspace holds. */
+/** Statements that remove all a workspace holds; the upkeep takes its files and stored responses, which nothing opens. */
 async function clearWorkspace({ stores, now }: AdminCall<unknown>, tenant: Tenant & { workspaceId: string }) {
   const integrations = await stores.integrations.all(tenant);
   const { workspaceId } = tenant;
@@ -169,11 +169,14 @@ async function clearWorkspace({ stores, now }: AdminCall<unknown>, tenant: Tenan
       { ...tenant, workspaceId: null },
       { kind: "integrations", recordId: integrations.map(({ id }) => id) },
     ),
+    // keys of files and headers of batches among them
+    stores.secrets.remove(tenant, {}),
+    stores.gatewayBatches.remove(tenant, {}),
     stores.integrationWorkspaces.remove(tenant, {}),
     stores.members.remove(tenant, {}),
     stores.exclusions.remove(tenant, {}),
     stores.scimMappings.update(tenant, {}, { status: "archived", lastUpdatedAt: now }),
-    // the row stays: analytics name it
+    // the row stays: analytics name it, and the upkeep knows by it what is to go
     stores.workspaces.update(
       { ...tenant, workspaceId: null },
       { id: workspaceId },

@@ -36,7 +36,7 @@ export interface StoredResponses {
   chain(owner: ResponseOwner, id: string): Promise<ResponseChain>;
   /** Whether there was one. */
   remove(owner: ResponseOwner, id: string): Promise<boolean>;
-  /** Removes what is older than its time. */
+  /** Removes what is older than its time, and what deleted workspaces left. */
   upkeep(): Promise<void>;
   /** Writes what waits. */
   close(): Promise<void>;
@@ -136,6 +136,7 @@ class ResponseKeeper implements StoredResponses {
     const { store, now, retentionDays } = this.#options;
     const time = now() - retentionDays * 86_400_000;
     while ((await store.purge(time, purgeRows)) === purgeRows);
+    while ((await store.purgeArchived(purgeRows)) === purgeRows);
   }
 
   async close(): Promise<void> {

@@ -103,6 +103,11 @@ function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | u
   }
 }
 
+/** Whether batches may have gone with their workspace. */
+function mayEndBatches(changes: readonly Change[] | undefined): boolean {
+  return !changes || changes.some(({ resource }) => resource === "workspaces");
+}
+
 /** The control plane and those who tell who is calling; what changes in the one is forgotten by the others. */
 async function createIdentity(
   options: GatewayOptions,
@@ -117,7 +122,10 @@ async function createIdentity(
     ...{ database, clock, outbound, guard },
     vault: createVault(masterKeys, readerOf(options)),
     auditMac: createMac(installation.keys.audit),
-    changed: (changes) => forgetKeys(authenticator, changes),
+    changed(changes) {
+      forgetKeys(authenticator, changes);
+      if (mayEndBatches(changes)) services().batches.wake();
+    },
   });
   const tokens = createTokens({
     ...{ control, outbound, guard, clock, settings: options.tokens ?? {} },

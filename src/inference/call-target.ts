@@ -236,8 +236,8 @@ const namesBeta = (header: string | null, beta: string): boolean =>
 
 /** How answers are converted, and who is told of what is left out. */
 function conversionOptions(
+  { destination, settings }: Target,
   context: CallerContext,
-  settings: InheritedSettings | undefined,
   clock: Clock,
 ): ConversionOptions & DialectOptions {
   const { id, header, log, keepAnswer } = context;
@@ -245,6 +245,7 @@ function conversionOptions(
   log.dropped = null;
   return {
     strict: asked !== "false" && settings?.strict !== false,
+    hasCustomHost: destination.customHost !== undefined,
     id,
     clientHeader: (name) => readClientHeader(name, context),
     answerId: `chatcmpl-${id}`,
@@ -296,7 +297,7 @@ export async function callTarget<Name extends OperationName>(
   const { destination, settings, form } = target;
   const { provider, managed } = destination;
   log.stream = isStreamed(name, request);
-  const options = conversionOptions(context, settings, services.clock);
+  const options = conversionOptions(target, context, services.clock);
   const asked = withModel(request, managed?.model);
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {

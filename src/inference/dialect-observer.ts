@@ -1,14 +1,12 @@
 import type { DialectEvent, EventMapper } from "../dialects/types.ts";
-import { type GatewayError, UpstreamError } from "../errors.ts";
+import { UpstreamError } from "../errors.ts";
 import { isObject, parseJson } from "../lib/json.ts";
-import { readEvents } from "../lib/sse.ts";
 import { readFailure, statusOfErrorBody } from "../providers/failures.ts";
 import type { StreamMapper, UpstreamEvent } from "../providers/types.ts";
-import { toStreamFailure } from "./mapped-observer.ts";
+import { BlockWriter } from "./block-writer.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 
 /** The failure a chunk tells of. */
 export function toFailureOfChunk(chunk: Record<string, unknown>, data: string, provider: string): UpstreamError {
@@ -53,37 +51,22 @@ export interface DialectObserverOptions {
 
 /** Observer of streams that reach the client in another dialect than the upstream's. */
 export function createDialectObserver({ mapper, events, encode, provider }: DialectObserverOptions): StreamObserver {
-  let isDone = false;
-  let failure: GatewayError | undefined;
-
   const write = (made: readonly DialectEvent[]): string => {
     let text = "";
     for (const event of made) text += encode(event);
     return text;
   };
-  const mapEvent = (event: UpstreamEvent): string => {
-    if (event.data === "" || isDone || failure !== undefined) return "";
-    isDone = event.data === "[DONE]";
-    try {
-      const chunks = (isDone ? mapper.done?.() : mapper.map(event)) ?? [];
-      return chunks.map((chunk) => write(events.push(chunk))).join("");
-    } catch (cause) {
-      failure = toStreamFailure(cause, provider);
-      return "";
-    }
-  };
+  const writer = new BlockWriter({
+    mapper,
+    provider,
+    write: (chunks) => chunks.map((chunk) => write(events.push(chunk))).join(""),
+  });
   return {
-    observe(block) {
-      let text = "";
-      for (const event of readEvents(decoder.decode(block))) text += mapEvent(event);
-      if (failure !== undefined && text === "") throw failure;
-      return text === "" ? undefined : encoder.encode(text);
-    },
-    state: () => (isDone || mapper.isComplete() ? "complete" : "open"),
+    observe: (block) => writer.write(block),
+    state: () => (writer.isComplete ? "complete" : "open"),
     isOver() {
-      // what came before the failure is on its way by now
-      if (failure !== undefined) throw failure;
-      return isDone;
+      writer.requireRight();
+      return writer.isDone;
     },
     ending: () => encoder.encode(write(events.end(mapper.usage()))),
     failure(body, status) {

@@ -218,7 +218,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     access: { keys: "workspace", scopes: ["configs.read", "completions.write"] },
     body: ExplainRequest,
     response: ExplainResponse,
-    handle: explainConfig,
+    handle: (body, context, services) => explainConfig(body, context, { services, rows: inferenceEndpoints }),
   }),
   defineEndpoint({
     method: "GET",

@@ -1,10 +1,14 @@
 import { type CallerContext, createHeaderReader, readRequestMetadata, type Services } from "../context.ts";
-import type { JsonBody } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
+import type { Endpoint, JsonBody } from "../endpoint.ts";
+import { GatewayError, InvalidRequestError } from "../errors.ts";
 import { HeaderMap } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
+import { findPathProblem } from "../lib/path.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
+import { matchPath } from "../lib/route-path.ts";
+import type { Destination } from "../providers/call.ts";
 import type { OperationName } from "../providers/operations.ts";
+import type { RecordRoute } from "../providers/records.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import { listAttempts, type PlannedAttempt } from "../routing/plan.ts";
 import type { StickyStore } from "../routing/sticky.ts";
@@ -12,7 +16,11 @@ import type { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
 import { readConfigText } from "./config-source.ts";
 import { readLeafDestination } from "./leaf.ts";
 import { requireServed } from "./operation.ts";
-import { requirePassable, requireSingleTarget } from "./passthrough.ts";
+import { readPassedDestination } from "./passed-path.ts";
+import { namedModel, requirePassable, requireSingleTarget } from "./passthrough.ts";
+import { withoutOthers } from "./realtime.ts";
+import { requireRecord } from "./records/run-record.ts";
+import { requireRelayed } from "./require-relayed.ts";
 import { planRequest } from "./run.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
 import { readTimeout } from "./target.ts";
@@ -22,24 +30,44 @@ type ShownAttempt = ExplainResponse["attempts"][number];
 /** The request a plan is made for, as far as plans and targets ask for it. */
 function sampleContext(
   context: CallerContext,
-  { path, headers = {}, metadata = {} }: ExplainRequest["request"],
-  { headerPrefixes }: Services,
-): CallerContext {
+  { headers = {}, metadata = {}, ...request }: ExplainRequest["request"],
+  { services, rows }: ExplainParts,
+): { context: CallerContext; row: Endpoint | undefined } {
   const sent = new HeaderMap(new Headers(headers));
   const url = new URL(context.url);
-  url.pathname = path ?? "/v1/chat/completions";
+  const [pathname = "", ...query] = (request.path ?? "/v1/chat/completions").split("?");
+  url.pathname = pathname;
+  url.search = query.join("?");
+  const problem = findPathProblem(url.pathname);
+  if (problem !== undefined) {
+    throw new InvalidRequestError(`Cannot explain this path: ${problem}`, {
+      ...{ code: "invalid_body", param: "request.path" },
+    });
+  }
+  const { row, params } = findRow(rows, request.method, url.pathname);
+  const relay = row && "relay" in row && row.relay;
   const sample: CallerContext = {
     ...context,
-    url,
+    ...{ url, params, method: row?.method ?? request.method ?? "POST" },
     // a sample brings no credential: nothing is called with it
     providerCredential: undefined,
     headers: sent,
-    header: createHeaderReader(sent, headerPrefixes),
-    log: { ...context.log },
+    header: createHeaderReader(sent, services.headerPrefixes),
+    log: { ...context.log, operation: (row && "operation" in row && row.operation) || "proxy" },
+    ...(relay && { relay }),
   };
   // what the key says wins, as it does over a real request
   sample.metadata = { ...readRequestMetadata(sample), ...metadata, ...context.principal.defaults.metadata };
-  return sample;
+  return { context: sample, row };
+}
+
+/** The row that answers a path, and its parameters: where no method is given, the one that takes a body. */
+function findRow(rows: readonly Endpoint[], method: string | undefined, pathname: string) {
+  const fitting = rows.flatMap((row) => {
+    const params = matchPath(row.path, pathname);
+    return params && (method ?? row.method) === row.method ? [{ row, params }] : [];
+  });
+  return fitting.find(({ row }) => row.method === "POST") ?? fitting[0] ?? { row: undefined, params: {} };
 }
 
 /** Services of which none is asked outside: of stored providers, only what the gateway itself keeps is read. */
@@ -51,20 +79,14 @@ function withoutCalls(services: Services): Services {
   };
 }
 
-/** What paths ask for whose bodies are read and changed; every other one passes through. */
-const unifiedPaths: ReadonlyMap<string, OperationName> = new Map([
-  ["/v1/chat/completions", "chat"],
-  ["/v1/completions", "complete"],
-  ["/v1/embeddings", "embed"],
-  ["/v1/rerank", "rerank"],
-  ["/v1/v2/rerank", "rerank"],
-  ["/v1/moderations", "moderate"],
-  ["/v1/ocr", "ocr"],
-  ["/v1/decisions", "decide"],
-  ["/v1/messages", "messages"],
-  ["/v1/messages/count_tokens", "countTokens"],
-  ["/v1/responses", "responses"],
-]);
+/** What a row asks its provider for; undefined for what passes through. */
+function operationOf(row: Endpoint | undefined): OperationName | undefined {
+  if (row && ("handleJson" in row || "handleForm" in row)) return row.operation;
+  return readOperations.find((name) => row && "operation" in row && row.operation === name);
+}
+
+/** Operations without a body. */
+const readOperations = ["realtime", "models"] as const;
 
 function modelOf({ model }: Record<string, unknown>): string | undefined {
   return typeof model === "string" ? model : undefined;
@@ -82,6 +104,8 @@ interface Sample {
   body: Record<string, unknown>;
   /** Undefined for what passes through. */
   operation: OperationName | undefined;
+  /** Route of records that live at a provider. */
+  record: RecordRoute | undefined;
 }
 
 /**
@@ -91,16 +115,28 @@ interface Sample {
  */
 async function findTarget({ node, settings }: PlannedAttempt, model: string | undefined, sample: Sample) {
   const { context, services, operation } = sample;
-  const input = { node, settings, model: operation ? model : undefined };
+  const input = { node, settings, model: operation ? model : namedModel(context) };
   const destination = await readLeafDestination(input, context, services);
-  const { provider, customHost, managed } = destination;
+  const { provider, managed } = destination;
   if (operation) requireServed(provider, operation);
-  else {
-    requirePassable(destination);
-    requireModelOfBody(destination, { model: model ?? null, isRead: true });
-  }
+  else requirePassed(destination, model, sample);
   const asked = operation ? (managed?.model ?? model) : model;
-  return { provider: provider.slug, host: customHost ?? (provider.baseUrl || null), model: asked };
+  return { provider: provider.slug, host: hostOf(destination, sample), model: asked };
+}
+
+/** @throws {GatewayError} If a request cannot be passed on there, or the provider does not have what it asks for. */
+function requirePassed(destination: Destination, model: string | undefined, { context, record }: Sample): void {
+  requirePassable(destination);
+  requireRelayed(destination, context);
+  if (record) requireRecord(record, destination);
+  else requireModelOfBody(destination, { model: model ?? null, isRead: true });
+}
+
+/** Base address of the call; null where nothing is called. */
+function hostOf(destination: Destination, { context, services, operation, record }: Sample): string | null {
+  const isPassed = !operation && !(record && destination.provider.records);
+  const called = isPassed ? readPassedDestination(destination, context, services).destination : destination;
+  return called.customHost ?? (called.provider.baseUrl || null);
 }
 
 /** An attempt as it is shown; why it could not be made goes to the warnings. */
@@ -129,26 +165,45 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
   }
 }
 
+/** What an explanation is made with. */
+export interface ExplainParts {
+  services: Services;
+  /** Rows of the API whose requests configs can route. */
+  rows: readonly Endpoint[];
+}
+
+/** The request a sample means: what its path says is a member of it. */
+function readSample({ request }: ExplainRequest, row: Endpoint | undefined, context: CallerContext) {
+  const body = isObject(request.body) ? request.body : {};
+  if (row && "handleJson" in row && row.toRequest) return row.toRequest(body, context.params);
+  if (context.method !== "GET") return body;
+  const model = operationOf(row) === "realtime" ? (namedModel(context) ?? modelOf(body)) : undefined;
+  return model === undefined ? {} : { model };
+}
+
 /** `POST /configs/explain`: what a config would do with a request. Nothing is called. */
 export async function explainConfig(
   { value }: JsonBody<ExplainRequest>,
   caller: CallerContext,
-  services: Services,
+  parts: ExplainParts,
 ): Promise<Reply> {
+  const { services } = parts;
   const { config, request } = value;
-  const context = sampleContext(caller, request, services);
-  const operation = unifiedPaths.get(context.url.pathname);
+  const { context, row } = sampleContext(caller, request, parts);
+  const operation = operationOf(row);
+  const record = row && "record" in row ? row.record : undefined;
   const found = await readConfigText(typeof config === "string" ? config : JSON.stringify(config), caller, services);
   if (!operation) requireSingleTarget(found, context);
-  const body = isObject(request.body) ? request.body : {};
-  const model = modelOf(body);
-  // of what passes through, only the model is looked at
-  const facts = operation ? body : model === undefined ? {} : { model };
-  const plan = planRequest(found, facts, { context, services, sticky: forgetful(services) });
+  const body = readSample(value, row, context);
+  context.log.model = modelOf(body) ?? null;
+  const facts = record ? {} : body;
+  const { root, ...plan } = planRequest(found, facts, { context, services, sticky: forgetful(services) });
   const warnings = plan.skipped.map((label) => `${label}: left out, its circuit breaker is open`);
-  const sample: Sample = { context, services: withoutCalls(services), body, operation };
+  const sample: Sample = { context, services: withoutCalls(services), body, operation, record };
   const attempts: ShownAttempt[] = [];
-  for (const attempt of listAttempts(plan.root)) attempts.push(await showAttempt(attempt, sample, warnings));
+  for (const attempt of listAttempts(operation === "realtime" ? withoutOthers(root) : root)) {
+    attempts.push(await showAttempt(attempt, sample, warnings));
+  }
   const answer: ExplainResponse = { object: "plan", attempts, conditions: [...plan.conditions], warnings };
   return jsonReply(answer);
 }

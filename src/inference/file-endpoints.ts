@@ -45,7 +45,8 @@ type Row = Pick<KeyEndpoint, "method" | "path" | "summary" | "response" | "docum
 };
 
 function toEndpoint({ own, ...row }: Row, tag: string): Endpoint {
-  return defineEndpoint({ ...row, tag, access, takesEncodedSlash: true, handle: ownOr(own, row.operation) });
+  const { operation: record } = row;
+  return defineEndpoint({ ...row, record, tag, access, takesEncodedSlash: true, handle: ownOr(own, record) });
 }
 
 const files: readonly Row[] = [

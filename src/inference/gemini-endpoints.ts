@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { KeyAccess } from "../auth/access.ts";
 import type { CallerContext, Services } from "../context.ts";
-import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody } from "../endpoint.ts";
+import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type JsonEndpoint } from "../endpoint.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -34,7 +34,7 @@ function refuse(message: string): never {
 }
 
 /** The model of the path. */
-function modelOf({ params }: CallerContext): string {
+function modelOf(params: CallerContext["params"]): string {
   return plainName(params.model ?? "") || refuse("Cannot use this path: it names no model");
 }
 
@@ -52,18 +52,31 @@ function requireSameModel(body: Record<string, unknown>, model: string): void {
 
 type Handler = (body: JsonBody<Record<string, unknown>>, context: CallerContext, services: Services) => Promise<Reply>;
 
-/** What answers a call of a model: the model is a member of the request from here on. */
-function runAction<Name extends OperationName>(name: Name, stream = false): Handler {
-  return async (body, context, services) => {
+type ToRequest = NonNullable<JsonEndpoint["toRequest"]>;
+
+/** How requests are made: the model, and whether the answer is streamed, are members of them. */
+function createToRequest(stream: boolean): ToRequest {
+  return ({ stream: _, ...body }, params) => {
+    const model = modelOf(params);
+    requireSameModel(body, model);
+    return { ...body, model, ...(stream && { stream }) };
+  };
+}
+
+/** What answers a call of a model, and what is asked for. */
+function answerAction<Name extends OperationName>(
+  operation: Name,
+  stream = false,
+): { operation: Name; toRequest: ToRequest; handle: Handler } {
+  const toRequest = createToRequest(stream);
+  const handle: Handler = async (body, context, services) => {
     if (isPassedOn(context, services)) return passHeld(body.text, context, services);
-    const model = modelOf(context);
-    requireSameModel(body.value, model);
-    const { stream: _, ...rest } = body.value;
-    // the row's schema has accepted the body, and this is its model
-    const value = { ...rest, model, ...(stream && { stream }) } as unknown as Operations[Name]["request"];
-    const reply = await runInference(name, { value, text: body.text }, context, services);
+    // the row's schema has accepted the body, and the request has its model
+    const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
+    const reply = await runInference(operation, { value, text: body.text }, context, services);
     return stream ? toStreamForm(reply, context.url.searchParams.get("alt")) : reply;
   };
+  return { operation, toRequest, handle };
 }
 
 const alt = { name: "alt", description: "`sse` for server-sent events; otherwise the slices are items of a JSON list" };
@@ -74,34 +87,29 @@ function actionsBelow(prefix: string): Endpoint[] {
   const path = (action: string) => `${prefix}/models/:model+:${action}`;
   return [
     defineJsonEndpoint({
-      ...{ ...shared, path: path("generateContent"), operation: "generateContent" },
+      ...{ ...shared, path: path("generateContent"), ...answerAction("generateContent") },
       summary: "Answer a conversation, in the shape of the Gemini API",
-      ...{ body: GenerateContentBody, response: GenerateContentResponse, handle: runAction("generateContent") },
+      ...{ body: GenerateContentBody, response: GenerateContentResponse },
     }),
     defineJsonEndpoint({
-      ...{ ...shared, path: path("streamGenerateContent"), operation: "generateContent", query: [alt] },
+      ...{ ...shared, path: path("streamGenerateContent"), ...answerAction("generateContent", true), query: [alt] },
       summary: "Answer a conversation slice by slice, in the shape of the Gemini API",
-      ...{
-        body: GenerateContentBody,
-        response: v.array(GenerateContentResponse),
-        handle: runAction("generateContent", true),
-      },
+      ...{ body: GenerateContentBody, response: v.array(GenerateContentResponse) },
     }),
     defineJsonEndpoint({
-      ...{ ...shared, path: path("countTokens"), operation: "countContents" },
+      ...{ ...shared, path: path("countTokens"), ...answerAction("countContents") },
       summary: "Count the tokens of a conversation, in the shape of the Gemini API",
-      ...{ body: CountContentsBody, response: CountContentsResponse, handle: runAction("countContents") },
+      ...{ body: CountContentsBody, response: CountContentsResponse },
     }),
     defineJsonEndpoint({
-      ...{ ...shared, path: path("embedContent"), operation: "embedContent" },
+      ...{ ...shared, path: path("embedContent"), ...answerAction("embedContent") },
       summary: "Turn a content into a vector, in the shape of the Gemini API",
-      ...{ body: EmbedContentBody, response: EmbedContentResponse, handle: runAction("embedContent") },
+      ...{ body: EmbedContentBody, response: EmbedContentResponse },
     }),
     defineJsonEndpoint({
-      ...{ ...shared, path: path("batchEmbedContents"), operation: "batchEmbedContents" },
+      ...{ ...shared, path: path("batchEmbedContents"), ...answerAction("batchEmbedContents") },
       summary: "Turn contents into vectors, in the shape of the Gemini API",
       ...{ body: BatchEmbedContentsBody, response: BatchEmbedContentsResponse },
-      handle: runAction("batchEmbedContents"),
     }),
   ];
 }
@@ -128,6 +136,6 @@ export const geminiEndpoints: readonly Endpoint[] = [
     handle: (context: CallerContext, services: Services) =>
       isPassedOn(context, services)
         ? runPassthrough(context, services)
-        : getGeminiModel(modelOf(context), context, services),
+        : getGeminiModel(modelOf(context.params), context, services),
   }),
 ];

@@ -179,8 +179,8 @@ async function pass(
   }
 }
 
-/** The model a path or query names. */
-function namedModel(context: CallerContext): string | undefined {
+/** The model the query of a request that is passed on names. */
+export function namedModel(context: CallerContext): string | undefined {
   return context.url.searchParams.get("model") ?? undefined;
 }
 

@@ -173,8 +173,8 @@ function toRefusal(
   return toProviderError({ status: told, headers }, hideCredential(text, { destination }, told), context, services);
 }
 
-/** The call that is made first, whatever others a plan has. */
-function withoutOthers(node: PlanNode): PlanNode {
+/** The call that is made first, whatever others a plan has: a session is opened at one target. */
+export function withoutOthers(node: PlanNode): PlanNode {
   const [first] = node.kind === "fallback" ? node.children : [];
   return first ? withoutOthers(first) : node;
 }

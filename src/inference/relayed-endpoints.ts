@@ -277,7 +277,7 @@ function toEndpoint(
 ): Endpoint {
   const relay = { group, headers };
   return defineEndpoint({
-    ...{ ...names, tag, access },
+    ...{ ...names, tag, access, relay },
     ...(body && { documentedBody: { schema: body, types: bodyTypes } }),
     ...(answer && { response: answer }),
     ...(query && { query }),

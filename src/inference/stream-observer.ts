@@ -108,7 +108,7 @@ class CompletionEvents {
       this.failure = cause;
     }
     if (!corrected || !this.#takeUsage(corrected)) return [];
-    if (!isObject(corrected.usage) || isTrailer(corrected)) {
+    if (corrector.leavesUsage || !isObject(corrected.usage) || isTrailer(corrected)) {
       return [corrected === chunk ? data : JSON.stringify(corrected)];
     }
     const { usage, ...rest } = corrected;

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from "../lib/json.ts";
 import { encodeEvent, readEvents } from "../lib/sse.ts";
 import type { StreamMapper } from "../providers/types.ts";
-import { toStreamFailure } from "./mapped-observer.ts";
+import { toStreamFailure } from "./block-writer.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 
 type Members = Record<string, unknown>;

@@ -19,9 +19,9 @@ export function toRouterPath(path: string): string {
   return path.replace(/([^/]):/g, "$1[:]");
 }
 
-/** Regular expression of a path, for questions the router does not answer. */
+/** Regular expression of a path, its parameters as groups, for questions the router does not answer. */
 export function toPathForm(path: string): RegExp {
-  const form = path.replace(parameterForm, (_, _name, many) => (many === "+" ? "/.+" : "/[^/]+"));
+  const form = path.replace(parameterForm, (_, _name, many) => (many === "+" ? "/(.+)" : "/([^/]+)"));
   return new RegExp(`^${form.replace(/\/\*$/, "(?:/.*)?")}/?$`);
 }
 
@@ -33,4 +33,13 @@ export function toPathTemplate(path: string): string {
 /** Names of a path's parameters, in order. */
 export function pathParameters(path: string): string[] {
   return Array.from(path.matchAll(parameterForm), ([, name = ""]) => name);
+}
+
+/** Parameters of a path that fits a row, decoded; undefined for one that does not. Its percent signs must be well-formed. */
+export function matchPath(path: string, pathname: string): Record<string, string> | undefined {
+  const found = toPathForm(path).exec(pathname);
+  if (!found) return undefined;
+  return Object.fromEntries(
+    pathParameters(path).map((name, index) => [name, decodeURIComponent(found[index + 1] ?? "")]),
+  );
 }

@@ -59,6 +59,9 @@ export interface RowOptions {
   drop(member: string): void;
 }
 
+/** The row a provider takes for a line. May throw what is wrong with it. */
+export type ToRow = (line: BatchLine, purpose: string, options: RowOptions) => unknown;
+
 /** Files that are objects of a store. */
 export interface ObjectRules {
   /** How an upload is sent: in parts by S3's rules, or as one stream. */
@@ -69,8 +72,20 @@ export interface ObjectRules {
   place(name: string): { path: string; id: string; headers: Readonly<Record<string, string>> };
   /** Bucket and path of an id; undefined for what is no such id. */
   find(id: string): { bucket: string; path: string } | undefined;
-  /** The row the provider takes for a line. May throw what is wrong with it. */
-  toRow(line: BatchLine, purpose: string, options: RowOptions): unknown;
+  toRow: ToRow;
+}
+
+/** Files that are sent to the provider in a form of its own. */
+export interface FormRules {
+  /** Path below the provider's base address, with its query. */
+  path(filename: string): string;
+  /** Name of the form's file. */
+  field: string;
+  /** Route of lines that name none. */
+  endpoint: string;
+  toRow: ToRow;
+  /** Members of the gateway's answer that the upstream's tells. */
+  fromUpstream(body: Record<string, unknown>): object;
 }
 
 /** Where the answers of a batch lie and what they look like. */
@@ -87,6 +102,7 @@ export interface OutputRules {
 export interface RecordAdapters {
   calls: { readonly [Route in RecordRoute]?: RecordCall };
   objects?: ObjectRules;
+  upload?: FormRules;
   output?: OutputRules;
 }
 

@@ -1,17 +1,17 @@
 import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
-import { hasVersion } from "../lib/path.ts";
-import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
 import type { RecordAdapters } from "./records.ts";
-import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
+import type { SettingsDefinition } from "./settings.ts";
 
 /** What a conversion may know besides the request. */
 export interface ConversionOptions {
   /** Answers hold only what OpenAI's have; otherwise also what the provider adds, such as content blocks. */
   strict: boolean;
+  /** The call goes to a host the caller or an integration names: who answers there is not known. Default: no. */
+  hasCustomHost?: boolean;
   /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
   drop(member: string): void;
   /** A header the client sent, by its name in lower case, where its value may go upstream. */
@@ -44,6 +44,8 @@ export interface StreamMapper {
 
 /** Corrects the few chunks of a stream in the gateway's shape that are not as they should be. Its state is in its closure. */
 export interface ChunkCorrector {
+  /** Usage stays in the chunk it came in. Default: it goes to a chunk of its own at the end. */
+  readonly leavesUsage?: boolean;
   /** Whether an event among these bytes may be such a chunk; the others go on as bytes. */
   concerns(block: Uint8Array): boolean;
   /**
@@ -202,8 +204,8 @@ export interface ProviderDefinition<Settings> {
   hasLogprobs?: boolean;
   /** Names in lower case of headers clients of this provider send: they go along unasked. Never ones with credentials. */
   clientHeaders?: readonly string[];
-  /** Names of the operations, where a function makes them. */
-  operationNames?: readonly OperationName[];
+  /** Operations it has only where settings ask for them, for documentation. */
+  settingOperations?: readonly OperationName[];
   /** Answers instead of the network, for providers without one. */
   local?(request: LocalRequest, settings: Settings): Promise<Response>;
   /** Files, batches and tuning jobs, where its routes for them are not OpenAI's. */
@@ -293,77 +295,6 @@ export interface Provider {
    * @throws {InvalidRequestError} If a setting is not what the provider takes.
    */
   bind(read: (name: string) => string | null): BoundProvider;
-}
-
-/** The provider with the token of an OAuth client instead of a credential. */
-function withOauth(provider: BoundProvider, text: string): BoundProvider {
-  const settings = readOauthSettings(text);
-  const { authenticate } = provider;
-  return Object.defineProperties(provider, {
-    authenticate: { value: () => authenticate(undefined) },
-    authorize: { value: (_: SignableRequest, tools: AuthTools) => authorizeByOauth(settings, tools) },
-  });
-}
-
-/** The same path below the base address, behind a prefix where it does not begin with a version of its own. */
-export function passBelow({ path, query, isProxied }: PassedPath, prefix = ""): PassedTarget {
-  const isWhole = isProxied || hasVersion(path) || path.startsWith(`${prefix}/`);
-  return { path: (isWhole ? path : prefix + path) + query };
-}
-
-/** A provider with settings that were read. */
-function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, settings: Settings): BoundProvider {
-  const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
-  const { store, records } = definition;
-  const baseUrlOf = typeof baseUrl === "string" ? () => baseUrl : baseUrl;
-  return {
-    slug,
-    clientHeaders,
-    pathPrefix: definition.pathPrefix ?? "",
-    passPath: (asked) => definition.passPath?.(asked, settings) ?? passBelow(asked, definition.pathPrefix),
-    relays: definition.relays ?? [],
-    isRaw: definition.isRaw === true,
-    hasLogprobs: definition.hasLogprobs === true,
-    operations: typeof operations === "function" ? operations(settings) : operations,
-    authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
-    get baseUrl() {
-      return baseUrlOf(settings, { path: "", environment: {} });
-    },
-    baseUrlOf: (facts) => baseUrlOf(settings, facts),
-    isBaseInfluenced: definition.isBaseInfluenced === true,
-    authenticate: (credential) => authenticate(credential, settings),
-    local: local && ((request) => local(request, settings)),
-    get records() {
-      return records?.(settings);
-    },
-    get store() {
-      return store && bindDefinition({ slug, settings: definition.settings, operations: {}, ...store }, settings);
-    },
-  };
-}
-
-/** Declares a provider. */
-export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
-  const { slug, operations, local } = definition;
-  const bindSettings = (settings: Settings) => bindDefinition(definition, settings);
-  const readValues = createSettingsReader(definition.settings);
-  let plain: BoundProvider | undefined;
-  return {
-    slug,
-    hasOpenSettings: definition.settings.open === true,
-    isLocal: local !== undefined,
-    isRaw: definition.isRaw === true,
-    operationNames: definition.operationNames ?? (typeof operations === "function" ? [] : Object.keys(operations)),
-    settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
-    bind(read) {
-      const values = readValues(read);
-      const oauth = read("oauth");
-      if (oauth !== null) return withOauth(bindSettings(parseSettings(definition.settings, values ?? {})), oauth);
-      if (values) return bindSettings(parseSettings(definition.settings, values));
-      plain ??= bindSettings(parseSettings(definition.settings, {}));
-      return plain;
-    },
-  };
 }
 
 /** The adapter of an operation; undefined where the provider does not have it for this request. */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { ExpiresAfter } from "./files.ts";
+import { plainObject } from "./objects.ts";
 
 /** Facts a caller attaches to a record: at most 16. */
 export const RecordMetadata = v.pipe(
@@ -7,10 +8,10 @@ export const RecordMetadata = v.pipe(
   v.check((value) => Object.keys(value).length <= 16, "Invalid metadata: it has more than 16 members"),
 );
 
-const OutputData = v.looseObject({ s3OutputDataConfig: v.optional(v.looseObject({})) });
+const OutputData = plainObject({ s3OutputDataConfig: v.optional(plainObject({})) });
 
 /** Settings for the provider, under the names it uses. */
-export const ProviderOptions = v.looseObject({
+export const ProviderOptions = plainObject({
   model: v.optional(v.string()),
   role_arn: v.optional(v.string()),
   job_name: v.optional(v.string()),
@@ -113,12 +114,12 @@ export const BatchList = v.looseObject({
 export type BatchList = v.InferOutput<typeof BatchList>;
 
 /** One line of a batch's input. */
-export const BatchLine = v.looseObject({
+export const BatchLine = plainObject({
   custom_id: v.pipe(v.string(), v.minLength(1), v.maxLength(512)),
   method: v.optional(v.literal("POST")),
   url: v.optional(v.string()),
   body: v.pipe(
-    v.looseObject({}),
+    plainObject({}),
     v.check((body) => !Array.isArray(body), "Invalid body: it must be an object"),
   ),
 });

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { plainObject } from "./objects.ts";
 
 /** A number within bounds, or null. */
 const bounded = (minimum: number, maximum: number) =>
@@ -12,7 +13,7 @@ const number = v.nullish(v.number());
 const text = v.nullish(v.string());
 const flag = v.nullish(v.boolean());
 const stop = v.nullish(v.union([v.string(), v.pipe(v.array(v.string()), v.maxLength(4))]));
-const StreamOptions = v.nullish(v.looseObject({ include_usage: v.nullish(v.boolean()) }));
+const StreamOptions = v.nullish(plainObject({ include_usage: v.nullish(v.boolean()) }));
 
 /** One message. Its content is the provider's business. */
 const Message = v.looseObject({ role: v.string() });

@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { isObject } from "../lib/json.ts";
 
 /** Text a record keeps: 1 to `maximum` characters, without NUL. */
 export const Text = (maximum: number, minimum = 1) =>
@@ -132,6 +131,3 @@ export const SecretMappings = v.pipe(
   ),
 );
 export type SecretMappings = v.InferOutput<typeof SecretMappings>;
-
-/** An object; put before `v.record`, which takes lists too. */
-export const JsonObject = v.custom<Record<string, unknown>>(isObject, "must be an object");

@@ -1,13 +1,14 @@
 import * as v from "valibot";
+import { plainObject } from "./objects.ts";
 
 /** A text, or any JSON object or array. */
-const Described = v.union([v.string(), v.array(v.unknown()), v.looseObject({})]);
+const Described = v.union([v.string(), v.array(v.unknown()), plainObject({})]);
 
 /** One thing to decide. */
-export const DecisionQuestion = v.looseObject({
+export const DecisionQuestion = plainObject({
   type: v.picklist(["noul", "choice", "score"]),
   instructions: Described,
-  criteria: v.nullish(v.union([v.array(v.unknown()), v.looseObject({})])),
+  criteria: v.nullish(v.union([v.array(v.unknown()), plainObject({})])),
 });
 export type DecisionQuestion = v.InferOutput<typeof DecisionQuestion>;
 

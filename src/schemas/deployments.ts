@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { Flag, JsonObject, Name, Reference, Text } from "./control.ts";
+import { Flag, Name, Reference, Text } from "./control.ts";
+import { JsonObject } from "./objects.ts";
 
 const maxEntries = 1_000;
 const tooMany = `must have at most ${maxEntries} entries`;

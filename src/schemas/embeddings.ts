@@ -1,13 +1,10 @@
 import * as v from "valibot";
+import { plainObject } from "./objects.ts";
 
 const tokens = v.pipe(v.array(v.number()), v.minLength(1), v.maxLength(2048));
 
 /** An input with pictures or films, for models that take them: text, image and video beside each other. */
-const MediaInput = v.pipe(
-  v.unknown(),
-  v.check((input) => !Array.isArray(input), "Invalid input: it must be an object"),
-  v.looseObject({}),
-);
+const MediaInput = plainObject({});
 
 /** Body of `POST /embeddings`. Unknown members are kept and forwarded. */
 export const EmbeddingRequest = v.looseObject({

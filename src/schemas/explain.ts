@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { JsonObject } from "./objects.ts";
 
 const object = v.record(v.string(), v.unknown());
 
@@ -8,12 +9,18 @@ const HeaderValue = v.pipe(v.string(), v.regex(/^[\t\x20-\x7e]*$/, "must be the 
 /** Body of `POST /configs/explain`. */
 export const ExplainRequest = v.object({
   config: v.union([v.string(), object], "must be a config or the slug of a saved one"),
-  request: v.object({
-    path: v.optional(v.pipe(v.string(), v.regex(/^\/[^\s?#]{0,1023}$/, "must be a path"))),
-    body: v.optional(object),
-    headers: v.optional(v.record(HeaderName, HeaderValue)),
-    metadata: v.optional(v.record(v.string(), v.string())),
-  }),
+  request: v.pipe(
+    JsonObject,
+    v.object({
+      method: v.optional(v.picklist(["GET", "POST", "PUT", "DELETE"], "must be GET, POST, PUT or DELETE")),
+      path: v.optional(
+        v.pipe(v.string(), v.regex(/^\/[^\s#]{0,1023}$/, "must be a path, with its query if it has one")),
+      ),
+      body: v.optional(object),
+      headers: v.optional(v.record(HeaderName, HeaderValue)),
+      metadata: v.optional(v.record(v.string(), v.string())),
+    }),
+  ),
 });
 export type ExplainRequest = v.InferOutput<typeof ExplainRequest>;
 

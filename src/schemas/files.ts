@@ -1,10 +1,11 @@
 import * as v from "valibot";
+import { plainObject } from "./objects.ts";
 
 /** What files the gateway keeps are for. */
 export const filePurposes = ["assistants", "batch", "fine-tune", "vision", "user_data", "evals"] as const;
 
 /** When a record goes by itself. */
-export const ExpiresAfter = v.looseObject({
+export const ExpiresAfter = plainObject({
   anchor: v.picklist(["created_at"]),
   seconds: v.pipe(v.number(), v.integer(), v.minValue(3600), v.maxValue(2_592_000)),
 });

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { plainObject } from "./objects.ts";
 
 const text = v.nullish(v.string());
 const flag = v.nullish(v.boolean());
@@ -9,24 +10,24 @@ const numeric = v.nullish(v.union([v.number(), v.pipe(v.string(), v.regex(/^-?[0
 const listOf = <Item extends v.GenericSchema>(item: Item) => v.union([v.array(item), item]);
 
 /** One part of a turn (https://ai.google.dev/api/caching#Part). Members are read in snake_case too. */
-const Part = v.looseObject({
+const Part = plainObject({
   text,
   thought: flag,
   thoughtSignature: text,
-  inlineData: v.nullish(v.looseObject({ mimeType: text, data: text })),
-  fileData: v.nullish(v.looseObject({ mimeType: text, fileUri: text })),
-  functionCall: v.nullish(v.looseObject({ id: text, name: text, args: v.nullish(v.looseObject({})) })),
-  functionResponse: v.nullish(v.looseObject({ id: text, name: text, response: v.nullish(v.looseObject({})) })),
+  inlineData: v.nullish(plainObject({ mimeType: text, data: text })),
+  fileData: v.nullish(plainObject({ mimeType: text, fileUri: text })),
+  functionCall: v.nullish(plainObject({ id: text, name: text, args: v.nullish(plainObject({})) })),
+  functionResponse: v.nullish(plainObject({ id: text, name: text, response: v.nullish(plainObject({})) })),
 });
 
 /** One turn. */
-export const Content = v.looseObject({ role: text, parts: v.nullish(listOf(Part)) });
+export const Content = plainObject({ role: text, parts: v.nullish(listOf(Part)) });
 
-const Tool = v.looseObject({
-  functionDeclarations: v.nullish(listOf(v.looseObject({ name: text, description: text }))),
+const Tool = plainObject({
+  functionDeclarations: v.nullish(listOf(plainObject({ name: text, description: text }))),
 });
 
-const GenerationConfig = v.looseObject({
+const GenerationConfig = plainObject({
   temperature: numeric,
   topP: numeric,
   topK: numeric,
@@ -34,14 +35,14 @@ const GenerationConfig = v.looseObject({
   maxOutputTokens: numeric,
   stopSequences: v.nullish(listOf(v.string())),
   responseMimeType: text,
-  responseSchema: v.nullish(v.looseObject({})),
+  responseSchema: v.nullish(plainObject({})),
   seed: numeric,
   presencePenalty: numeric,
   frequencyPenalty: numeric,
   responseLogprobs: flag,
   logprobs: numeric,
   responseModalities: v.nullish(listOf(v.string())),
-  thinkingConfig: v.nullish(v.looseObject({ includeThoughts: flag, thinkingBudget: numeric, thinkingLevel: text })),
+  thinkingConfig: v.nullish(plainObject({ includeThoughts: flag, thinkingBudget: numeric, thinkingLevel: text })),
 });
 
 const contents = listOf(Content);
@@ -50,18 +51,18 @@ const conversation = {
   systemInstruction: v.nullish(Content),
   system_instruction: v.nullish(Content),
   tools: v.nullish(listOf(Tool)),
-  toolConfig: v.nullish(v.looseObject({})),
-  tool_config: v.nullish(v.looseObject({})),
-  safetySettings: v.nullish(listOf(v.looseObject({}))),
-  safety_settings: v.nullish(listOf(v.looseObject({}))),
+  toolConfig: v.nullish(plainObject({})),
+  tool_config: v.nullish(plainObject({})),
+  safetySettings: v.nullish(listOf(plainObject({}))),
+  safety_settings: v.nullish(listOf(plainObject({}))),
   generationConfig: v.nullish(GenerationConfig),
-  generation_config: v.nullish(v.looseObject({})),
+  generation_config: v.nullish(plainObject({})),
   cachedContent: text,
   cached_content: text,
 };
 
 /** Body of `:generateContent` and `:streamGenerateContent` (https://ai.google.dev/api/generate-content). Unknown members are kept and forwarded. */
-export const GenerateContentBody = v.looseObject({ contents, ...conversation });
+export const GenerateContentBody = plainObject({ contents, ...conversation });
 
 /** What a path tells of a request beside its body. */
 interface OfPath {
@@ -93,10 +94,10 @@ export const GenerateContentResponse = v.looseObject({
 export type GenerateContentResponse = v.InferOutput<typeof GenerateContentResponse>;
 
 /** Body of `:countTokens` (https://ai.google.dev/api/tokens): turns, or a whole request. */
-export const CountContentsBody = v.looseObject({
+export const CountContentsBody = plainObject({
   contents: v.nullish(contents),
-  generateContentRequest: v.nullish(v.looseObject({ contents: v.nullish(contents) })),
-  generate_content_request: v.nullish(v.looseObject({ contents: v.nullish(contents) })),
+  generateContentRequest: v.nullish(plainObject({ contents: v.nullish(contents) })),
+  generate_content_request: v.nullish(plainObject({ contents: v.nullish(contents) })),
 });
 export type CountContentsRequest = v.InferOutput<typeof CountContentsBody> & OfPath;
 
@@ -112,7 +113,7 @@ const embedEntries = {
 };
 
 /** Body of `:embedContent` (https://ai.google.dev/api/embeddings). */
-export const EmbedContentBody = v.looseObject({ model: text, ...embedEntries });
+export const EmbedContentBody = plainObject({ model: text, ...embedEntries });
 export type EmbedContentRequest = v.InferOutput<typeof EmbedContentBody> & OfPath;
 
 /** Answer of `:embedContent`. */
@@ -120,8 +121,8 @@ export const EmbedContentResponse = v.looseObject({ embedding: v.looseObject({ v
 export type EmbedContentResponse = v.InferOutput<typeof EmbedContentResponse>;
 
 /** Body of `:batchEmbedContents`. */
-export const BatchEmbedContentsBody = v.looseObject({
-  requests: v.pipe(v.array(v.looseObject({ model: text, ...embedEntries })), v.minLength(1), v.maxLength(2048)),
+export const BatchEmbedContentsBody = plainObject({
+  requests: v.pipe(v.array(plainObject({ model: text, ...embedEntries })), v.minLength(1), v.maxLength(2048)),
 });
 export type BatchEmbedContentsRequest = v.InferOutput<typeof BatchEmbedContentsBody> & OfPath;
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { isObject } from "../lib/json.ts";
 import { FormFile } from "../lib/multipart.ts";
+import { plainObject } from "./objects.ts";
 
 const text = v.nullish(v.string());
 const flag = v.nullish(v.boolean());
@@ -33,11 +33,7 @@ export type ImageRequest = v.InferOutput<typeof ImageRequest>;
 const Picture = v.union([
   v.instance(FormFile),
   v.string(),
-  // loose objects take lists too
-  v.pipe(
-    v.custom<Record<string, unknown>>(isObject, "Invalid picture: it must be an object"),
-    v.looseObject({ image_url: v.nullish(v.unknown()), file_id: text }),
-  ),
+  plainObject({ image_url: v.nullish(v.unknown()), file_id: text }),
 ]);
 
 /** Body of `POST /images/edits` (https://platform.openai.com/docs/api-reference/images/createEdit): a form, or JSON. */

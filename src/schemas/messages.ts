@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { plainObject } from "./objects.ts";
 
 const flag = v.nullish(v.boolean());
 const text = v.nullish(v.string());
@@ -10,11 +11,11 @@ const Turn = v.looseObject({
 });
 
 /** A tool: the caller's own, or one of the provider's by its dated type. */
-const Tool = v.looseObject({
+const Tool = plainObject({
   type: text,
   name: text,
   description: text,
-  input_schema: v.nullish(v.looseObject({})),
+  input_schema: v.nullish(plainObject({})),
 });
 
 const ToolChoice = v.looseObject({
@@ -28,7 +29,7 @@ const Thinking = v.looseObject({
   budget_tokens: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1))),
 });
 
-const OutputConfig = v.looseObject({ effort: text, format: v.nullish(v.looseObject({})) });
+const OutputConfig = plainObject({ effort: text, format: v.nullish(plainObject({})) });
 
 const shared = {
   model: v.pipe(v.string(), v.minLength(1)),
@@ -41,7 +42,7 @@ const shared = {
 };
 
 /** Body of `POST /messages` (https://docs.claude.com/en/api/messages). Unknown members are kept and forwarded. */
-export const MessagesRequest = v.looseObject({
+export const MessagesRequest = plainObject({
   ...shared,
   max_tokens: v.pipe(v.number(), v.integer(), v.minValue(0)),
   temperature: v.nullish(v.number()),
@@ -49,7 +50,7 @@ export const MessagesRequest = v.looseObject({
   top_k: v.nullish(v.number()),
   stop_sequences: v.nullish(v.array(v.string())),
   stream: flag,
-  metadata: v.nullish(v.looseObject({ user_id: text })),
+  metadata: v.nullish(plainObject({ user_id: text })),
 });
 export type MessagesRequest = v.InferOutput<typeof MessagesRequest>;
 

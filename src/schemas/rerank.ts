@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { plainObject } from "./objects.ts";
 
 /** A text, or an object that holds one beside whatever else is known of it. */
 export const RerankDocument = v.union([v.string(), v.looseObject({ text: v.string() })]);
@@ -8,7 +9,7 @@ const integer = v.nullish(v.pipe(v.number(), v.integer()));
 const positiveInteger = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1)));
 
 /** Body of `POST /rerank`. Unknown members are kept and forwarded. */
-export const RerankRequest = v.looseObject({
+export const RerankRequest = plainObject({
   model: v.string(),
   query: v.pipe(v.string(), v.minLength(1)),
   documents: v.pipe(v.array(RerankDocument), v.minLength(1)),
@@ -20,7 +21,7 @@ export const RerankRequest = v.looseObject({
   priority: v.nullish(v.number()),
   rank_fields: v.nullish(v.array(v.string())),
   truncation: v.nullish(v.boolean()),
-  parameters: v.nullish(v.looseObject({})),
+  parameters: v.nullish(plainObject({})),
 });
 export type RerankRequest = v.InferOutput<typeof RerankRequest>;
 

@@ -1,8 +1,9 @@
 import * as v from "valibot";
+import { plainObject } from "./objects.ts";
 
 const text = v.nullish(v.string());
 const flag = v.nullish(v.boolean());
-const object = v.nullish(v.looseObject({}));
+const object = v.nullish(plainObject({}));
 
 const integer = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
   v.nullish(v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum)));
@@ -10,7 +11,7 @@ const bounded = (minimum: number, maximum: number) =>
   v.nullish(v.pipe(v.number(), v.minValue(minimum), v.maxValue(maximum)));
 
 /** An item of a conversation. What is in it depends on its type; one without a type is a message. */
-const InputItem = v.looseObject({ type: text, id: text });
+const InputItem = plainObject({ type: text, id: text });
 
 /** 16 pairs, names up to 64 characters, values up to 512. */
 const Metadata = v.nullish(
@@ -25,9 +26,9 @@ const Metadata = v.nullish(
 );
 
 /** Form of a text; `json_schema` has `name`, `schema`, `description` and `strict` besides. */
-const Format = v.looseObject({ type: v.string(), name: text, schema: object, description: text, strict: flag });
+const Format = plainObject({ type: v.string(), name: text, schema: object, description: text, strict: flag });
 
-const Reasoning = v.looseObject({ effort: text, summary: text, generate_summary: text });
+const Reasoning = plainObject({ effort: text, summary: text, generate_summary: text });
 
 /** A tool; members besides `type` depend on it. */
 const Tool = v.looseObject({ type: v.string(), name: text, description: text });
@@ -35,26 +36,26 @@ const Tool = v.looseObject({ type: v.string(), name: text, description: text });
 const ToolChoice = v.union([v.string(), v.looseObject({ type: v.string() })]);
 
 /** Body of `POST /responses` (https://platform.openai.com/docs/api-reference/responses/create). Unknown members are kept and forwarded. */
-export const ResponsesRequest = v.looseObject({
+export const ResponsesRequest = plainObject({
   model: v.pipe(v.string(), v.minLength(1)),
   instructions: text,
   previous_response_id: text,
-  conversation: v.nullish(v.union([v.string(), v.looseObject({})])),
+  conversation: v.nullish(v.union([v.string(), plainObject({})])),
   parallel_tool_calls: flag,
   reasoning: v.nullish(Reasoning),
-  text: v.nullish(v.looseObject({ format: v.nullish(Format), verbosity: text })),
+  text: v.nullish(plainObject({ format: v.nullish(Format), verbosity: text })),
   tools: v.nullish(v.array(Tool)),
   tool_choice: v.nullish(ToolChoice),
   truncation: v.nullish(v.picklist(["auto", "disabled"])),
   input: v.nullish(v.union([v.string(), v.pipe(v.array(InputItem), v.maxLength(100_000))])),
   background: flag,
-  context_management: v.nullish(v.array(v.looseObject({}))),
+  context_management: v.nullish(v.array(plainObject({}))),
   include: v.nullish(v.array(v.string())),
   max_output_tokens: integer(1),
   max_tool_calls: integer(1),
   metadata: Metadata,
   moderation: object,
-  prompt: v.nullish(v.looseObject({ id: v.string(), version: text, variables: object })),
+  prompt: v.nullish(plainObject({ id: v.string(), version: text, variables: object })),
   prompt_cache_key: text,
   prompt_cache_options: object,
   prompt_cache_retention: text,
@@ -62,9 +63,9 @@ export const ResponsesRequest = v.looseObject({
   service_tier: text,
   store: flag,
   stream: flag,
-  stream_options: v.nullish(v.looseObject({ include_obfuscation: flag })),
+  stream_options: v.nullish(plainObject({ include_obfuscation: flag })),
   temperature: bounded(0, 2),
-  thinking: v.nullish(v.looseObject({ type: v.string(), budget_tokens: integer(0) })),
+  thinking: v.nullish(plainObject({ type: v.string(), budget_tokens: integer(0) })),
   top_logprobs: integer(0, 20),
   top_p: bounded(0, 1),
   user: text,

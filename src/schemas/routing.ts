@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { isObject } from "../lib/json.ts";
 import { Reference, Text } from "./control.ts";
+import { JsonObject } from "./objects.ts";
 
 const whole = (minimum: number, maximum: number) =>
   v.pipe(
@@ -11,11 +11,7 @@ const whole = (minimum: number, maximum: number) =>
   );
 
 const flag = v.boolean("must be true or false");
-// a list is an object to the schema that follows
-const object = v.pipe(
-  v.custom<Record<string, unknown>>(isObject, "must be an object"),
-  v.record(v.string(), v.unknown()),
-);
+const object = v.pipe(JsonObject, v.record(v.string(), v.unknown()));
 const texts = v.pipe(v.array(Text(256), "must be a list of texts"), v.maxLength(500, "must have at most 500 entries"));
 const hooks = (item: v.GenericSchema, message: string) =>
   v.pipe(v.array(item, message), v.maxLength(200, "must have at most 200 entries"));

@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { Description, Flag, JsonObject, Name, Reference, Slug, Text } from "./control.ts";
+import { Description, Flag, Name, Reference, Slug, Text } from "./control.ts";
+import { JsonObject } from "./objects.ts";
 
 /** A part of a host's name that data may choose. */
 const HostPart = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 lower-case letters, digits or -"));

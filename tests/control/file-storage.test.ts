@@ -1,16 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readMasterKeys } from "../../src/auth/master-keys.ts";
+import { createS3Pieces } from "../../src/control/files/pieces.ts";
 import { createFileStorage } from "../../src/control/files/storage.ts";
 import { createVault, type Vault } from "../../src/control/vault.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { createControlStores } from "../../src/db/stores/control.ts";
+import { createAddressGuard } from "../../src/lib/address.ts";
+import { createOutbound } from "../../src/lib/outbound.ts";
 import type { FileObject } from "../../src/schemas/files.ts";
 import { readSettings } from "../../src/settings.ts";
 import { requireSigned } from "../support/aws.ts";
 import { chatLine, chatLines, readResults, runLines, sendOwn, upload, waitForBatch } from "../support/batches.ts";
-import { createTestClock, createTestGateway, masterKeys, readJson } from "../support/gateway.ts";
+import {
+  createRuntimeTransport,
+  createTestClock,
+  createTestGateway,
+  masterKeys,
+  readJson,
+} from "../support/gateway.ts";
 import { startRecordingUpstream } from "../support/upstream.ts";
 
 const keys = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-store" };
@@ -173,6 +182,51 @@ test("a file that is written bit by bit is seen when it is finished, and read fr
     assert.equal(length, row.bytes - offset);
   }
   await database.close();
+});
+
+test("what a deleted workspace left goes: files wherever they lie, and uploads that still come", async () => {
+  const { server, objects, s3 } = await startS3();
+  const clock = createTestClock();
+  const database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  const stores = createControlStores(database);
+  const common = { database, stores, vault: createTestVault(), clock };
+  const limits = { fileBytes: 10_000, workspaceBytes: 100_000 };
+  const transport = createRuntimeTransport();
+  const guard = createAddressGuard({ trustedHosts: ["127.0.0.1"] });
+  const pieces = createS3Pieces(s3, { outbound: createOutbound({ transport, guard }), clock });
+  const storage = createFileStorage({ ...common, limits, pieces: { ...pieces, pieceBytes: 10 } });
+  const complete = async () => ({ purpose: "batch", expiresAt: null });
+  const other = { organisationId: "organisation-1", workspaceId: "workspace-2" };
+  await createFileStorage({ ...common, limits }).upload(tenant, {
+    ...{ filename: "in-database", content: oneText("text"), complete },
+  });
+  await storage.upload(tenant, { filename: "in-s3", content: oneText("a longer text"), complete });
+  const kept = await storage.upload(other, { filename: "kept", content: oneText("text"), complete });
+  async function* archivingText(): AsyncGenerator<Uint8Array> {
+    yield* oneText("a text that comes ");
+    await database.write([
+      "INSERT INTO organisations (id, name, slug, created_at) VALUES ('organisation-1', 'o', 'o', 0)",
+      `INSERT INTO workspaces (id, organisation_id, name, slug, status, created_at)
+       VALUES ('workspace-1', 'organisation-1', 'w', 'w', 'archived', 0)`,
+    ]);
+    await storage.upkeep();
+    yield* oneText("while its workspace goes");
+  }
+  const upload = storage.upload(tenant, { filename: "late", content: archivingText(), complete });
+  await assert.rejects(upload, { status: 409, code: "file_given_up" });
+  for (const sql of ["SELECT id FROM gateway_files", "SELECT record_id AS id FROM secrets"]) {
+    const { rows } = await database.read(sql);
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      [kept.id],
+    );
+  }
+  assert.equal(objects.size, 1);
+  const left = await database.read("SELECT count(*) AS pieces FROM gateway_file_pieces");
+  assert.equal(left.rows[0]?.pieces, 0);
+  await database.close();
+  await server.close();
 });
 
 const s3Environment = {

@@ -145,3 +145,24 @@ test("the oldest go when more wait than may", async () => {
   assert.ok(await responses.find(owner, "g3"));
   await responses.close();
 });
+
+test("the upkeep removes what deleted workspaces left", async () => {
+  const { responses } = create();
+  await database.write([
+    "INSERT INTO organisations (id, name, slug, created_at) VALUES ('left', 'o', 'o', 0)",
+    `INSERT INTO workspaces (id, organisation_id, name, slug, status, created_at)
+     VALUES ('gone', 'left', 'w', 'w', 'archived', 0), ('there', 'left', 'v', 'v', 'active', 0)`,
+  ]);
+  const ofWorkspace = (workspaceId: string) => ({ organisationId: "left", workspaceId });
+  for (let index = 0; index < 600; index++) responses.add(kept(`gone-${index}`, ofWorkspace("gone")));
+  responses.add(kept("there-1", ofWorkspace("there")));
+  await responses.close();
+  const { responses: fresh } = create();
+  assert.ok(await fresh.find(ofWorkspace("gone"), "gone-599"));
+  await fresh.upkeep();
+  const { rows } = await database.read("SELECT id FROM stored_responses WHERE organisation_id = 'left'");
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    ["there-1"],
+  );
+});

@@ -250,8 +250,8 @@ const requests: Readonly<Record<string, { body: object; chat: object; dropped?: 
       ...{ presence_penalty: 0.1, frequency_penalty: 0.2, logprobs: true, top_logprobs: 3 },
     },
     dropped: [
-      ...["safetySettings", "labels", "generationConfig.topK", "generationConfig.speechConfig"],
-      "generationConfig.stopSequences",
+      ...["safetySettings", "labels", "generationConfig.topK", "generationConfig.stopSequences"],
+      "generationConfig.speechConfig",
     ],
   },
   "the same in snake_case": {
@@ -299,6 +299,34 @@ const requests: Readonly<Record<string, { body: object; chat: object; dropped?: 
   "as much thinking as it takes": {
     body: { ...hello, generationConfig: { thinkingConfig: { thinkingBudget: -1 } } },
     chat: { messages: [said], reasoning_effort: "medium" },
+  },
+  "an answer in sound": {
+    body: {
+      ...hello,
+      generation_config: {
+        response_modalities: ["AUDIO"],
+        speech_config: {
+          voice_config: { prebuilt_voice_config: { voice_name: "Kore" } },
+          language_code: "de-DE",
+        },
+      },
+    },
+    chat: { messages: [said], modalities: ["text", "audio"], audio: { voice: "Kore", format: "pcm16" } },
+    dropped: ["generationConfig.speechConfig.languageCode"],
+  },
+  "an answer in sound and text": {
+    body: { ...hello, generationConfig: { responseModalities: ["TEXT", "AUDIO"] } },
+    chat: { messages: [said], modalities: ["text", "audio"], audio: { voice: "alloy", format: "pcm16" } },
+  },
+  "an answer in pictures": {
+    body: { ...hello, generationConfig: { responseModalities: ["TEXT", "IMAGE"] } },
+    chat: { messages: [said], modalities: ["text", "image"] },
+  },
+  "samples of sound": {
+    body: ask([{ inlineData: { mimeType: "audio/L16;codec=pcm;rate=24000", data: "AAAA" } }]),
+    chat: {
+      messages: [{ role: "user", content: [{ type: "input_audio", input_audio: { data: "AAAA", format: "pcm16" } }] }],
+    },
   },
   "functions and tools of its own": {
     body: { ...hello, tools: [two, { googleSearch: {} }, { code_execution: {} }], toolConfig: { retrievalConfig: {} } },
@@ -352,7 +380,7 @@ for (const [name, { body, chat, dropped = [] }] of Object.entries(requests)) {
 const refused: Readonly<Record<string, object>> = {
   "generationConfig.responseMimeType": { ...hello, generationConfig: { responseMimeType: "text/x.enum" } },
   cachedContent: { ...hello, cachedContent: "cachedContents/a" },
-  contents: { contents: [["Hello"], { role: "user", parts: [{ text: "" }] }] },
+  contents: { contents: [{ parts: [] }, { role: "user", parts: [{ text: "" }] }] },
   "contents.fileData": ask([{ fileData: { fileUri: "gs://bucket/a.png" } }]),
   toolConfig: { ...hello, tools: [{ googleSearch: {} }], toolConfig: { functionCallingConfig: { mode: "ANY" } } },
 };
@@ -575,6 +603,39 @@ for (const name of ["images", "content_blocks"]) {
   });
 }
 
+const samples = "audio/L16;codec=pcm;rate=24000";
+const heard = (data: string, mimeType = samples) => ({ inlineData: { mimeType, data } });
+
+for (const [name, modalities, message, wanted] of [
+  ["sound alone", ["AUDIO"], { content: null, audio: { data: "AAAA", transcript: "Hi" } }, [heard("AAAA")]],
+  [
+    ...["sound and its words", ["TEXT", "AUDIO"]],
+    ...[{ content: null, audio: { data: "AAAA", transcript: "Hi" } }, [{ text: "Hi" }, heard("AAAA")]],
+  ],
+  [
+    ...["sound beside its words", ["TEXT", "AUDIO"]],
+    ...[{ content: "Hi", audio: { data: "AAAA", transcript: "Hi" } }, [{ text: "Hi" }, heard("AAAA")]],
+  ],
+  ...[
+    ["wav", "audio/wav"],
+    ["mp3", "audio/mpeg"],
+    ["opus", "audio/ogg"],
+    ["new", samples],
+  ].map(([format, type]) => [
+    ...[`sound in ${format}`, ["AUDIO"], { audio: { data: "AAAA", format } }, [heard("AAAA", type)]],
+  ]),
+  ["sound that is none", ["AUDIO"], { content: "Hi", audio: { data: 1, transcript: 2 } }, [{ text: "Hi" }]],
+] as [string, string[], object, object[]][]) {
+  test(`fromChat() and its events tell ${name}`, () => {
+    const asked = request({ generationConfig: { responseModalities: modalities } });
+    const choices = [{ index: 0, message, finish_reason: "stop" }];
+    const [candidate] = geminiDialect.fromChat({ choices }, asked, createOptions()).candidates ?? [];
+    assert.deepEqual(candidate?.content, { role: "model", parts: wanted });
+    const events = geminiDialect.createEvents(asked, createOptions());
+    assert.deepEqual(events.push(delta(message)).map(toShort), [[wanted]]);
+  });
+}
+
 /** An event without what is the same in all. */
 function toShort(event: object): unknown {
   const { candidates, usageMetadata } = event as { candidates: Record<string, unknown>[]; usageMetadata?: object };
@@ -643,6 +704,22 @@ const streams: Readonly<Record<string, { chunks: object[]; usage?: object; wante
       [[{ text: "Hm", thought: true }]],
       [[{ text: "", thought: true, thoughtSignature: claudeSignature }]],
       [[{ text: "Yes" }]],
+      [[{ text: "" }, "STOP"], { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 }],
+    ],
+  },
+  "sound piece by piece": {
+    members: { generationConfig: { responseModalities: ["AUDIO", "TEXT"] } },
+    chunks: [
+      delta({ role: "assistant", audio: { id: "a", transcript: "Hi" } }),
+      delta({ audio: { data: "AAAA" } }),
+      delta({ audio: { transcript: " you", data: "BBBB" } }),
+      delta({ audio: { expires_at: 1 } }),
+      delta({}, "stop"),
+    ],
+    wanted: [
+      [[{ text: "Hi" }]],
+      [[heard("AAAA")]],
+      [[{ text: " you" }, heard("BBBB")]],
       [[{ text: "" }, "STOP"], { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 }],
     ],
   },

@@ -1,44 +1,26 @@
 import assert from "node:assert/strict";
-import type { ServerResponse } from "node:http";
-import { after, before, beforeEach, test } from "node:test";
-import { createTestGateway, type TestGateway, upstreamHeaders, waitForLog } from "../support/gateway.ts";
-import { formOf, post, receivedForm, sound } from "../support/media.ts";
+import { after, beforeEach, test } from "node:test";
+import { upstreamHeaders, waitForLog } from "../support/gateway.ts";
+import { formOf, post, receivedForm, sound, startMedia } from "../support/media.ts";
 import { configHeader, targetOf } from "../support/routed.ts";
-import {
-  eventually,
-  type ReceivedRequest,
-  type RecordingUpstream,
-  startRecordingUpstream,
-} from "../support/upstream.ts";
+import { eventually } from "../support/upstream.ts";
 
-let gateway: TestGateway;
-let upstream: RecordingUpstream;
-let answer: (response: ServerResponse, request: ReceivedRequest) => unknown;
-
-before(async () => {
-  gateway = await createTestGateway();
-  upstream = await startRecordingUpstream((request, response) => answer(response, request));
-});
+const media = await startMedia();
+const { gateway, upstream, answerWith } = media;
 beforeEach(() => {
   upstream.requests.length = 0;
 });
-after(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+after(() => media.close());
 
 const speech = { model: "tts-1", input: "Hello", voice: "alloy" };
 const spoken = () => formOf({ file: sound(), model: "whisper-1" });
-const answerWith = (type: string, body: string | Uint8Array, status = 200) => {
-  answer = (response) => response.writeHead(status, { "content-type": type }).end(body);
-};
 
 test("speech comes back piece by piece, in the type the upstream gave it; the log keeps none of it", async () => {
   let next = () => {};
   const seen = new Promise<void>((resolve) => {
     next = resolve;
   });
-  answer = async (response) => {
+  media.answer = async (response) => {
     response.writeHead(200, { "content-type": "audio/opus" });
     response.write(Uint8Array.of(0, 255, 1));
     await seen;
@@ -60,7 +42,7 @@ test("speech comes back piece by piece, in the type the upstream gave it; the lo
 });
 
 test("speech that breaks off does not look whole", async () => {
-  answer = (response) => {
+  media.answer = (response) => {
     response.writeHead(200, { "content-type": "audio/mpeg", "content-length": "1000" });
     response.write(new Uint8Array(10), () => setTimeout(() => response.socket?.destroy(), 150));
   };
@@ -71,7 +53,7 @@ test("speech that breaks off does not look whole", async () => {
 
 test("a client that leaves in the middle of speech ends the upstream's call, with status 499 in the log", async () => {
   let isClosed = false;
-  answer = (response) => {
+  media.answer = (response) => {
     response.once("close", () => {
       isClosed = true;
     });
@@ -99,7 +81,7 @@ test("an upstream's error is an error, though its success is sound", async () =>
 });
 
 test("a fallback follows a failing target, also where the answer is sound", async () => {
-  answer = (response, { text }) => {
+  media.answer = (response, { text }) => {
     const failing = JSON.parse(text).model === "bad";
     response.writeHead(failing ? 503 : 200, { "content-type": failing ? "text/html" : "audio/mpeg" });
     response.end(failing ? "<p>busy</p>" : Uint8Array.of(7));

@@ -54,7 +54,8 @@ async function createProvider(slug: string, changes: object = {}, credential: ob
 }
 
 interface SampleRequest {
-  path?: string;
+  method?: string | undefined;
+  path?: string | undefined;
   body?: object;
   headers?: Record<string, string>;
   metadata?: Record<string, string>;
@@ -304,10 +305,10 @@ test("other prefixes of the gateway's headers count in a sample too", async () =
   }
 });
 
-test("what passes through goes as it came, and only its model is looked at", async () => {
+test("what passes through goes as it came, and conditions see all of it", async () => {
   const conditions = [
-    { query: { "params.input": "Hello" }, then: "a" },
-    { query: { "params.model": "m" }, then: "b" },
+    { query: { "params.input": "Bye" }, then: "a" },
+    { query: { "params.input": "Hello" }, then: "b" },
   ];
   const config = {
     override_params: { model: "other" },
@@ -353,6 +354,64 @@ for (const [name, config, request, warning] of [
     assert.deepEqual([labelsOf(plan), plan.warnings], [["config"], [warning]]);
   });
 }
+
+const ofOpenai = { provider: "openai", api_key: "k" };
+const fixedHosts = { openai: "https://api.openai.com/v1", cohere: "https://api.cohere.ai" };
+
+for (const [route, request, config, wanted] of [
+  [
+    "POST /v1beta/models/gemini-9:generateContent",
+    { body: { contents: [] } },
+    ofOpenai,
+    { model: "gemini-9", params: { contents: [], model: "gemini-9" } },
+  ],
+  [
+    "POST /v1/models/a%2Fb:streamGenerateContent",
+    { body: { contents: [] } },
+    { ...ofOpenai, override_params: { model: "c" } },
+    { model: "c", params: { contents: [], model: "c", stream: true } },
+  ],
+  ["POST /v1beta/models/m:batchEmbedContents", {}, ofOpenai, { model: "m", params: { model: "m" } }],
+  ["POST /v1/images/generations", sample, { ...ofOpenai, drop_params: ["temperature"] }, { params: { model: "m" } }],
+  ["POST /v1/audio/transcriptions", sample, { ...ofOpenai, drop_params: ["temperature"] }, { params: { model: "m" } }],
+  ["GET /v1/realtime?model=r", {}, ofOpenai, { model: "r", params: { model: "r" } }],
+  ["GET /v1/realtime", sample, { ...ofOpenai, override_params: { model: "s" } }, { model: "s" }],
+  ["GET /v1/realtime?model=r", {}, { provider: "cohere", api_key: "k" }, "Cannot call realtime on cohere"],
+  ["GET /v1/models", {}, ofOpenai, { model: null, params: {} }],
+  ["POST /v1/assistants", sample, ofOpenai, { model: "m", params: sample.body }],
+  ["POST /v1/threads/t/runs", sample, { provider: "cohere", api_key: "k" }, "Cannot call create_run on cohere"],
+  ["GET /v1/vector_stores", {}, { provider: "cohere", api_key: "k" }, "Cannot call list_vector_stores on cohere"],
+  ["GET /v1/videos/v", {}, echo, "Cannot pass this path on to echo"],
+  ["GET /v1/files", {}, ofOpenai, { params: {} }],
+  ["DELETE /v1/files/f", {}, ofOpenai, { params: {} }],
+  ["POST /v1/batches", { body: { input_file_id: "f" } }, ofOpenai, { params: { input_file_id: "f" } }],
+  ["POST /v1/batches", {}, { provider: "cohere", api_key: "k" }, { params: {} }],
+  ["POST /v1/fine_tuning/jobs", {}, { provider: "cohere", api_key: "k" }, "Cannot call createFinetune on cohere"],
+  ["POST /v1/responses/input_tokens", sample, ofOpenai, { params: sample.body }],
+] as [string, SampleRequest, { provider: keyof typeof fixedHosts }, object | string][]) {
+  test(`${route} at ${config.provider} is explained as it would be called`, async () => {
+    const [method, path] = route.split(" ");
+    const { attempts, warnings } = await explain(config, { ...request, method, path });
+    const [attempt] = attempts;
+    if (typeof wanted === "string") return assert.match(warnings[0] ?? "", new RegExp(`^config: ${wanted}`));
+    assert.deepEqual(warnings, []);
+    const expected: Record<string, unknown> = { host: fixedHosts[config.provider], ...wanted };
+    const shown: Record<string, unknown> = { ...attempt };
+    assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, shown[name]])), expected);
+  });
+}
+
+test("a path without a method is the one that takes a body", async () => {
+  const path = "/v1/vector_stores";
+  const { warnings } = await explain({ provider: "cohere", api_key: "k" }, { path });
+  assert.match(warnings[0] ?? "", /create_vector_store/);
+});
+
+test("a realtime session is opened at the first target alone", async () => {
+  const config = { strategy: { mode: "fallback" }, targets: [ofOpenai, ofOpenai] };
+  const plan = await explain(config, { path: "/v1/realtime?model=r" });
+  assert.deepEqual(labelsOf(plan), ["config.targets[0]"]);
+});
 
 test("decisions are warned of only where they cannot be made of chats either", async () => {
   const path = "/v1/decisions";
@@ -426,7 +485,15 @@ for (const [name, body, code] of [
   ["no config", { request: sample }, "invalid_body"],
   ["no request", { config: echo }, "invalid_body"],
   ["a list", { config: [echo], request: sample }, "invalid_config"],
-  ["a path with a query", { config: echo, request: { path: "/v1/models?a" } }, "invalid_body"],
+  ["a path with a fragment", { config: echo, request: { path: "/v1/models#a" } }, "invalid_body"],
+  ["a path with a backslash", { config: echo, request: { path: "/v1/a%5cb" } }, "invalid_body"],
+  ["a malformed path", { config: echo, request: { path: "/v1/files/%zz" } }, "invalid_body"],
+  ["another method", { config: echo, request: { method: "PATCH" } }, "invalid_body"],
+  [
+    "a Gemini body with another model than the path",
+    { config: echo, request: { path: "/v1beta/models/a:embedContent", body: { model: "b" } } },
+    "invalid_model",
+  ],
   ["a header with a line end", { config: echo, request: { headers: { a: "b\nc" } } }, "invalid_body"],
   ["metadata that are no texts", { config: echo, request: { metadata: { a: 1 } } }, "invalid_body"],
   ["a bad timeout", { config: echo, request: { headers: { "x-gateway-request-timeout": "0" } } }, "invalid_header"],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { mintApiKey } from "../../src/auth/api-key.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import type { BatchList, BatchObject } from "../../src/schemas/batches.ts";
 import type { FileObject } from "../../src/schemas/files.ts";
@@ -14,17 +15,19 @@ import {
   upload,
   waitForBatch,
 } from "../support/batches.ts";
+import { call, done } from "../support/control.ts";
 import {
   createTemporaryFolder,
   createTestClock,
   createTestGateway,
+  insertKey,
   insertTenant,
   readJson,
   type TestGateway,
   type TestGatewayOptions,
   waitForLogs,
 } from "../support/gateway.ts";
-import { eventually, type ReceivedRequest, startRecordingUpstream } from "../support/upstream.ts";
+import { eventually, type ReceivedRequest, startRecordingUpstream, startServer } from "../support/upstream.ts";
 
 const noPause = { batches: { pauseMs: 0 } };
 const longPause = { batches: { pauseMs: 3_600_000 } };
@@ -574,6 +577,37 @@ test("a process runs so many batches at once, of one organisation half of them",
     });
   } finally {
     gate.open();
+    await upstream.close();
+  }
+});
+
+test("a batch ends with its workspace: its calls are broken off, its rows and secrets are gone", async () => {
+  let ended = 0;
+  const upstream = await startServer((request, response) => {
+    request.resume();
+    response.on("close", () => void ended++);
+  });
+  try {
+    await withGateway({ ...noPause, inFile: true }, async (gateway) => {
+      const { id } = await done(call<{ id: string }>(gateway, "POST /admin/workspaces", { body: { name: "Brief" } }));
+      const database = await gateway.openFile();
+      const { key } = mintApiKey("gk");
+      await insertKey(database, key, { workspaceId: id });
+      const gatewayOptions = {
+        ...{ "x-gateway-provider": "openai", authorization: "Bearer upstream-credential" },
+        "x-gateway-custom-host": `${upstream.url}/v1`,
+      };
+      const file = await readJson<FileObject>(await upload(gateway, chatLines(3), { key }));
+      await createBatch(gateway, { input_file_id: file.id, gateway_options: gatewayOptions }, key);
+      await eventually(() => upstream.connections === 3, "calls of the batch");
+      await done(call(gateway, `DELETE /admin/workspaces/${id}`, { body: { name: "Brief", force_delete: true } }));
+      await eventually(() => ended === 3, "ended calls");
+      for (const table of ["gateway_batches", "secrets"]) {
+        const { rows } = await database.read(`SELECT count(*) AS count FROM ${table}`);
+        assert.equal(rows[0]?.count, 0, table);
+      }
+    });
+  } finally {
     await upstream.close();
   }
 });

@@ -569,3 +569,28 @@ for (const alt of ["sse", "json"]) {
     }
   });
 }
+
+test("answers in sound come from a chat's sound, whole and slice by slice", async () => {
+  const body = { ...hello, generationConfig: { responseModalities: ["AUDIO"] } };
+  const audio = { id: "a", data: "AAAA", expires_at: 1, transcript: "Hi" };
+  const choice = { index: 0, message: { role: "assistant", content: null, audio }, finish_reason: "stop" };
+  next = { body: JSON.stringify({ id: "c", object: "chat.completion", created: 1, model: "m", choices: [choice] }) };
+  const headers = headersFor("openai", `${other.url}/v1`);
+  const heard = { inlineData: { mimeType: "audio/L16;codec=pcm;rate=24000", data: "AAAA" } };
+  const whole = JSON.parse(await (await post("/v1beta/models/m:generateContent", headers, body)).text());
+  assert.deepEqual(whole.candidates[0].content.parts, [heard]);
+  const { modalities, audio: asked, stream } = JSON.parse(other.requests.at(-1)?.text ?? "{}");
+  assert.deepEqual([modalities, asked, stream], [["text", "audio"], { voice: "alloy", format: "pcm16" }, undefined]);
+  const piece = (delta: object, finish_reason: string | null = null) =>
+    `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+  next = {
+    type: sse,
+    body: [piece({ audio: { id: "a", transcript: "Hi" } }), piece({ audio: { data: "AAAA" } }), piece({}, "stop")],
+  };
+  const path = "/v1beta/models/m:streamGenerateContent?alt=sse";
+  const slices = slicesOf(await (await post(path, headers, body)).text());
+  assert.deepEqual(
+    slices.map(({ candidates }) => candidates[0].content.parts),
+    [[heard], [{ text: "" }]],
+  );
+});

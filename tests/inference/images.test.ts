@@ -1,32 +1,18 @@
 import assert from "node:assert/strict";
-import type { ServerResponse } from "node:http";
-import { after, before, beforeEach, test } from "node:test";
-import { createTestGateway, type TestGateway, upstreamHeaders, waitForLog } from "../support/gateway.ts";
-import { formOf, post, receivedForm } from "../support/media.ts";
-import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
+import { after, beforeEach, test } from "node:test";
+import { upstreamHeaders, waitForLog } from "../support/gateway.ts";
+import { formOf, post, receivedForm, startMedia } from "../support/media.ts";
 
-let gateway: TestGateway;
-let upstream: RecordingUpstream;
-let answer: (response: ServerResponse, request: ReceivedRequest) => unknown;
-
-before(async () => {
-  gateway = await createTestGateway();
-  upstream = await startRecordingUpstream((request, response) => answer(response, request));
-});
+const media = await startMedia();
+const { gateway, upstream, answerWith } = media;
 beforeEach(() => {
   upstream.requests.length = 0;
 });
-after(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+after(() => media.close());
 
 const generations = "/images/generations";
 const edits = "/images/edits";
 const body = { model: "gpt-image-1", prompt: "A lock at dawn" };
-const answerWith = (type: string, content: string | Uint8Array, status = 200) => {
-  answer = (response) => response.writeHead(status, { "content-type": type }).end(content);
-};
 const picture = (name: string, byte: number) => new File([Uint8Array.of(byte)], name, { type: "image/png" });
 
 test("pictures come back as they came; the log keeps the usage and no picture", async () => {

@@ -1,38 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { after, beforeEach, test } from "node:test";
 import { countParses } from "../../bench/config-texts.ts";
 import { recordAnswers } from "../support/batches.ts";
 import { call, done } from "../support/control.ts";
-import { answering, type FaultyUpstream, faultOf, startFaultyUpstream, success } from "../support/faults.ts";
-import {
-  chat,
-  createTestGateway,
-  type HeaderChanges,
-  helloBody,
-  type TestGateway,
-  waitForLog,
-  workspaceKey,
-} from "../support/gateway.ts";
-import { ask, configHeader, logOf, saveConfig, targetOf } from "../support/routed.ts";
+import { answering, type FaultyUpstream, faultOf, success } from "../support/faults.ts";
+import { chat, type HeaderChanges, helloBody, waitForLog, workspaceKey } from "../support/gateway.ts";
+import { ask, configHeader, logOf, saveConfig, startRouted, targetOf } from "../support/routed.ts";
 
-let chance = 0;
-let gateway: TestGateway;
-let upstreams: FaultyUpstream[];
-let a: FaultyUpstream;
-let b: FaultyUpstream;
-before(async () => {
-  gateway = await createTestGateway({ random: () => chance });
-  upstreams = await Promise.all(Array.from({ length: 2 }, startFaultyUpstream));
-  [a, b] = upstreams as [FaultyUpstream, FaultyUpstream]; // there are two
-});
-after(async () => {
-  await gateway.close();
-  for (const upstream of upstreams) await upstream.close();
-});
-beforeEach(() => {
-  chance = 0;
-  for (const upstream of upstreams) upstream.script(() => success);
-});
+const routed = await startRouted(2);
+const { gateway, upstreams } = routed;
+const [a, b] = upstreams as [FaultyUpstream, FaultyUpstream]; // there are two
+beforeEach(() => routed.reset());
+after(() => routed.close());
 
 const [first, second] = ["config.targets[0]", "config.targets[1]"];
 const key = workspaceKey;
@@ -130,7 +109,7 @@ for (const [draw, label] of [
   [0.999, second],
 ] as const) {
   test(`a draw of ${draw} among the weights 1 and 3 gives ${label}`, async () => {
-    chance = draw;
+    routed.chance = draw;
     assert.equal((await ask(gateway, { config: group({ mode: "loadbalance" }, {}, { weight: 3 }) })).label, label);
   });
 }
@@ -140,7 +119,7 @@ test("requests with equal fields keep to one target, in saved and in brought con
   const config = group({ mode: "loadbalance", sticky });
   for (const named of [config, await saveConfig(gateway, config)]) {
     const labelOf = async (user: string, draw: number, from: object | string = named) => {
-      chance = draw;
+      routed.chance = draw;
       return (await ask(gateway, { config: from, headers: { "x-gateway-metadata": JSON.stringify({ user }) } })).label;
     };
     assert.equal(await labelOf("ann", 0.9), second);
@@ -155,7 +134,7 @@ test("a conversation keeps to its target by affinity", async () => {
   const config = group({ mode: "loadbalance", affinity: true });
   const labels = new Map<string, Set<string | null>>();
   for (let turn = 0; turn < 48; turn++) {
-    chance = turn / 48;
+    routed.chance = turn / 48;
     const session = `session-${turn % 12}`;
     const { label } = await ask(gateway, { config, headers: { "x-session-id": session } });
     labels.set(session, (labels.get(session) ?? new Set()).add(label));

@@ -1,28 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { after, beforeEach, test } from "node:test";
 import { type Fault, type FaultyUpstream, faultOf, startFaultyUpstream, success } from "../support/faults.ts";
-import { chat, createTestClock, createTestGateway, requestHeaders, type TestGateway } from "../support/gateway.ts";
-import { ask, configHeader, logOf, type RoutedAnswer, targetOf } from "../support/routed.ts";
+import { chat, createTestClock, createTestGateway, requestHeaders } from "../support/gateway.ts";
+import { ask, configHeader, logOf, type RoutedAnswer, startRouted, targetOf } from "../support/routed.ts";
 import { eventually } from "../support/upstream.ts";
 
-let chance = 0;
-let gateway: TestGateway;
-let upstreams: FaultyUpstream[];
-let a: FaultyUpstream;
-let b: FaultyUpstream;
-before(async () => {
-  gateway = await createTestGateway({ random: () => chance });
-  upstreams = await Promise.all(Array.from({ length: 6 }, startFaultyUpstream));
-  [a, b] = upstreams as [FaultyUpstream, FaultyUpstream]; // there are six
-});
-after(async () => {
-  await gateway.close();
-  for (const upstream of upstreams) await upstream.close();
-});
-beforeEach(() => {
-  chance = 0;
-  for (const upstream of upstreams) upstream.script(() => success);
-});
+const routed = await startRouted(6);
+const { gateway, upstreams } = routed;
+const [a, b] = upstreams as [FaultyUpstream, FaultyUpstream]; // there are six
+beforeEach(() => routed.reset());
+after(() => routed.close());
 
 const second = "config.targets[1]";
 const stall = faultOf("stall before headers");
@@ -88,7 +75,7 @@ for (const [name, scriptA, more, calls] of [
   test(`a total timeout ends a request ${name}`, async () => {
     a.script(() => scriptA);
     b.script(() => stall);
-    chance = 0.9;
+    routed.chance = 0.9;
     const started = performance.now();
     const answer = await ask(gateway, { config: fallback({ total_timeout: 300, ...more }) });
     const took = performance.now() - started;
@@ -153,7 +140,7 @@ for (const [name, config, fault, body, wantedStatus] of [
   ["inside a stream", () => fallback({ retry: { attempts: 5 } }), faultOf("stall inside the body"), stream, 200],
 ] as const) {
   test(`a caller that leaves ${name} stops everything and leaves one row`, async () => {
-    chance = 0.99;
+    routed.chance = 0.99;
     a.script(() => fault);
     const leaving = new AbortController();
     const trace = crypto.randomUUID();

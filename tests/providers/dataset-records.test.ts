@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BatchList, BatchObject } from "../../src/schemas/batches.ts";
 import type { FileObject } from "../../src/schemas/files.ts";
-import { chatLine, sendOwn } from "../support/batches.ts";
+import { chatLine, sendOwn, writeForm } from "../support/batches.ts";
 import { createTestGateway, readJson, type TestGateway } from "../support/gateway.ts";
 import { createRedirectingTransport, meantLine } from "../support/redirected.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
@@ -134,7 +134,7 @@ test("batches of Cohere are embed jobs, its files datasets", async () => {
   assert.deepEqual(files.data, [file]);
   assert.equal((await send("cohere", "/v1/files/d1", { method: "DELETE" })).status, 200);
   for (const [path, method] of [
-    ["/v1/files", "POST"],
+    ["/v1/files/d1/content", "GET"],
     ["/v1/batches/j1/output", "GET"],
     ["/v1/fine_tuning/jobs", "GET"],
   ] as const) {
@@ -143,3 +143,56 @@ test("batches of Cohere are embed jobs, its files datasets", async () => {
     assert.deepEqual([path, response.status, error.code], [path, 400, "unsupported_endpoint"]);
   }
 });
+
+/** Uploads a text to Cohere. */
+async function uploadToCohere(lines: readonly string[], purpose = "batch") {
+  const form = writeForm(lines.join("\n"), "in put.jsonl", purpose);
+  const headers = { "content-type": form.type };
+  const response = await send("cohere", "/v1/files", { method: "POST", body: form.body, headers });
+  return {
+    status: response.status,
+    body: await readJson<FileObject & { error?: { message: string; param: string } }>(response),
+  };
+}
+
+const embedLine = (id: string, input: unknown, url = "/v1/embeddings") =>
+  JSON.stringify({ custom_id: id, method: "POST", url, body: { model: "embed-v4.0", input } });
+
+test("uploads to Cohere become datasets: the text of each line, in a form of its own", async () => {
+  const path = "datasets?name=in%20put.jsonl&type=embed-input&keep_fields=custom_id";
+  answers.set(`POST ${cohere}/${path}`, { id: "d9" });
+  const { status, body } = await uploadToCohere([embedLine("a", "first"), embedLine("b", ["zweites ü"])]);
+  const rows = '{"text":"first","custom_id":"a"}\n{"text":"zweites ü","custom_id":"b"}\n';
+  const { id, object, bytes, filename, purpose } = body;
+  assert.deepEqual(
+    { status, id, object, bytes, filename, purpose, state: body.status },
+    {
+      ...{ status: 200, id: "d9", object: "file", bytes: Buffer.byteLength(rows), filename: "in put.jsonl" },
+      ...{ purpose: "batch", state: "uploaded" },
+    },
+  );
+  const [request] = upstream.requests;
+  assert.ok(request);
+  const sent = await new Response(Uint8Array.from(request.body), {
+    headers: { "content-type": request.headers["content-type"] ?? "" },
+  }).formData();
+  const file = sent.get("data");
+  assert.ok(file instanceof File);
+  assert.deepEqual([...sent.keys()], ["data"]);
+  assert.equal(await file.text(), rows);
+  answers.set(`POST ${cohere}/${path}`, { name: "no id" });
+  assert.equal((await uploadToCohere([embedLine("a", "first")])).status, 502);
+});
+
+for (const [name, lines, purpose, param] of [
+  ["another purpose", [embedLine("a", "text")], "fine-tune", "purpose"],
+  ["a purpose that is too long", [embedLine("a", "text")], "ü".repeat(600), "purpose"],
+  ["a line for another route", [embedLine("a", "text", "/v1/chat/completions")], "batch", "url"],
+  ["several texts in a line", [embedLine("a", ["one", "two"])], "batch", "input"],
+  ["a line without an id", ['{"text":"a"}'], "batch", "file"],
+] as const) {
+  test(`an upload to Cohere with ${name} is refused with 400`, async () => {
+    const { status, body } = await uploadToCohere(lines, purpose);
+    assert.deepEqual([status, body.error?.param], [400, param]);
+  });
+}

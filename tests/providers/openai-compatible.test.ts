@@ -4,6 +4,7 @@ import { after, test } from "node:test";
 import * as v from "valibot";
 import { openai } from "../../src/providers/openai/mod.ts";
 import { openaiCompatible } from "../../src/providers/openai-compatible/mod.ts";
+import { readWithoutThoughts } from "../../src/providers/openai-compatible/without-thoughts.ts";
 import { requireOperation } from "../../src/providers/types.ts";
 import type { ChatRequest } from "../../src/schemas/chat.ts";
 import {
@@ -236,3 +237,57 @@ test("unknown members of a request go upstream", async () => {
   await ask(body);
   assert.deepEqual(JSON.parse(String(wire.init?.body)), body);
 });
+
+const thoughtful = {
+  ...{ id: "c", object: "chat.completion", created: 1, model: "m", unknown_member: [1] },
+  choices: [
+    {
+      ...{ index: 0, finish_reason: "stop", logprobs: null },
+      message: {
+        ...{ role: "assistant", content: "Hi", reasoning_content: "hidden", reasoning: "hidden", thinking: "hidden" },
+        ...{ reasoning_details: [{ text: "hidden" }], other: 1 },
+      },
+    },
+  ],
+  usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+};
+const elsewhere: HeaderChanges = { "x-gateway-custom-host": "http://127.0.0.1:8080/v1" };
+const lenient: HeaderChanges = { "x-gateway-strict-open-ai-compliance": "false" };
+
+test("a strict answer of openai's shape from a custom host tells no thoughts, and keeps all else", async () => {
+  const text = JSON.stringify(thoughtful, null, 1);
+  wire.answer = () => new Response(text, { headers: { "content-type": "application/json" } });
+  const made = await readJson<typeof thoughtful>(await ask(helloBody, elsewhere));
+  const [choice] = thoughtful.choices;
+  const message = { role: "assistant", content: "Hi", other: 1 };
+  assert.deepEqual(made, { ...thoughtful, choices: [{ ...choice, message }], provider: "openai" });
+  assert.equal(await (await ask(helloBody, { ...elsewhere, ...lenient })).text(), text);
+  assert.equal(await (await ask(helloBody)).text(), text);
+  const plain = text.replaceAll(/"(?:reasoning|reasoning_content|thinking|reasoning_details)":/g, '"other_$1":');
+  wire.answer = () => new Response(plain, { headers: { "content-type": "application/json" } });
+  assert.equal(await (await ask(helloBody, elsewhere)).text(), plain);
+});
+
+const piece = (delta: object, more: object = {}) =>
+  `data: ${JSON.stringify({ id: "c", x: 1, choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
+const finished = `data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"total_tokens":3}}\n\n`;
+
+test("a strict stream of a custom host tells no thoughts; its other bytes go on as they came", async () => {
+  const first = piece({ role: "assistant", reasoning: "hidden" });
+  const said = piece({ content: "Hi" }).replaceAll(":", ": ");
+  const both = piece({ content: " you", reasoning_content: "hidden" }, { usage: { total_tokens: 2 } });
+  const silent = [piece({ thinking: "hidden" }), piece({ content: "", reasoning_details: [{ a: 1 }] })].join("");
+  const text = `${first}${silent}${said}${both}${finished}data: [DONE]\n\n`;
+  wire.answer = () => new Response(text, { headers: { "content-type": "text/event-stream" } });
+  const streamed = { ...helloBody, stream: true };
+  const kept = piece({ role: "assistant" }) + said + piece({ content: " you" }, { usage: { total_tokens: 2 } });
+  assert.equal(await (await ask(streamed, elsewhere)).text(), `${kept}${finished}data: [DONE]\n\n`);
+  assert.equal(await (await ask(streamed, { ...elsewhere, ...lenient })).text(), text);
+  assert.equal(await (await ask(streamed)).text(), text);
+});
+
+for (const body of [{}, { choices: {} }, { choices: [1, { message: [] }, { message: null }] }, [], null]) {
+  test(`readWithoutThoughts() leaves ${JSON.stringify(body)} alone`, () => {
+    assert.equal(readWithoutThoughts(body), undefined);
+  });
+}

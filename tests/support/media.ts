@@ -1,6 +1,34 @@
+import type { ServerResponse } from "node:http";
 import { boundaryOf, FormFile, readForm } from "../../src/lib/multipart.ts";
-import { type HeaderChanges, requestHeaders, type TestGateway } from "./gateway.ts";
-import type { ReceivedRequest } from "./upstream.ts";
+import { createTestGateway, type HeaderChanges, requestHeaders, type TestGateway } from "./gateway.ts";
+import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "./upstream.ts";
+
+/** A gateway and an upstream that answers as it is told. */
+export interface Media {
+  gateway: TestGateway;
+  upstream: RecordingUpstream;
+  answer(response: ServerResponse, request: ReceivedRequest): unknown;
+  /** Answers everything with this from now on. */
+  answerWith(type: string, body: string | Uint8Array, status?: number): void;
+  close(): Promise<void>;
+}
+
+/** Starts a gateway and an upstream. */
+export async function startMedia(): Promise<Media> {
+  const media: Media = {
+    gateway: await createTestGateway(),
+    upstream: await startRecordingUpstream((request, response) => media.answer(response, request)),
+    answer: (response) => response.end(),
+    answerWith(type, body, status = 200) {
+      media.answer = (response) => response.writeHead(status, { "content-type": type }).end(body);
+    },
+    async close() {
+      await media.gateway.close();
+      await media.upstream.close();
+    },
+  };
+  return media;
+}
 
 /** A form of a test: texts and files by their names. */
 export function formOf(fields: Readonly<Record<string, string | File | readonly (string | File)[]>>): FormData {

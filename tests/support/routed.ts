@@ -1,6 +1,8 @@
 import { call, done } from "./control.ts";
+import { type FaultyUpstream, startFaultyUpstream, success } from "./faults.ts";
 import {
   chat,
+  createTestGateway,
   type HeaderChanges,
   listLogs,
   type ShownLog,
@@ -69,6 +71,36 @@ export interface RoutedAnswer {
   errors: string[];
   trace: string;
   text: string;
+}
+
+/** A gateway and upstreams that fail as they are told. */
+export interface Routed {
+  gateway: TestGateway;
+  upstreams: FaultyUpstream[];
+  /** What the gateway draws next. */
+  chance: number;
+  /** As at the start. */
+  reset(): void;
+  close(): Promise<void>;
+}
+
+/** Starts a gateway and so many upstreams. */
+export async function startRouted(count: number): Promise<Routed> {
+  const upstreams = await Promise.all(Array.from({ length: count }, startFaultyUpstream));
+  const routed: Routed = {
+    gateway: await createTestGateway({ random: () => routed.chance }),
+    upstreams,
+    chance: 0,
+    reset() {
+      routed.chance = 0;
+      for (const upstream of upstreams) upstream.script(() => success);
+    },
+    async close() {
+      await routed.gateway.close();
+      for (const upstream of upstreams) await upstream.close();
+    },
+  };
+  return routed;
 }
 
 const hello = { model: "m", messages: [{ role: "user", content: "Hello" }] };

@@ -4,7 +4,7 @@ import type { ControlStores } from "../../db/stores/control.ts";
 import { createFileStore, type FileStore } from "../../db/stores/files.ts";
 import type { WorkspaceTenant } from "../../db/stores/record-pages.ts";
 import type { GatewayFileRow } from "../../db/tables/files.ts";
-import { BodyTooLargeError, BudgetError, UnavailableError } from "../../errors.ts";
+import { BodyTooLargeError, BudgetError, ConflictError, UnavailableError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { fromBase64Url, randomBytes, toBase64Url } from "../../lib/hash.ts";
 import { CredentialUnavailableError, type Vault } from "../vault.ts";
@@ -43,6 +43,7 @@ export interface FileStorage {
    *
    * @throws {BodyTooLargeError} 413 when it is too large.
    * @throws {BudgetError} 412 when the workspace has no room.
+   * @throws {ConflictError} 409 when it is given up meanwhile.
    */
   upload(tenant: WorkspaceTenant, upload: Upload): Promise<GatewayFileRow>;
   /** Content in clear from a byte on. */
@@ -54,7 +55,7 @@ export interface FileStorage {
   append(tenant: WorkspaceTenant, id: string, content: Uint8Array): Promise<InStatement[]>;
   /** Statements that end such a file. */
   finish(tenant: WorkspaceTenant, id: string, expiresAt: number | null): InStatement;
-  /** Removes what was deleted, given up or is past its end; to be called about once a minute. */
+  /** Removes what was deleted, given up, is past its end or of a deleted workspace; to be called about once a minute. */
   upkeep(): Promise<void>;
 }
 
@@ -181,7 +182,7 @@ class Storage implements FileStorage {
     try {
       await this.#receive(draft, content, room);
       const known = { ...(await complete(row.createdAt)), status: "processed" };
-      await database.write([stores.gatewayFiles.update(tenant, { id: row.id }, known)]);
+      await this.#writeDraft([stores.gatewayFiles.update(tenant, { id: row.id, status: "writing" }, known)]);
       return { ...row, ...known };
     } catch (error) {
       await this.#purge(row).catch(() => {}); // else the upkeep does it
@@ -229,10 +230,20 @@ class Storage implements FileStorage {
   }
 
   async upkeep(): Promise<void> {
-    const gone = await this.#store.listGone(this.#options.clock.now(), goneAtOnce);
     const failures: unknown[] = [];
-    for (const row of gone) await this.#purge(row).catch((error) => failures.push(error));
-    if (failures.length > 0) throw failures[0];
+    let gone: GatewayFileRow[];
+    do {
+      gone = await this.#store.listGone(this.#options.clock.now(), goneAtOnce);
+      for (const row of gone) await this.#purge(row).catch((error) => failures.push(error));
+      if (failures.length > 0) throw failures[0];
+    } while (gone.length === goneAtOnce);
+  }
+
+  /** Writes to a file that comes; the last statement is the one on its row. */
+  async #writeDraft(statements: readonly InStatement[]): Promise<void> {
+    const results = await this.#options.database.write(statements);
+    if (results.at(-1)?.rowsAffected === 1) return;
+    throw new ConflictError("Cannot store the file: it was given up while it came", { code: "file_given_up" });
   }
 
   #piecesOf({ storage }: GatewayFileRow): PieceStore {
@@ -280,7 +291,8 @@ class Storage implements FileStorage {
     row.bytes += piece.length;
     row.pieces += 1;
     const { bytes, pieces } = row;
-    return [...put, this.#options.stores.gatewayFiles.update(tenantOf(row), { id: row.id }, { bytes, pieces })];
+    const draft = { id: row.id, status: "writing" };
+    return [...put, this.#options.stores.gatewayFiles.update(tenantOf(row), draft, { bytes, pieces })];
   }
 
   async #receive({ row, key }: Draft, content: AsyncIterable<Uint8Array>, room: number): Promise<void> {
@@ -293,7 +305,7 @@ class Storage implements FileStorage {
         });
       }
       if (row.bytes + piece.length > room) refuseRoom();
-      await this.#options.database.write(await this.#add(row, key, piece));
+      await this.#writeDraft(await this.#add(row, key, piece));
     }
   }
 

@@ -130,4 +130,10 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `gateway_files_expiry` ON `gateway_files` (`expires_at`);",
     ],
   },
+  {
+    id: "0004_stored_responses_tenant",
+    statements: [
+      "CREATE INDEX `stored_responses_tenant` ON `stored_responses` (`organisation_id`,`workspace_id`);",
+    ],
+  },
 ];

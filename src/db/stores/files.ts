@@ -1,7 +1,8 @@
 import type { InStatement } from "@libsql/client";
-import { and, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import type { Database } from "../client.ts";
 import { type GatewayFileRow, gatewayFiles } from "../tables/files.ts";
+import { workspaces } from "../tables/tenants.ts";
 import { createPageReader, type PageOptions, type WorkspaceTenant } from "./record-pages.ts";
 
 /** The place of a file's pieces. */
@@ -16,7 +17,7 @@ export interface FileStore {
   ): Promise<GatewayFileRow[]>;
   /** Bytes of all files of a workspace, those that are being written too. */
   totalBytes(tenant: WorkspaceTenant): Promise<number>;
-  /** For the upkeep, which belongs to no tenant: files whose content is to go. */
+  /** For the upkeep, which belongs to no tenant: files whose content is to go, those of deleted workspaces too. */
   listGone(now: number, limit: number): Promise<GatewayFileRow[]>;
   /** A sealed piece that lies in the database. */
   readPiece(place: FilePlace, seq: number): Promise<Uint8Array | undefined>;
@@ -43,12 +44,15 @@ export function createFileStore(database: Database): FileStore {
         .where(and(eq(gatewayFiles.organisationId, organisationId), eq(gatewayFiles.workspaceId, workspaceId)));
       return row?.total ?? 0;
     },
-    listGone: (now, limit) =>
-      orm
-        .select()
-        .from(gatewayFiles)
-        .where(or(lte(gatewayFiles.expiresAt, now), eq(gatewayFiles.status, "deleted")))
-        .limit(limit),
+    listGone: (now, limit) => {
+      const archived = orm.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.status, "archived"));
+      const isGone = or(
+        lte(gatewayFiles.expiresAt, now),
+        eq(gatewayFiles.status, "deleted"),
+        inArray(gatewayFiles.workspaceId, archived),
+      );
+      return orm.select().from(gatewayFiles).where(isGone).limit(limit);
+    },
     async readPiece(place, seq) {
       const sql = `SELECT content FROM gateway_file_pieces WHERE ${ofPlace} AND seq = ?`;
       const { rows } = await database.read({ sql, args: [...argsOf(place), seq] });

@@ -18,7 +18,15 @@ export interface StoredResponseStore {
   remove(owner: ResponseOwner, id: string): Promise<boolean>;
   /** Removes at most `limit` rows made before `time` (Unix milliseconds); tells how many went. */
   purge(time: number, limit: number): Promise<number>;
+  /** Removes at most `limit` rows of workspaces that were deleted; tells how many went. */
+  purgeArchived(limit: number): Promise<number>;
 }
+
+const archivedSql = `DELETE FROM stored_responses WHERE id IN (
+  SELECT kept.id FROM workspaces
+  CROSS JOIN stored_responses AS kept ON kept.organisation_id = workspaces.organisation_id AND kept.workspace_id = workspaces.id
+  WHERE workspaces.status = 'archived' LIMIT ?
+)`;
 
 const columns = "id, previous_id, sealed";
 const chainSql = `WITH RECURSIVE chain(${columns}, depth) AS (
@@ -60,6 +68,10 @@ export function createStoredResponseStore(database: Database): StoredResponseSto
       const old = "SELECT id FROM stored_responses WHERE created_at < ? ORDER BY created_at LIMIT ?";
       const sql = `DELETE FROM stored_responses WHERE id IN (${old})`;
       const [removed] = await database.write([{ sql, args: [time, limit] }]);
+      return removed?.rowsAffected ?? 0;
+    },
+    async purgeArchived(limit) {
+      const [removed] = await database.write([{ sql: archivedSql, args: [limit] }]);
       return removed?.rowsAffected ?? 0;
     },
   };

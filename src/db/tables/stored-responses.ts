@@ -15,6 +15,9 @@ export const storedResponses = sqliteTable(
     sealed: text("sealed").notNull(),
     createdAt,
   },
-  (table) => [index("stored_responses_by_time").on(table.createdAt)],
+  (table) => [
+    index("stored_responses_by_time").on(table.createdAt),
+    index("stored_responses_tenant").on(table.organisationId, table.workspaceId),
+  ],
 );
 export type StoredResponseRow = typeof storedResponses.$inferSelect;

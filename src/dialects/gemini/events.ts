@@ -7,6 +7,7 @@ import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from ".
 import { readPictures, toGrounding } from "./extras.ts";
 import { wantsThoughts } from "./generation.ts";
 import { type AnswerPart, mergeParts, PartWriter } from "./parts.ts";
+import { readSound } from "./sound.ts";
 
 /** One of the answers that are streamed beside each other. */
 interface Candidate {
@@ -49,7 +50,7 @@ export function createEvents(request: GenerateContentRequest, { id }: DialectOpt
         const { pieces, finish } = readChat({ choices: [choice] });
         candidate.finish = finish ?? candidate.finish;
         const said = mergeParts(pieces.flatMap((piece) => candidate.sequencer.push(piece)));
-        const parts = [...said, ...readPictures(choice)];
+        const parts = [...said, ...readPictures(choice), ...readSound(choice, request)];
         candidate.cited.push(...pieces.filter(({ kind }) => kind === "annotation"));
         if (parts.length === 0) return [];
         return [{ content: { role: "model", parts }, index, ...toLogprobsResult(choice.logprobs) }];

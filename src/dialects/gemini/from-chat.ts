@@ -7,6 +7,7 @@ import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from ".
 import { readPictures, toGrounding } from "./extras.ts";
 import { wantsThoughts } from "./generation.ts";
 import { mergeParts, PartWriter } from "./parts.ts";
+import { readSound } from "./sound.ts";
 
 /** An answer of generateContent from a chat's (https://ai.google.dev/api/generate-content#GenerateContentResponse). */
 export function fromChat(
@@ -20,7 +21,7 @@ export function fromChat(
     const writer = new PartWriter({ answerId: `${id}_${index}`, hasThoughts });
     const sequencer = new Sequencer(writer);
     const said = mergeParts([...pieces.flatMap((piece) => sequencer.push(piece)), ...sequencer.end()]);
-    const parts = [...said, ...readPictures(choice)];
+    const parts = [...said, ...readPictures(choice), ...readSound(choice, request)];
     return {
       content: { role: "model", parts: parts.length === 0 ? [{ text: "" }] : parts },
       finishReason: finishReasons[toFinish(finish, writer.hasCalls)],

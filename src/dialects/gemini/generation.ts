@@ -3,6 +3,7 @@ import { isObject } from "../../lib/json.ts";
 import type { DialectOptions } from "../types.ts";
 import { type Members, membersOf, numberOf, textOf, textsOf } from "./members.ts";
 import { toJsonSchema } from "./schema.ts";
+import { toModalities } from "./sound.ts";
 
 /** Texts that may end a chat's answer. */
 const maxStops = 4;
@@ -11,7 +12,7 @@ const maxStops = 4;
 const mapped = new Set([
   ...["temperature", "topP", "candidateCount", "maxOutputTokens", "stopSequences", "responseMimeType"],
   ...["responseSchema", "responseJsonSchema", "seed", "presencePenalty", "frequencyPenalty", "responseLogprobs"],
-  ...["logprobs", "responseModalities", "thinkingConfig"],
+  ...["logprobs", "responseModalities", "speechConfig", "thinkingConfig"],
 ]);
 
 /** Numbers by the names chats have for them. */
@@ -51,12 +52,6 @@ function toFormat({ responseMimeType: type, responseSchema, responseJsonSchema }
       : undefined;
   if (!schema) return { response_format: { type: "json_object" } };
   return { response_format: { type: "json_schema", json_schema: { name: "output", schema } } };
-}
-
-/** Kinds of answers besides text. */
-function toModalities({ responseModalities }: Members): Members {
-  const asked = textsOf(responseModalities).map((one) => one.toLowerCase());
-  return asked.every((one) => one === "text") ? {} : { modalities: asked };
 }
 
 /** How much to think, in the words of chats that take no budget. */
@@ -103,7 +98,7 @@ export function toGeneration(generationConfig: unknown, options: DialectOptions)
     ...toStop(config, options),
     ...toLogprobs(config),
     ...toFormat(config),
-    ...toModalities(config),
+    ...toModalities(config, options),
     ...toThinking(config),
   };
 }

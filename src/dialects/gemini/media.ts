@@ -6,6 +6,7 @@ type Part = Record<string, unknown>;
 /** Formats of sound by their media types. */
 const soundFormats: Readonly<Record<string, string>> = {
   ...{ "audio/mpeg": "mp3", "audio/mpga": "mp3", "audio/x-wav": "wav", "audio/wave": "wav", "audio/x-m4a": "m4a" },
+  ...{ "audio/l16": "pcm16", "audio/pcm": "pcm16" },
 };
 
 /** Base64 in the alphabet that every provider reads. */
@@ -22,7 +23,8 @@ function fromBytes(blob: Members): Part[] {
   if (type.startsWith("image/")) return [{ type: "image_url", image_url: { url } }];
   if (type.startsWith("video/")) return [{ type: "video_url", video_url: { url } }];
   if (type.startsWith("audio/")) {
-    const format = soundFormats[type] ?? type.slice("audio/".length);
+    const [plain = ""] = type.toLowerCase().split(";");
+    const format = soundFormats[plain] ?? plain.slice("audio/".length);
     return [{ type: "input_audio", input_audio: { data, format } }];
   }
   return [{ type: "file", file: { file_data: url, filename: textOf(blob.displayName) ?? "document.pdf" } }];

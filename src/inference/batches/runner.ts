@@ -59,12 +59,19 @@ function createSleep() {
   };
 }
 
+/** A batch that runs here. */
+interface Run {
+  row: GatewayBatchRow;
+  /** Ends its calls when somebody else has it or it is gone. */
+  lost: AbortController;
+}
+
 class Runner implements BatchRunner {
   readonly #options: BatchRunnerOptions;
   readonly #store: BatchStore;
   /** This runner among all of all processes. */
   readonly #owner = crypto.randomUUID();
-  readonly #running = new Map<string, { row: GatewayBatchRow; done: Promise<void> }>();
+  readonly #running = new Map<string, Run & { done: Promise<void> }>();
   readonly #pauses = createSleep();
   readonly #retries = createSleep();
   readonly #aborter = new AbortController();
@@ -78,6 +85,7 @@ class Runner implements BatchRunner {
     this.#store = options.services.batches.store;
     options.services.batches.onWake(() => {
       this.#pauses.wake();
+      for (const run of this.#running.values()) this.#hold(run);
       this.#look();
     });
     this.#timer = setInterval(() => this.#look(), options.lookEveryMs);
@@ -116,11 +124,12 @@ class Runner implements BatchRunner {
       if (this.#isStopping) return;
       if (this.#running.has(row.id) || !this.#hasRoomFor(row)) continue;
       if (!(await this.#store.claim(row, this.#lease(leaseMs), clock.now()))) continue;
-      const done = this.#run(row).finally(() => {
+      const run = { row, lost: new AbortController() };
+      const done = this.#run(run).finally(() => {
         this.#running.delete(row.id);
         this.#look();
       });
-      this.#running.set(row.id, { row, done });
+      this.#running.set(row.id, { ...run, done });
     }
   }
 
@@ -134,17 +143,26 @@ class Runner implements BatchRunner {
     return { owner: this.#owner, until: this.#options.services.clock.now() + milliseconds };
   }
 
-  async #run(row: GatewayBatchRow): Promise<void> {
+  /** Holds a batch longer, or ends its calls. */
+  #hold({ row, lost }: Run): void {
+    this.#store.renew(row, this.#lease(leaseMs)).then(
+      (isHeld) => {
+        if (!isHeld) lost.abort();
+      },
+      (error) => this.#options.warn("Cannot hold a batch", error),
+    );
+  }
+
+  async #run(run: Run): Promise<void> {
+    const { row, lost } = run;
     const { warn } = this.#options;
-    const renewal = setInterval(() => {
-      this.#store.renew(row, this.#lease(leaseMs)).catch((error) => warn("Cannot hold a batch", error));
-    }, renewEveryMs);
+    const renewal = setInterval(() => this.#hold(run), renewEveryMs);
     try {
-      await this.#takeSteps(row);
+      await this.#takeSteps(run);
       await this.#store.release(row, this.#owner);
     } catch (error) {
       // a conflict says that another node has it
-      if (!isConflict(error)) {
+      if (!isConflict(error) && !lost.signal.aborted) {
         warn(`Cannot go on with the batch ${row.id} now`, error);
         await this.#store.renew(row, this.#lease(troubleMs)).catch(() => {});
       }
@@ -154,10 +172,11 @@ class Runner implements BatchRunner {
   }
 
   /** Steps until the batch is over, somebody else has it, or the process stops. */
-  async #takeSteps(first: GatewayBatchRow): Promise<void> {
+  async #takeSteps({ row: first, lost }: Run): Promise<void> {
     const { services, handle, pauseMs } = this.#options;
     const wait = (milliseconds: number) => this.#retries.for(this.#isStopping ? 0 : Math.min(milliseconds, pauseMs));
-    const parts = { services, handle, owner: this.#owner, signal: this.#aborter.signal, wait };
+    const signal = AbortSignal.any([this.#aborter.signal, lost.signal]);
+    const parts = { services, handle, owner: this.#owner, signal, wait };
     let notBefore = 0;
     for (;;) {
       const row = await this.#reload(first);

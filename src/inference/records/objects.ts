@@ -1,18 +1,12 @@
-import type { CallerContext } from "../../context.ts";
-import { toBodyError } from "../../endpoint.ts";
-import { GatewayError, InvalidRequestError, NotFoundError, UnsupportedMediaError } from "../../errors.ts";
-import { countBytes, uploadTimes } from "../../lib/body.ts";
-import { readLines } from "../../lib/lines.ts";
-import { boundaryOf } from "../../lib/multipart.ts";
-import { MultipartError, type MultipartPart, readMultipart } from "../../lib/multipart-stream.ts";
+import { InvalidRequestError, NotFoundError } from "../../errors.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { ObjectRules } from "../../providers/records.ts";
 import type { BoundProvider } from "../../providers/types.ts";
 import { routingHeaders } from "../answer.ts";
 import type { Attempt } from "../attempt.ts";
-import { isBlank, maxLineBytes, parseLine } from "../batches/lines.ts";
 import { flowBack } from "../flow.ts";
 import { type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";
+import { receiveUpload, refuseUpload, sendRows, toRows } from "./upload.ts";
 
 /** Length of the parts of an upload: S3 takes none below 5 MiB but the last. */
 const partBytes = 8 * 1024 * 1024;
@@ -40,44 +34,6 @@ export function requireObject(id: string, { rules }: ObjectStore, { destination 
     code: "file_not_found",
     param: "file_id",
   });
-}
-
-function refuse(message: string, param = "file"): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_file" });
-}
-
-/** Rows of a file as the provider takes them, made while its lines come. */
-async function* toRows(
-  file: MultipartPart,
-  purpose: string,
-  rules: ObjectRules,
-  log: CallerContext["log"],
-): AsyncGenerator<Uint8Array, void> {
-  const encoder = new TextEncoder();
-  const drop = (member: string) => {
-    log.dropped ??= [];
-    if (!log.dropped.includes(member)) log.dropped.push(member);
-  };
-  let number = 0;
-  for await (const line of readLines(file.body, { maxBytes: maxLineBytes })) {
-    number++;
-    if (isBlank(line)) continue;
-    if (purpose !== "batch") {
-      yield line.bytes;
-      yield encoder.encode("\n");
-      continue;
-    }
-    const parsed = parseLine(line, "/v1/chat/completions");
-    if ("problem" in parsed) return refuse(`Cannot convert line ${number}: ${parsed.problem.message}`);
-    try {
-      yield encoder.encode(`${JSON.stringify(rules.toRow(parsed.request, purpose, { drop }))}\n`);
-    } catch (cause) {
-      if (!(cause instanceof GatewayError)) throw cause;
-      throw new InvalidRequestError(`Cannot convert line ${number}: ${cause.message}`, {
-        ...{ cause, param: cause.param ?? "file", code: cause.code ?? "invalid_file" },
-      });
-    }
-  }
 }
 
 /** Pieces put together to parts; the last one may be shorter. */
@@ -112,7 +68,7 @@ async function sendParts(
 ): Promise<{ upstream: Response; bytes: number }> {
   const begun = await readRecord(target, { method: "POST", path: `${path}?uploads=`, headers, store });
   const [, written] = /<UploadId>([^<]{1,1024})<\/UploadId>/.exec(begun.text) ?? [];
-  if (written === undefined) refuse("Cannot store the file: the store began no upload");
+  if (written === undefined) refuseUpload("Cannot store the file: the store began no upload");
   const upload = `uploadId=${encodeURIComponent(written.replaceAll("&amp;", "&"))}`;
   const tags: string[] = [];
   let bytes = 0;
@@ -132,7 +88,7 @@ async function sendParts(
     const type = { "content-type": "application/xml" };
     const ended = await readRecord(target, { method: "POST", path: `${path}?${upload}`, headers: type, body, store });
     // this one may fail after its status was said
-    if (/<Error>/.test(ended.text)) refuse("Cannot store the file: the store did not put its parts together");
+    if (/<Error>/.test(ended.text)) refuseUpload("Cannot store the file: the store did not put its parts together");
     return { upstream: ended.upstream, bytes };
   } catch (error) {
     await readRecord(target, { method: "DELETE", path: `${path}?${upload}`, store }).catch(() => {});
@@ -141,91 +97,28 @@ async function sendParts(
 }
 
 /** Uploads as one stream. */
-async function sendStream(
+async function sendWhole(
   rows: AsyncGenerator<Uint8Array, void>,
   { path, headers }: { path: string; headers: Readonly<Record<string, string>> },
   { store }: ObjectStore,
   target: RecordTarget,
 ): Promise<{ upstream: Response; bytes: number }> {
-  let bytes = 0;
-  let failure: unknown;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await rows.next();
-          if (done || !value) return controller.close();
-          bytes += value.length;
-          controller.enqueue(value);
-        } catch (error) {
-          failure = error;
-          controller.error(error);
-        }
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  try {
-    const { upstream } = await readRecord(target, { method: "PUT", path, headers, body, store });
-    return { upstream, bytes };
-  } catch (error) {
-    // what was wrong with the file says more than the call that broke off
-    throw failure ?? error;
-  }
+  const { upstream, bytes } = await sendRows(rows, { method: "PUT", path, headers, store }, target);
+  return { upstream, bytes };
 }
 
 /** Stores the file of a form as an object; its purpose comes before it, or in a header. */
-export async function uploadObject(target: RecordTarget, objects: ObjectStore): Promise<Reply> {
+export function uploadObject(target: RecordTarget, objects: ObjectStore): Promise<Reply> {
   const { context, services } = target;
-  const boundary = boundaryOf(context.headers.get("content-type"));
-  const { body } = context.request;
-  if (boundary === undefined || body === null) {
-    throw new UnsupportedMediaError("Cannot store the file: send multipart/form-data", {
-      ...{ param: "content-type", code: "invalid_content_type" },
-    });
-  }
-  const bytes = services.limits.streamedBodyBytes;
-  const parts = readMultipart(countBytes(body, { bytes, ...uploadTimes }), boundary);
-  try {
-    return await storeForm(parts, target, objects);
-  } catch (error) {
-    if (error instanceof MultipartError) refuse(error.message);
-    throw toBodyError(error, bytes);
-  } finally {
-    parts.return().catch(() => {});
-  }
-}
-
-async function storeForm(
-  parts: AsyncGenerator<MultipartPart, void>,
-  target: RecordTarget,
-  objects: ObjectStore,
-): Promise<Reply> {
-  const { context, services } = target;
-  let purpose = context.header("file-purpose");
-  for await (const part of parts) {
-    if (part.name === "purpose") purpose = await readShort(part);
-    if (part.name !== "file") continue;
-    if (purpose === null)
-      refuse("Cannot store the file: name its purpose before it, or in x-gateway-file-purpose", "purpose");
-    if (!/\.jsonl$/i.test(part.filename ?? "")) refuse("Cannot store the file: its name must end in .jsonl");
-    const place = objects.rules.place(context.id);
-    const rows = toRows(part, purpose, objects.rules, context.log);
-    const sent = await (objects.rules.upload === "parts" ? sendParts : sendStream)(rows, place, objects, target);
+  const { rules } = objects;
+  return receiveUpload(target, async ({ filename, purpose, file }) => {
+    const place = rules.place(context.id);
+    const rows = toRows({ file, purpose }, { ...rules, endpoint: "/v1/chat/completions" }, context.log);
+    const sent = await (rules.upload === "parts" ? sendParts : sendWhole)(rows, place, objects, target);
     const created_at = Math.floor(services.clock.now() / 1000);
-    const file = { id: place.id, object: "file", bytes: sent.bytes, created_at, filename: part.filename ?? "" };
-    return recordReply({ ...file, purpose, status: "processed" }, sent.upstream, target);
-  }
-  return refuse("Cannot store the file: the form has none");
-}
-
-async function readShort({ body }: MultipartPart): Promise<string> {
-  let text = "";
-  for await (const piece of body) {
-    text += new TextDecoder().decode(piece);
-    if (text.length > 1_000) refuse("Cannot read the form: its purpose is too long", "purpose");
-  }
-  return text;
+    const stored = { id: place.id, object: "file", bytes: sent.bytes, created_at, filename };
+    return recordReply({ ...stored, purpose, status: "processed" }, sent.upstream, target);
+  });
 }
 
 /** What is known of an object without its content. */

@@ -7,6 +7,7 @@ import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Destination } from "../../providers/call.ts";
 import type { OutputRules, RecordAdapters, RecordCall, RecordRequest, RecordRoute } from "../../providers/records.ts";
+import type { BoundProvider } from "../../providers/types.ts";
 import { type RequestConfig, readRequestConfig } from "../config-source.ts";
 import { readLeafDestination } from "../leaf.ts";
 import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
@@ -22,18 +23,19 @@ import {
   recordReply,
   sendRecord,
 } from "./send.ts";
+import { uploadForm } from "./upload.ts";
 
 /** Longest row of an output. */
 const maxRowBytes = 64 * 1024 * 1024;
 
-function refuseRoute(route: RecordRoute, { destination }: RecordTarget): never {
-  throw new InvalidRequestError(
-    `Cannot call ${route} on ${destination.provider.slug}: this provider does not have it`,
-    {
-      code: "unsupported_endpoint",
-    },
-  );
+function refuseRoute(route: RecordRoute, { slug }: BoundProvider): never {
+  throw new InvalidRequestError(`Cannot call ${route} on ${slug}: this provider does not have it`, {
+    code: "unsupported_endpoint",
+  });
 }
+
+/** Routes that need no call of a provider's own where its files are objects of a store. */
+const objectRoutes: ReadonlySet<RecordRoute> = new Set(["uploadFile", "retrieveFile", "retrieveFileContent"]);
 
 /** The client's body on its way through, bounded. */
 function passedBody({ context, services }: RecordTarget): Pick<RecordSend, "headersOfBody" | "body"> {
@@ -132,13 +134,13 @@ const openaiOutput: OutputRules = {
 /** The output of a batch takes two calls: what the batch says, then what it names. */
 async function getOutput(request: RecordRequest, target: RecordTarget, records?: RecordAdapters): Promise<Reply> {
   const { provider } = target.destination;
-  if (records && !records.output) return refuseRoute("getBatchOutput", target);
+  if (records && !records.output) return refuseRoute("getBatchOutput", provider);
   const passedPath = (below: string) => provider.passPath({ path: below, query: "", isProxied: false }).path;
   const retrieve = records?.calls.retrieveBatch;
   const path = retrieve ? retrieve.path(request) : passedPath(`/batches/${encodeURIComponent(request.id)}`);
   const { text, upstream } = await readRecord(target, { method: "GET", path, headers: retrieve?.headers });
   const batch = parseRecord(text, target);
-  if (records) return download(records.output ?? refuseRoute("getBatchOutput", target), batch, target, records);
+  if (records) return download(records.output ?? refuseRoute("getBatchOutput", provider), batch, target, records);
   const rules: OutputRules = {
     ...openaiOutput,
     find(value) {
@@ -152,6 +154,18 @@ async function getOutput(request: RecordRequest, target: RecordTarget, records?:
   return download(rules, batch, target, undefined);
 }
 
+/**
+ * Refuses a route a provider does not have.
+ *
+ * @throws {InvalidRequestError} 400
+ */
+export function requireRecord(route: RecordRoute, { provider }: Destination): void {
+  const { records, store } = provider;
+  if (!records || records.calls[route] || (route === "uploadFile" && records.upload)) return;
+  if (route === "getBatchOutput" ? records.output : records.objects && store && objectRoutes.has(route)) return;
+  refuseRoute(route, provider);
+}
+
 /** Answers a route of a provider whose records are not OpenAI's. */
 async function callRecords(
   route: RecordRoute,
@@ -162,10 +176,11 @@ async function callRecords(
   const { store } = target.destination.provider;
   const objects = records.objects && store && { rules: records.objects, store };
   if (objects && route === "uploadFile") return uploadObject(target, objects);
+  if (records.upload && route === "uploadFile") return uploadForm(target, records.upload);
   if (objects && route === "retrieveFile") return showObject(request.id, target, objects);
   if (objects && route === "retrieveFileContent") return downloadObject(request.id, target, objects);
   if (route === "getBatchOutput") return getOutput(request, target, records);
-  const call = records.calls[route] ?? refuseRoute(route, target);
+  const call = records.calls[route] ?? refuseRoute(route, target.destination.provider);
   if (objects && route === "createBatch" && target.destination.managed) {
     requireObject(String(request.body.input_file_id ?? ""), objects, target);
   }

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { plainChat } from "../shapes/plain.ts";
-import { defineProvider, type OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../types.ts";
 import { complete, embed, isJurassic, jurassicChat } from "./jurassic.ts";
 
 const jambaChat = plainChat("ai21", () => "/chat/completions");

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { defineProvider, type OperationAdapters } from "../types.ts";
+import { defineProvider } from "../define.ts";
+import type { OperationAdapters } from "../types.ts";
 import { createCompletion } from "./complete.ts";
 import { createCountChat } from "./count.ts";
 import { models } from "./models.ts";

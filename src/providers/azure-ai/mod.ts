@@ -3,8 +3,8 @@ import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
-import { mediaOperations } from "../openai-compatible/media.ts";
-import { type AddressFacts, defineProvider, type OperationAdapters, type SignableRequest } from "../types.ts";
+import { defineProvider } from "../define.ts";
+import type { AddressFacts, OperationAdapters, SignableRequest } from "../types.ts";
 import { foundryMedia, inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
 import { isOfResource, passPath } from "./passed-path.ts";
@@ -91,8 +91,5 @@ export const azureAi = defineProvider({
           ocr: createOcr(values.foundry_url),
           realtime: realtimeOperation(values.foundry_url ?? "", values),
         },
-  operationNames: [
-    ...(["chat", "complete", "embed", "messages", "countTokens", "rerank", "ocr", "realtime", "responses"] as const),
-    ...mediaOperations,
-  ],
+  settingOperations: ["messages", "countTokens", "countChat", "responses"],
 });

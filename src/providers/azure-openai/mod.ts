@@ -1,12 +1,13 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { defineProvider } from "../define.ts";
 import { leaveOutEffort } from "../openai/mod.ts";
-import { hostedMediaOperations, mediaOperations } from "../openai-compatible/media.ts";
+import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import type { RealtimeRequest } from "../operations.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
-import { defineProvider, type OperationAdapters } from "../types.ts";
+import type { OperationAdapters } from "../types.ts";
 import { baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
 import { passPath } from "./passed-path.ts";
 
@@ -95,5 +96,4 @@ export const azureOpenai = defineProvider({
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed", "moderate", "realtime", "responses", ...mediaOperations],
 });

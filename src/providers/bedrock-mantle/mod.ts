@@ -11,8 +11,9 @@ import {
 } from "../anthropic/mod.ts";
 import { nativeOperations } from "../anthropic/native.ts";
 import { AwsSettings, awsApiKey, createAwsAuthorize } from "../auth/aws.ts";
+import { defineProvider } from "../define.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
-import { defineProvider, type OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../types.ts";
 
 /** A schema without `propertyNames`, which Gemma models refuse. */
 function withoutPropertyNames(value: unknown): unknown {

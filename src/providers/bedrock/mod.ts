@@ -2,10 +2,11 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { withoutThinking } from "../anthropic/repair.ts";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
+import { defineProvider, passBelow } from "../define.ts";
 import { joinEmbeddings } from "../shapes/embeddings.ts";
 import { decodeSegment, encodeSegment } from "../shapes/hosts.ts";
 import { modelOf } from "../shapes/images.ts";
-import { defineProvider, type OperationAdapters, passBelow } from "../types.ts";
+import type { OperationAdapters } from "../types.ts";
 import { fromConverse } from "./answer.ts";
 import { batchOutput, createBatchCalls } from "./batches.ts";
 import { claudeOperations } from "./claude.ts";
@@ -98,7 +99,6 @@ export const bedrock = defineProvider<BedrockSettings>({
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,
-  operationNames: ["chat", "embed", "models", "messages", "countTokens", "rerank", "generateImage"],
   records: (settings) => ({
     calls: { ...createBatchCalls(settings.bedrock_model ?? settings.provider_model), ...tuningCalls },
     objects: createObjectRules(settings),

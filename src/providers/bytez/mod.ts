@@ -1,12 +1,13 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { keyHeader } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
 import { modelPath } from "../shapes/hosts.ts";
 import { copyMembers, maxTokensOf } from "../shapes/members.ts";
 import { refuseResponseFormat, refuseStream, refuseTools, requireOneChoice } from "../shapes/messages.ts";
 import { toPlainMessages } from "../shapes/plain.ts";
-import { type ConversionOptions, defineProvider, type OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
 
 const text = v.nullish(v.string());
 const Content = v.nullish(v.union([v.string(), v.array(v.looseObject({ text }))]));

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { claudeRecords } from "../anthropic/records.ts";
 import { awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
-import { defineProvider } from "../types.ts";
+import { defineProvider } from "../define.ts";
 
 const { chat, models, messages, countTokens, countChat } = claudeOperations("claude-platform-aws");
 

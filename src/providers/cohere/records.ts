@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import type { BatchObject } from "../../schemas/batches.ts";
-import { cutPage, type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
+import type { BatchLine, BatchObject } from "../../schemas/batches.ts";
+import { cutPage, type FormRules, type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
 import { encodeSegment } from "../shapes/hosts.ts";
 
 const text = v.nullish(v.string());
@@ -62,6 +62,27 @@ function toJob({ body, name }: RecordRequest): object {
   };
 }
 
+/** The text of a line: a dataset has one in each row. */
+function toRow({ custom_id, body, url }: BatchLine): object {
+  const { input } = body;
+  const text: unknown = Array.isArray(input) && input.length === 1 ? input[0] : input;
+  if (url !== undefined && url !== "/v1/embeddings") {
+    throw new InvalidRequestError("Cannot use this url: embed jobs take lines for /v1/embeddings", { param: "url" });
+  }
+  if (typeof text === "string") return { text, custom_id };
+  throw new InvalidRequestError("Cannot use this input: a row of a dataset is one text", { param: "input" });
+}
+
+/** https://docs.cohere.com/reference/create-dataset */
+const upload: FormRules = {
+  path: (filename) => `/v1/datasets?name=${encodeURIComponent(filename)}&type=embed-input&keep_fields=custom_id`,
+  field: "data",
+  endpoint: "/v1/embeddings",
+  toRow,
+  fromUpstream: (body) => ({ id: v.parse(NewDataset, body).id, object: "file", status: "uploaded" }),
+};
+
+const NewDataset = v.looseObject({ id: v.string() });
 const Created = v.looseObject({ job_id: v.string() });
 const Jobs = v.looseObject({ embed_jobs: v.nullish(v.array(v.unknown())) });
 const One = v.looseObject({ dataset: v.unknown() });
@@ -72,6 +93,7 @@ const retrieve = { path: jobPath, fromUpstream: toBatch };
 
 /** Datasets and embed jobs (https://docs.cohere.com/reference/create-embed-job). */
 export const cohereRecords: RecordAdapters = {
+  upload,
   calls: {
     createBatch: {
       method: "POST",

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../types.ts";
+import { defineProvider } from "../define.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 

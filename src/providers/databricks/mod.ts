@@ -2,9 +2,10 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { authorizeByOauth } from "../auth/oauth-client.ts";
+import { defineProvider } from "../define.ts";
 import { encodeWhereAsked } from "../shapes/embeddings.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
-import { defineProvider, type OperationAdapters } from "../types.ts";
+import type { OperationAdapters } from "../types.ts";
 import { chatOperation } from "./chat.ts";
 
 /** A workspace of the common cloud by its label, or the host of one in any. */
@@ -59,5 +60,4 @@ export const databricks = defineProvider({
     return authorizeByOauth({ ...client, token_url: `${baseUrlOf(values)}/oidc/v1/token` }, tools, "fixed");
   },
   operations: operationsOf,
-  operationNames: ["chat", "complete", "embed", "responses"],
 });

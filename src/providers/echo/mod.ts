@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { doneEvent, encodeEvent } from "../../lib/sse.ts";
+import { defineProvider } from "../define.ts";
 import { headerInteger } from "../settings.ts";
-import { defineProvider, type LocalRequest } from "../types.ts";
+import type { LocalRequest } from "../types.ts";
 
 const Settings = v.object({
   status: v.optional(headerInteger(200, 599)),

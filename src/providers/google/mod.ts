@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
+import { defineProvider, passBelow } from "../define.ts";
 import { inBatches } from "../shapes/embeddings.ts";
 import { decodeSegment } from "../shapes/hosts.ts";
 import { modelOf } from "../shapes/images.ts";
-import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
+import type { OperationAdapter } from "../types.ts";
 import { fromGeminiAnswer } from "./answer.ts";
 import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { plainChat, withStreamUsage } from "../shapes/plain.ts";
-import { defineProvider } from "../types.ts";
 
 /** Address of an endpoint of its own, with or without the version that every path brings. */
 const BaseUrl = v.pipe(

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { ocrAt } from "../shapes/ocr.ts";
-import { defineProvider } from "../types.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { chatAsFim, complete } from "./fim.ts";
@@ -19,7 +19,6 @@ export const mistral = defineProvider({
   },
   baseUrl: "https://api.mistral.ai/v1",
   authenticate: bearer,
-  operationNames: ["chat", "complete", "embed", "models", "moderate", "ocr", "transcribe"],
   operations: ({ fim_completion }) => ({
     chat: fim_completion === "true" ? chatAsFim : chat,
     complete,

@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
 import { requireTexts } from "../shapes/inputs.ts";
 import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import { defineProvider, type OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../types.ts";
 
 const Reply = v.looseObject({
   embeddings: v.array(v.array(v.number())),

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { hostRequired } from "../shapes/hosts.ts";
-import { defineProvider } from "../types.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 

@@ -53,6 +53,10 @@ export function pick(value: Members, names: ReadonlySet<string>): Members {
   return kept.length === found.length ? value : Object.fromEntries(kept);
 }
 
+/** Whether a part of a message says nothing a client would notice. */
+export const isSilent = (delta: Members): boolean =>
+  Object.values(delta).every((value) => value === null || value === "");
+
 /** Why an answer ended; in plain answers by OpenAI's words. */
 export function toFinishReason(
   reason: string | null | undefined,

@@ -1,17 +1,18 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import type { SettingsDefinition } from "../settings.ts";
 import { encodeWhereAsked, inBatches } from "../shapes/embeddings.ts";
 import { requireTextOrObjects } from "../shapes/inputs.ts";
 import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
-import {
-  defineProvider,
-  type OperationAdapter,
-  type OperationAdapters,
-  type Provider,
-  type ProviderDefinition,
-  type RelayGroup,
+import type {
+  ConversionOptions,
+  OperationAdapter,
+  OperationAdapters,
+  Provider,
+  ProviderDefinition,
+  RelayGroup,
 } from "../types.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
 import { type MediaOperation, type MediaRules, mediaOperation } from "./media.ts";
@@ -19,6 +20,7 @@ import type { AnswerRules } from "./members.ts";
 import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 import { createChunkCorrector, createChunkMapper } from "./stream.ts";
+import { createThoughtRemover, readWithoutThoughts } from "./without-thoughts.ts";
 
 /** Operations in OpenAI's shapes. */
 export type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses" | MediaOperation;
@@ -65,6 +67,8 @@ export interface OpenaiCompatibleRules extends MediaRules {
   answers?: AnswerRules;
   /** Answers and parts of streams go back as they came where that is what `answers` would make of them. */
   mostlyRight?: boolean;
+  /** Without `answers`: strict chats of hosts that callers or integrations name tell no thoughts, as OpenAI's tell none. */
+  hidesThoughts?: boolean;
 }
 
 /** What differs between providers that speak OpenAI's shapes. */
@@ -85,6 +89,13 @@ function withDefaultModel(rules: RequestRules = {}, model: string | undefined): 
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
 }
 
+/** A chat whose answers go back as they came, but for the thoughts custom hosts put into strict ones. */
+function hideThoughts(adapter: OperationAdapter<"chat">): void {
+  const hides = ({ strict, hasCustomHost }: ConversionOptions) => strict && hasCustomHost === true;
+  adapter.fromUpstream = (body, _request, options) => (hides(options) ? readWithoutThoughts(body) : undefined);
+  adapter.chunkCorrector = (_request, options) => (hides(options) ? createThoughtRemover() : undefined);
+}
+
 /** A chat or a completion. */
 function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCompatibleRules) {
   const { pathPrefix = "", answers } = rules;
@@ -93,6 +104,7 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
     path: () => path,
     toUpstream: createRequestMap(slug, withDefaultModel(rules[kind], rules.model), { streams: true }),
   };
+  if (!answers && rules.hidesThoughts && kind === "chat") hideThoughts(adapter);
   if (!answers) return adapter;
   const reader = { ...answers, slug, kind };
   const read = rules.mostlyRight ? createAnswerCorrector(reader) : createAnswerReader(reader);

@@ -4,6 +4,7 @@ import type { ChunkCorrector, ConversionOptions, StreamMapper, UpstreamEvent } f
 import { failureOf, requireSuccess } from "./answer.ts";
 import {
   type AnswerReader,
+  isSilent,
   type Members,
   pick,
   plainAnswer,
@@ -34,9 +35,6 @@ function usageOf(chunk: Chunk): unknown {
   if (isObject(chunk.x_groq) && isObject(chunk.x_groq.usage)) return chunk.x_groq.usage;
   return chunk.choices?.[0]?.usage;
 }
-
-/** Whether a part of a message says nothing a client would notice. */
-const isSilent = (delta: Members): boolean => Object.values(delta).every((value) => value === null || value === "");
 
 /** A value of a member; the holder itself where it has it already. */
 function set(holder: Members, name: string, value: unknown): Members {

@@ -2,14 +2,9 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { signOci } from "../auth/oci.ts";
+import { defineProvider } from "../define.ts";
 import { joinEmbeddings } from "../shapes/embeddings.ts";
-import {
-  type ConversionOptions,
-  defineProvider,
-  type OperationAdapter,
-  type OperationAdapters,
-  type StreamMapper,
-} from "../types.ts";
+import type { ConversionOptions, OperationAdapter, OperationAdapters, StreamMapper } from "../types.ts";
 import { createCohereMapper, fromCohereAnswer, toCohereRequest } from "./cohere.ts";
 import { createCohereV2Mapper, fromCohereV2Answer, toCohereV2Request } from "./cohere-v2.ts";
 import { fromEmbedAnswer, splitEmbedRequest, toEmbedRequest } from "./embed.ts";
@@ -107,5 +102,4 @@ export const oracle = defineProvider({
     return signOci(request, identity, tools);
   },
   operations: (values) => ({ chat: chatOperation(values), embed: embedOperation(values) }) satisfies OperationAdapters,
-  operationNames: ["chat", "embed"],
 });

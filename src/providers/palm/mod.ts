@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { keyHeader } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
 import { toTextCompletion } from "../shapes/completions.ts";
 import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
@@ -15,7 +16,7 @@ import {
   refuseTools,
   requireText,
 } from "../shapes/messages.ts";
-import { type ConversionOptions, defineProvider, type OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../types.ts";
 
 const ChatReply = v.looseObject({ candidates: v.array(v.looseObject({ content: v.string() })) });
 const TextReply = v.looseObject({ candidates: v.array(v.looseObject({ output: v.string() })) });

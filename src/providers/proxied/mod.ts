@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { bearer, keyHeader } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { hostRequired } from "../shapes/hosts.ts";
-import { defineProvider, type Provider } from "../types.ts";
+import type { Provider } from "../types.ts";
 
 /** A provider whose requests only pass through: its address and how it takes the credential. */
 interface ProxiedProvider {

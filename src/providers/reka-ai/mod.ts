@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer, keyHeader } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { plainChat } from "../shapes/plain.ts";
-import { defineProvider, type OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../types.ts";
 import { conversation, conversationPath, needsConversation } from "./conversation.ts";
 
 const apiKey = keyHeader("x-api-key");
@@ -33,5 +34,4 @@ export const reka = defineProvider({
     chat: format === "conversation" ? conversation : chat,
     models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
   }),
-  operationNames: ["chat", "models"],
 });

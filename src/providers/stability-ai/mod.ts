@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../types.ts";
+import { defineProvider } from "../define.ts";
 import { generateImage } from "./images.ts";
 
 /** Stability AI (https://platform.stability.ai/docs/api-reference). */

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { toHead } from "../shapes/answers.ts";
 import { toTextCompletion } from "../shapes/completions.ts";
 import { hostRequired } from "../shapes/hosts.ts";
 import { copyMembers, type MemberMap, toList } from "../shapes/members.ts";
 import { refuseMember, refuseStream, requireOneChoice } from "../shapes/messages.ts";
-import { defineProvider, type OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../types.ts";
 
 const Reply = v.looseObject({ text_output: v.string() });
 

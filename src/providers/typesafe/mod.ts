@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
+import { defineProvider } from "../define.ts";
 import { decideAt } from "../shapes/decisions.ts";
-import { defineProvider } from "../types.ts";
 
 const path = v.pipe(
   v.string(),
@@ -18,5 +18,4 @@ export const typesafe = defineProvider({
   baseUrl: "https://api.typesafe.ai/v1",
   authenticate: bearer,
   operations: (settings) => ({ decide: decideAt("typesafe", settings.path) }),
-  operationNames: ["decide"],
 });

@@ -1,10 +1,11 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { authorizeGoogle, isApiKey } from "../auth/google.ts";
+import { defineProvider, passBelow } from "../define.ts";
 import { fromGoogleImages, isImagen, toGoogleImages } from "../google/images.ts";
 import { decodeSegment } from "../shapes/hosts.ts";
 import { modelOf } from "../shapes/images.ts";
-import { defineProvider, type OperationAdapter, passBelow } from "../types.ts";
+import type { OperationAdapter } from "../types.ts";
 import { createChat } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
@@ -88,10 +89,6 @@ export const vertexAi = defineProvider({
       speak,
     };
   },
-  operationNames: [
-    ...(["chat", "embed", "models", "messages", "countTokens", "generateContent", "countContents"] as const),
-    ...(["embedContent", "batchEmbedContents", "rerank", "generateImage", "speak"] as const),
-  ],
   records: createRecords,
   store: {
     baseUrl: "https://storage.googleapis.com",

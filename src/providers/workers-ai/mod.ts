@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../types.ts";
+import { defineProvider } from "../define.ts";
 import { chat } from "./chat.ts";
 import { complete } from "./complete.ts";
 import { embed } from "./embed.ts";

@@ -1,0 +1,1 @@
+CREATE INDEX `stored_responses_tenant` ON `stored_responses` (`organisation_id`,`workspace_id`);
