@@ -30,6 +30,11 @@ export interface TemplateProblem {
   readonly problem: string;
 }
 
+/** Whether a result is what kept it from being one. */
+export function isProblem(result: object): result is TemplateProblem {
+  return "problem" in result;
+}
+
 /** Deepest nesting of sections. */
 export const maxSections = 32;
 const maxNameLength = 256;

@@ -75,7 +75,7 @@ test("partials see the values of the place they are included in", () => {
 });
 
 test("partials may include themselves as deep as the bound", () => {
-  const nested = (depth: number): object => ({ child: depth === 0 ? null : nested(depth - 1) });
+  const nested = (depth: number): Record<string, unknown> => ({ child: depth === 0 ? null : nested(depth - 1) });
   const tree = (depth: number) => render("{{>tree}}", nested(depth), { tree: "o{{#child}}{{>tree}}{{/child}}" });
   assert.equal(tree(maxPartialDepth - 1), "o".repeat(maxPartialDepth));
   const problem = `its partials nest deeper than ${maxPartialDepth} levels`;
