@@ -14,10 +14,11 @@ const TemplateText = v.pipe(
   v.transform((text) => text.toWellFormed()),
 );
 
-const Parameters = v.pipe(JsonObject, v.record(v.string(), v.unknown()));
+/** An object with any members. */
+const AnyObject = v.pipe(JsonObject, v.record(v.string(), v.unknown()));
 
 /** A list of objects, such as tools. */
-const ObjectList = v.nullish(v.pipe(v.array(Parameters), v.maxLength(1_000, "must have at most 1000 entries")));
+const ObjectList = v.nullish(v.pipe(v.array(AnyObject), v.maxLength(1_000, "must have at most 1000 entries")));
 
 /** Slug or id of a stored provider, with or without `@`; empty for none. */
 const VirtualKey = v.pipe(
@@ -31,11 +32,11 @@ const Model = v.pipe(v.string(), v.maxLength(256, "must have at most 256 charact
 const versionDetails = {
   functions: ObjectList,
   tools: ObjectList,
-  tool_choice: v.nullish(v.union([v.string(), Parameters], "must be a text or an object")),
+  tool_choice: v.nullish(v.union([v.string(), AnyObject], "must be a text or an object")),
   version_description: Description,
   is_raw_template: v.optional(Flag),
-  template_metadata: v.nullish(Parameters),
-  prompt_metadata: v.nullish(Parameters),
+  template_metadata: v.nullish(AnyObject),
+  prompt_metadata: v.nullish(AnyObject),
 };
 
 /** Body of `POST /prompts`. */
@@ -43,7 +44,7 @@ export const CreatePrompt = v.object({
   name: Name,
   collection_id: Reference,
   string: TemplateText,
-  parameters: Parameters,
+  parameters: AnyObject,
   virtual_key: VirtualKey,
   model: v.nullish(Model),
   ...versionDetails,
@@ -58,7 +59,7 @@ export const UpdatePrompt = v.object({
   collection_id: v.optional(Reference),
   patch: v.optional(Flag),
   string: v.optional(TemplateText),
-  parameters: v.optional(Parameters),
+  parameters: v.optional(AnyObject),
   virtual_key: v.optional(VirtualKey),
   model: v.nullish(Model),
   ...versionDetails,
@@ -139,11 +140,8 @@ export const UpdateLabel = v.object({
 });
 export type UpdateLabel = v.InferOutput<typeof UpdateLabel>;
 
-/** A JSON object as it came: unlike `JsonObject`, described in the OpenAPI document. */
-const Variables = v.pipe(
-  v.record(v.string(), v.unknown(), "must be an object"),
-  v.check((value) => !Array.isArray(value), "must be an object"),
-);
+/** As `AnyObject`, in a form the OpenAPI document can tell. */
+const Variables = v.intersect([JsonObject, v.looseObject({})]);
 
 /** Body of `POST /prompts/{id}/render` and `/completions`. Other members override the prompt's own parameters. */
 export const PromptRequest = v.looseObject({
