@@ -3,6 +3,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { pathParameters, toPathTemplate } from "./lib/route-path.ts";
+import { JsonObject } from "./schemas/control.ts";
 
 const version = "3.0.0";
 
@@ -14,9 +15,11 @@ async function loadConverter(): Promise<JsonSchemaOf> {
   return (schema, typeMode) =>
     toJsonSchema(schema, {
       ...{ target: "draft-2020-12", typeMode, errorMode: "ignore" },
-      // files are the only class among the schemas
-      overrideSchema: ({ valibotSchema }) =>
-        valibotSchema.type === "instance" ? { type: "string", format: "binary" } : undefined,
+      // files are the only class among the schemas, objects the only check that stands for a type
+      overrideSchema: ({ valibotSchema }) => {
+        if (valibotSchema.type === "instance") return { type: "string", format: "binary" };
+        return Reflect.get(valibotSchema, "check") === JsonObject.check ? { type: "object" } : undefined;
+      },
     });
 }
 

@@ -140,12 +140,9 @@ export const UpdateLabel = v.object({
 });
 export type UpdateLabel = v.InferOutput<typeof UpdateLabel>;
 
-/** As `AnyObject`, in a form the OpenAPI document can tell. */
-const Variables = v.intersect([JsonObject, v.looseObject({})]);
-
 /** Body of `POST /prompts/{id}/render` and `/completions`. Other members override the prompt's own parameters. */
 export const PromptRequest = v.looseObject({
-  variables: Variables,
+  variables: JsonObject,
   stream: v.nullish(v.boolean()),
 });
 export type PromptRequest = v.InferOutput<typeof PromptRequest>;

@@ -249,6 +249,8 @@ test("the request's provider and config come before the prompt's provider", asyn
   assert.deepEqual(await by({}, { "x-gateway-virtual-key": "spare" }), [200, "spare", "gpt-test"]);
   assert.deepEqual(await by({ model: "@spare/other" }, {}), [200, "spare", "other"]);
   assert.deepEqual(await by({}, { "x-gateway-provider": "echo" }), [200, "chatcmpl-echo", undefined]);
+  const raw = { "x-gateway-provider": "passthrough", "x-gateway-custom-host": `${upstream.url}/v1` };
+  assert.equal(await refusal(use(`${slug}/completions`, { variables }, raw)), "400 unsupported_endpoint");
   const config = (value: object) => ({ "x-gateway-config": JSON.stringify(value) });
   assert.deepEqual(await by({}, config({ provider: "@spare" })), [200, "spare", "gpt-test"]);
   assert.deepEqual(await by({}, config({ retry: { attempts: 1 } })), [200, "main", "gpt-test"]);
