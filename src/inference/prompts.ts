@@ -87,7 +87,9 @@ const notParameters = new Set(["messages", "prompt", "variables", "stream"]);
 function readParameters({ parameters, model, functions, tools, toolChoice }: PromptVersionRow) {
   const own = Object.entries(isObject(parameters) ? parameters : {}).filter(([name]) => !notParameters.has(name));
   const named = Object.entries({ model, functions, tools, tool_choice: toolChoice });
-  return Object.fromEntries([...own, ...named.filter(([, value]) => value !== null)]);
+  // an empty list of tools is one that providers refuse
+  const isSaid = (value: unknown) => value !== null && !(Array.isArray(value) && value.length === 0);
+  return Object.fromEntries([...own, ...named.filter(([, value]) => isSaid(value))]);
 }
 
 /** A saved prompt filled with the values of a request. */
@@ -109,7 +111,8 @@ async function fillPrompt(
   context: CallerContext,
   services: Services,
 ): Promise<FilledPrompt> {
-  const { variables, ...given } = value;
+  // some clients name the prompt of the path once more
+  const { variables, promptID: _, prompt_id: __, ...given } = value;
   const own = ["messages", "prompt"].find((name) => given[name] !== undefined);
   if (own !== undefined) refuse(`Cannot use ${own} here: the saved prompt says it`, "invalid_body", own);
   const view = await readView(context, services);

@@ -134,7 +134,10 @@ test("a prompt is completed by its provider, with its parameters", async () => {
 });
 
 test("members of the request override those of the prompt", async () => {
-  const { slug } = await save({ parameters: { temperature: 0.5, max_tokens: 10, stream: true, messages: [] } });
+  const { slug } = await save({
+    parameters: { temperature: 0.5, max_tokens: 10, stream: true, messages: [] },
+    tools: [],
+  });
   await use(`${slug}/completions`, { variables, temperature: 0, model: "other", top_p: 0.1 });
   assert.deepEqual(sent(), { temperature: 0, max_tokens: 10, model: "other", top_p: 0.1, messages });
 });
