@@ -59,7 +59,7 @@ async function readPartials({ templates }: PromptTemplate, { library }: Workspac
   const left = namesOf(templates).partials;
   for (let name = left.pop(); name !== undefined; name = left.pop()) {
     if (found.has(name) || missing.has(name)) continue;
-    if (found.size === maxPartials) {
+    if (found.size + missing.size === maxPartials) {
       refuse(`Cannot render this prompt: it includes more than ${maxPartials} partials`, "prompt_too_large", "id");
     }
     const reference = readPromptReference(name);

@@ -239,6 +239,12 @@ test("partials are included in the version they are named with", async () => {
   assert.equal(await refusal(use(`${label.slug}/render`, { variables: {} })), "400 missing_partials");
 });
 
+test("a prompt that includes too many partials is refused", async () => {
+  const string = Array.from({ length: 20_000 }, (_, index) => `{{>p${index}}}`).join("");
+  const { slug } = await save({ string });
+  assert.equal(await refusal(use(`${slug}/render`, { variables: {} })), "400 prompt_too_large");
+});
+
 test("the request's provider and config come before the prompt's provider", async () => {
   const { slug } = await save();
   const by = async (body: object, headers: Record<string, string>) => {
