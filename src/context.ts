@@ -135,6 +135,8 @@ export interface LogDraft {
   attempts: AttemptLog[];
   /** Slug of the saved config, and labels its breakers left out. */
   configSlug: string | null;
+  /** The saved prompt and its version, where one is used. */
+  prompt: { id: string; slug: string; versionId: string } | null;
   skipped: readonly string[];
   /** Members of the request the provider could not take. */
   dropped: string[] | null;
@@ -209,6 +211,7 @@ export function createLogDraft(): LogDraft {
     retries: 0,
     attempts: [],
     configSlug: null,
+    prompt: null,
     skipped: noLabels,
     dropped: null,
     usage: null,

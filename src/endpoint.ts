@@ -83,11 +83,14 @@ export interface KeyEndpoint extends EndpointBase {
   handle(context: CallerContext, services: Services): Reply | Promise<Reply>;
 }
 
+/** What the gateway does with saved prompts: no operation of a provider. */
+export type PromptOperation = "renderPrompt" | "completePrompt";
+
 /** A route with a JSON body, checked before the handler runs. */
 export interface JsonEndpoint extends EndpointBase {
   readonly access: KeyAccess;
   /** Name in logs of the operation that answers it; absent: its requests leave no row. */
-  readonly operation?: OperationName;
+  readonly operation?: OperationName | PromptOperation;
   readonly body: v.GenericSchema;
   readonly maxBodyBytes?: number;
   /** The operation's request where the path says a part of it; absent: the body is the request. */

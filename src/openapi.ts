@@ -19,7 +19,9 @@ async function loadConverter(): Promise<JsonSchemaOf> {
         // files are the only class among the schemas
         if (valibotSchema.type === "instance") return { type: "string", format: "binary" };
         const described = behindObject(valibotSchema);
-        return described && withoutDialect(convert(described, typeMode));
+        if (described) return withoutDialect(convert(described, typeMode));
+        // objects are the only check that stands for a type
+        return Reflect.get(valibotSchema, "check") === JsonObject.check ? { type: "object" } : undefined;
       },
     });
   return convert;

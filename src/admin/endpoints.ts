@@ -2,16 +2,21 @@ import type { Endpoint } from "../endpoint.ts";
 import { apiKeyEndpoints } from "./api-keys.ts";
 import { auditLogEndpoints } from "./audit-logs.ts";
 import { authSettingsEndpoints } from "./auth-settings.ts";
+import { collectionEndpoints } from "./collections.ts";
 import { configEndpoints } from "./configs.ts";
 import { deploymentEndpoints } from "./deployments.ts";
 import { exclusionEndpoints } from "./exclusions.ts";
 import { integrationEndpoints } from "./integrations.ts";
 import { acceptEndpoints } from "./invite-acceptance.ts";
 import { inviteEndpoints } from "./invites.ts";
+import { labelEndpoints } from "./labels.ts";
 import { logEndpoints } from "./logs.ts";
 import { memberEndpoints } from "./members.ts";
 import { organisationEndpoints } from "./organisation.ts";
 import { pricingEndpoints } from "./pricing.ts";
+import { partialEndpoints } from "./prompt-partials.ts";
+import { promptVersionEndpoints } from "./prompt-versions.ts";
+import { promptEndpoints } from "./prompts.ts";
 import { providerEndpoints } from "./providers.ts";
 import { scimEndpoints } from "./scim/endpoints.ts";
 import { secretReferenceEndpoints } from "./secret-references.ts";
@@ -25,6 +30,11 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...systemEndpoints,
   ...logEndpoints,
   ...configEndpoints,
+  ...collectionEndpoints,
+  ...labelEndpoints,
+  ...partialEndpoints,
+  ...promptEndpoints,
+  ...promptVersionEndpoints,
   ...apiKeyEndpoints,
   ...pricingEndpoints,
   ...auditLogEndpoints,

@@ -79,6 +79,13 @@ export function readPage(query: URLSearchParams, rules: PageRules = {}): Page {
   return { limit, offset: (number - page.first) * limit };
 }
 
+/** `search`: letters that are looked for, at least 2. */
+export function readSearch(query: URLSearchParams): string | undefined {
+  const text = readText(query, "search");
+  if (text !== undefined && text.length < 2) refuseField("search", "must have at least 2 characters");
+  return text;
+}
+
 /** Whether a text has the form of a record id. */
 export function isRecordId(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);

@@ -144,7 +144,9 @@ async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
 }
 
 /** Kinds of record that keep a workspace from being deleted, in the order they can be removed in. */
-const dependents = ["providers", "integrations", "configs"] as const;
+const dependents = ["providers", "integrations", "configs", "prompts", "partials"] as const;
+/** Kinds of record that go with their workspace. */
+const companions = ["collections", "labels"] as const;
 
 /** @throws {ConflictError} AB07, naming what is still there. */
 async function refuseDependents({ stores }: AdminCall<unknown>, tenant: Tenant): Promise<void> {
@@ -164,7 +166,7 @@ async function clearWorkspace({ stores, now }: AdminCall<unknown>, tenant: Tenan
   const integrations = await stores.integrations.all(tenant);
   const { workspaceId } = tenant;
   return [
-    ...dependents.map((name) => stores[name].remove(tenant, {})),
+    ...[...dependents, ...companions].map((name) => stores[name].remove(tenant, {})),
     stores.secrets.remove(
       { ...tenant, workspaceId: null },
       { kind: "integrations", recordId: integrations.map(({ id }) => id) },

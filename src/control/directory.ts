@@ -11,6 +11,7 @@ import type { SecretReferenceRow, SecretRow } from "../db/tables/secrets.ts";
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
+import { type PromptLibrary, readPromptLibrary } from "./prompt-library.ts";
 import { mayUseReference, secretKind } from "./secret-managers/open.ts";
 
 /** A stored provider with all it needs to be called. */
@@ -58,6 +59,8 @@ export interface WorkspaceView {
   providers: ReadonlyMap<string, StoredProvider>;
   /** By slug and by id. */
   configs: ReadonlyMap<string, StoredConfig>;
+  /** Saved prompts and partials. */
+  library: PromptLibrary;
   /** By user id. */
   members: ReadonlyMap<string, Membership>;
 }
@@ -174,12 +177,13 @@ async function readView(
     stores.workspaces.get({ organisationId, workspaceId: null }, workspaceId),
   ]);
   if (!organisation || workspace?.status !== "active") return undefined;
-  const [providers, configs, members] = await Promise.all([
+  const [providers, configs, library, members] = await Promise.all([
     readProviders(stores, tenant),
     readConfigs(stores, tenant),
+    readPromptLibrary(stores, tenant),
     readMembers(stores, tenant),
   ]);
-  return { organisation, workspace, providers, configs, members };
+  return { organisation, workspace, providers, configs, library, members };
 }
 
 /** A view in memory. */

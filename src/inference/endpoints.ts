@@ -21,6 +21,7 @@ import { runForm } from "./forms.ts";
 import { geminiEndpoints } from "./gemini-endpoints.ts";
 import { listModels, modelEndpoints } from "./models.ts";
 import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
+import { promptEndpoints } from "./prompts.ts";
 import { runRealtime } from "./realtime.ts";
 import { relayedEndpoints } from "./relayed-endpoints.ts";
 import { responsesEndpoints } from "./responses-endpoints.ts";
@@ -254,6 +255,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     handle: runRealtime,
   }),
   ...modelEndpoints,
+  ...promptEndpoints,
   ...relayedEndpoints,
   ...fileEndpoints,
 ];

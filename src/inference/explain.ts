@@ -79,9 +79,22 @@ function withoutCalls(services: Services): Services {
   };
 }
 
-/** What a row asks its provider for; undefined for what passes through. */
+/**
+ * What a row asks its provider for; undefined for what passes through.
+ *
+ * @throws {InvalidRequestError} 400 for a row that gets its request from a saved prompt.
+ */
 function operationOf(row: Endpoint | undefined): OperationName | undefined {
-  if (row && ("handleJson" in row || "handleForm" in row)) return row.operation;
+  if (row && ("handleJson" in row || "handleForm" in row)) {
+    const { operation } = row;
+    if (operation !== "renderPrompt" && operation !== "completePrompt") return operation;
+    throw new InvalidRequestError(
+      "Cannot explain this path: render the prompt, and explain the path of what it gives",
+      {
+        ...{ code: "invalid_body", param: "request.path" },
+      },
+    );
+  }
   return readOperations.find((name) => row && "operation" in row && row.operation === name);
 }
 

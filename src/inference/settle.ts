@@ -41,6 +41,9 @@ function toDetails(context: CallerContext, services: Services, { status, error }
     upstream_url: log.upstreamUrl,
     upstream_calls: log.upstreamCalls,
     ...(log.attempts.length > 0 && { config: log.configSlug, attempts: log.attempts, skipped: [...log.skipped] }),
+    ...(log.prompt && {
+      ...{ prompt_id: log.prompt.id, prompt_slug: log.prompt.slug, prompt_version_id: log.prompt.versionId },
+    }),
     ...(log.dropped && { dropped_params: log.dropped }),
     usage: log.usage,
     error: failure && { type: failure.type, code: failure.code, message: failure.message },

@@ -173,7 +173,8 @@ function requireView(view: WorkspaceView | undefined): WorkspaceView {
   throw new PermissionError("Forbidden! The workspace of this key is gone", { code: "AB03" });
 }
 
-function refuseUnreadable(cause: unknown): never {
+/** @throws {UnavailableError} 503: what requests need of the database cannot be read. */
+export function refuseUnreadable(cause: unknown): never {
   throw new UnavailableError("Cannot read the workspace of this key: the database does not answer", {
     ...{ cause, code: "database_unavailable", retryAfterSeconds: 1 },
   });

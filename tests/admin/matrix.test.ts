@@ -31,6 +31,16 @@ const ofIntegrations = (verb: string) => integrations.map((family) => `${family}
 const rules: readonly Rule[] = [
   ...crud("/configs", "any", ["configs"], "{slug}"),
   ["GET /configs/{slug}/versions", "any", "configs.read"],
+  ...crud("/prompts", "any", ["prompts"]),
+  ["GET /prompts/{id}/versions", "any", "prompts.read"],
+  ["GET /prompts/{id}/versions/{versionId}", "any", "prompts.read"],
+  ["PUT /prompts/{id}/versions/{versionId}", "any", "prompts.publish"],
+  ["PUT /prompts/{id}/makeDefault", "any", "prompts.publish"],
+  ...crud("/prompts/partials", "any", ["prompts"]),
+  ["GET /prompts/partials/{id}/versions", "any", "prompts.read"],
+  ["PUT /prompts/partials/{id}/makeDefault", "any", "prompts.publish"],
+  ...crud("/labels", "any", ["prompts"]),
+  ...crud("/collections", "any", ["prompts"]),
   ...crud("/integrations", "any", integrations, "{slug}"),
   ["GET /integrations/{slug}/models", "any", ...ofIntegrations("read")],
   ["PUT /integrations/{slug}/models", "any", ...ofIntegrations("update")],
@@ -162,6 +172,8 @@ test("an admin key never reaches inference", async () => {
     "GET /models",
     "POST /moderations",
     "GET /files",
+    "POST /prompts/pp-x/render",
+    "POST /prompts/pp-x/completions",
   ]) {
     assert.equal(await outcome(route, key), "403 AB03", route);
   }

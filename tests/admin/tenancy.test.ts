@@ -69,12 +69,23 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     },
   });
   const key = await post("/api-keys/workspace/service", { name: `${marker} key`, workspace_id, scopes: ["logs.view"] });
+  const collection = await post("/collections", { name: `${marker} collection`, workspace_id });
+  const label = await post("/labels", { name: `${marker}-label`, workspace_id });
+  const prompt = await post("/prompts", {
+    ...{ name: `${marker} prompt`, collection_id: collection.id, string: "x", parameters: {}, virtual_key: "" },
+    workspace_id,
+  });
+  const version = await done<{ prompt_version_id: string }>(
+    call(gateway, `GET /prompts/${prompt.id}`, { key: place.adminKey }),
+  );
+  const partial = await post("/prompts/partials", { name: `${marker} partial`, string: "x", workspace_id });
   const { id: invite } = await post("/admin/users/invites", {
     ...{ email: `${marker}@example.com`, role: "member", workspaces: [{ id: workspace_id, role: "member" }] },
   });
   return {
     ...{ config: names(config), integration: names(integration), provider: names(provider), key: [key.id] },
-    invite: [invite],
+    ...{ collection: names(collection), label: [label.id], prompt: names(prompt), partial: names(partial) },
+    ...{ version: [version.prompt_version_id], invite: [invite] },
     workspace: [workspace_id, `${marker}-workspace`],
   };
 }
@@ -175,6 +186,9 @@ const plainBodies: Readonly<Record<string, object>> = {
   "PUT /admin/users/:userId": { role: "admin" },
   "POST /admin/workspaces/:id/users": { users: [] },
   "PUT /admin/workspaces/:id/users/:userId": { role: "manager" },
+  "PUT /prompts/:id/makeDefault": { version: 1 },
+  "PUT /prompts/partials/:id/makeDefault": { version: 1 },
+  "PUT /prompts/:id/versions/:versionId": { label_id: null },
   "DELETE /admin/workspaces/:id": { name: "x", force_delete: true },
 };
 
@@ -298,6 +312,26 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
   ["POST /providers", (name, own) => ({ name: "x", integration_id: name, workspace_id: own.workspaceId })],
   ["POST /providers", (name) => ({ name: "x", integration_id: "own1-integration", workspace_id: name })],
   ["POST /virtual-keys", (name) => ({ name: "x", provider: "openai", key: "fake-secret-0000", workspace_id: name })],
+  [
+    "POST /prompts",
+    (name, own) => ({
+      ...{ name: "x", string: "x", parameters: {}, virtual_key: "", collection_id: name },
+      workspace_id: own.workspaceId,
+    }),
+  ],
+  [
+    "POST /prompts",
+    (name, own) => ({
+      ...{ name: "x", string: "x", parameters: {}, virtual_key: name, collection_id: own.workspaceId },
+      workspace_id: own.workspaceId,
+    }),
+  ],
+  [
+    "POST /prompts/partials",
+    (name, own) => ({ name: "x", string: "x", collection_id: name, workspace_id: own.workspaceId }),
+  ],
+  ["POST /collections", (name, own) => ({ name: "x", parent_collection_id: name, workspace_id: own.workspaceId })],
+  ["POST /labels", (name) => ({ name: "x", workspace_id: name })],
   ["POST /api-keys/workspace/service", (name) => ({ name: "x", scopes: ["logs.view"], workspace_id: name })],
   [
     "POST /api-keys/workspace/user",

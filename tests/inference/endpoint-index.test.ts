@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { call, done } from "../support/control.ts";
 import { createTestGateway, type HeaderChanges, requestHeaders, workspaceKey } from "../support/gateway.ts";
 import { createWire } from "../support/wire.ts";
 
@@ -61,7 +62,27 @@ const relayed = (routes: readonly string[], answer: object = list): Call[] =>
     return { route, upstream: openai + path.slice(3), answer, ...(method === "POST" && { body: { model: "m" } }) };
   });
 
+/** A saved prompt that the request's provider answers. */
+const saved = await done<{ id: string; slug: string }>(
+  call(gateway, "POST /prompts", {
+    key: workspaceKey,
+    body: {
+      ...{ name: "p", collection_id: await readDefaultCollection(), string: JSON.stringify(prompt.messages) },
+      ...{ parameters: {}, virtual_key: "", model: "m" },
+    },
+  }),
+);
+
+async function readDefaultCollection(): Promise<string> {
+  const { data } = await done<{ data: { id: string }[] }>(call(gateway, "GET /collections", { key: workspaceKey }));
+  return data[0]?.id ?? "";
+}
+
 const calls: readonly Call[] = [
+  {
+    ...{ route: `POST /v1/prompts/${saved.slug}/completions`, upstream: `${openai}/chat/completions` },
+    ...{ body: { variables: {} }, answer: chatAnswer },
+  },
   { route: "POST /v1/chat/completions", upstream: `${openai}/chat/completions`, body: prompt, answer: chatAnswer },
   {
     route: "POST /v1/completions",

@@ -488,6 +488,7 @@ for (const [name, body, code] of [
   ["a path with a fragment", { config: echo, request: { path: "/v1/models#a" } }, "invalid_body"],
   ["a path with a backslash", { config: echo, request: { path: "/v1/a%5cb" } }, "invalid_body"],
   ["a malformed path", { config: echo, request: { path: "/v1/files/%zz" } }, "invalid_body"],
+  ["a saved prompt", { config: echo, request: { path: "/v1/prompts/pp-x/completions" } }, "invalid_body"],
   ["another method", { config: echo, request: { method: "PATCH" } }, "invalid_body"],
   [
     "a Gemini body with another model than the path",

@@ -63,6 +63,27 @@ test("what one node writes holds on itself at once, and soon on the other", asyn
   await timeUntil(second, key, 401);
 });
 
+test("what a prompt says on one node it soon says on the other", async () => {
+  const scopes = ["prompts.create", "prompts.update", "prompts.publish", "prompts.list", "prompts.render"];
+  const { key } = (await send(first, "POST /api-keys/workspace/service", fakeAdminKey, { ...newKey, scopes })).body;
+  const [{ id: collection_id }] = (await send(first, "GET /collections", key)).body.data;
+  const prompt = { name: "p", collection_id, string: "one", parameters: {}, virtual_key: "", model: "m" };
+  const { slug } = (await send(first, "POST /prompts", key, prompt)).body;
+  const until = async (wanted: string) => {
+    const startedAt = performance.now();
+    for (;;) {
+      const { body } = await send(second, `POST /prompts/${slug}/render`, key, { variables: {} });
+      if (body.data?.prompt === wanted) return;
+      if (performance.now() - startedAt > 5_000) throw new Error(`Waited five seconds: ${JSON.stringify(body)}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  await until("one");
+  await send(first, `PUT /prompts/${slug}`, key, { patch: true, string: "two" });
+  await send(first, `PUT /prompts/${slug}/makeDefault`, key, { version: 2 });
+  await until("two");
+});
+
 test("two nodes that write for one organisation at once lose nothing", async () => {
   const create = (node: GatewayProcess, number: number) =>
     send(node, "POST /configs", fakeAdminKey, {

@@ -6,6 +6,15 @@ import { configs, configVersions } from "../tables/configs.ts";
 import { deployments } from "../tables/deployments.ts";
 import { gatewayFiles } from "../tables/files.ts";
 import { integrationModels, integrations, integrationWorkspaces, providers } from "../tables/integrations.ts";
+import {
+  collections,
+  labels,
+  partials,
+  partialVersions,
+  promptLabels,
+  prompts,
+  promptVersions,
+} from "../tables/prompts.ts";
 import { scimGroupMembers, scimGroups, scimMappings, scimTokens } from "../tables/scim.ts";
 import { secretReferences, secrets } from "../tables/secrets.ts";
 import {
@@ -54,6 +63,13 @@ export function createControlStores(database: Database) {
     apiKeys: createTenantStore(database, apiKeys),
     configs: createTenantStore(database, configs),
     configVersions: createTenantStore(database, configVersions),
+    collections: createTenantStore(database, collections),
+    labels: createTenantStore(database, labels),
+    prompts: createTenantStore(database, prompts),
+    promptVersions: createTenantStore(database, promptVersions),
+    promptLabels: createTenantStore(database, promptLabels),
+    partials: createTenantStore(database, partials),
+    partialVersions: createTenantStore(database, partialVersions),
     integrations: createTenantStore(database, integrations),
     integrationModels: createTenantStore(database, integrationModels),
     integrationWorkspaces: createTenantStore(database, integrationWorkspaces),

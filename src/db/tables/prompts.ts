@@ -1,0 +1,173 @@
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { workspaces } from "./tenants.ts";
+
+/** Folders of prompts and partials. The default one of a workspace is no row: its id is the workspace's. */
+export const collections = sqliteTable(
+  "collections",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    slug: text("slug").notNull(),
+    name: text("name").notNull(),
+    /** The collection it lies in; null at the top. */
+    parentCollectionId: text("parent_collection_id"),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [
+    uniqueIndex("collections_slug").on(table.organisationId, table.slug),
+    index("collections_workspace").on(table.organisationId, table.workspaceId),
+  ],
+);
+export type CollectionRow = typeof collections.$inferSelect;
+
+/** Names people give to versions of prompts. Those every workspace has are no rows. */
+export const labels = sqliteTable(
+  "labels",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    name: text("name").notNull(),
+    description: text("description"),
+    colorCode: text("color_code"),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [uniqueIndex("labels_name").on(table.workspaceId, table.name)],
+);
+export type LabelRow = typeof labels.$inferSelect;
+
+/** Saved prompts; what they say is in their versions. */
+export const prompts = sqliteTable(
+  "prompts",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    slug: text("slug").notNull(),
+    name: text("name").notNull(),
+    collectionId: text("collection_id").notNull(),
+    /** `active`. */
+    status: text("status").notNull(),
+    /** Model of the default version, for lists. */
+    model: text("model"),
+    /** The default version, which is served where none is named. */
+    version: integer("version").notNull(),
+    versionId: text("version_id").notNull(),
+    latestVersion: integer("latest_version").notNull(),
+    latestVersionId: text("latest_version_id").notNull(),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [
+    uniqueIndex("prompts_slug").on(table.organisationId, table.slug),
+    index("prompts_workspace").on(table.organisationId, table.workspaceId),
+    index("prompts_collection").on(table.collectionId),
+  ],
+);
+export type PromptRow = typeof prompts.$inferSelect;
+
+/** Every content a prompt ever had; numbered from 1 without gaps, never changed. */
+export const promptVersions = sqliteTable(
+  "prompt_versions",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id").notNull(),
+    promptId: text("prompt_id")
+      .notNull()
+      .references(() => prompts.id, { onDelete: "cascade" }),
+    version: integer("version").notNull(),
+    /** Messages as JSON text, or a plain text; both with tags. */
+    template: text("template").notNull(),
+    parameters: jsonColumn("parameters").notNull(),
+    model: text("model"),
+    /** Slug or id of a stored provider; empty: the request names one. */
+    virtualKey: text("virtual_key").notNull(),
+    functions: jsonColumn("functions"),
+    tools: jsonColumn("tools"),
+    toolChoice: jsonColumn("tool_choice"),
+    isRawTemplate: integer("is_raw_template", { mode: "boolean" }).notNull(),
+    description: text("description"),
+    metadata: jsonColumn("metadata"),
+    ownerId: text("owner_id").notNull(),
+    createdAt,
+  },
+  (table) => [uniqueIndex("prompt_versions_number").on(table.promptId, table.version)],
+);
+export type PromptVersionRow = typeof promptVersions.$inferSelect;
+
+/** Which version of a prompt carries a label. */
+export const promptLabels = sqliteTable(
+  "prompt_labels",
+  {
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id").notNull(),
+    promptId: text("prompt_id")
+      .notNull()
+      .references(() => prompts.id, { onDelete: "cascade" }),
+    labelId: text("label_id").notNull(),
+    versionId: text("version_id").notNull(),
+    createdAt,
+  },
+  (table) => [primaryKey({ columns: [table.promptId, table.labelId] }), index("prompt_labels_label").on(table.labelId)],
+);
+export type PromptLabelRow = typeof promptLabels.$inferSelect;
+
+/** Pieces of text that prompts include; what they say is in their versions. */
+export const partials = sqliteTable(
+  "prompt_partials",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    slug: text("slug").notNull(),
+    name: text("name").notNull(),
+    collectionId: text("collection_id").notNull(),
+    /** `active` or `archived`. */
+    status: text("status").notNull(),
+    version: integer("version").notNull(),
+    versionId: text("version_id").notNull(),
+    latestVersion: integer("latest_version").notNull(),
+    latestVersionId: text("latest_version_id").notNull(),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [
+    uniqueIndex("prompt_partials_slug").on(table.organisationId, table.slug),
+    index("prompt_partials_workspace").on(table.organisationId, table.workspaceId),
+    index("prompt_partials_collection").on(table.collectionId),
+  ],
+);
+export type PartialRow = typeof partials.$inferSelect;
+
+/** Every content a partial ever had; numbered from 1 without gaps, never changed. */
+export const partialVersions = sqliteTable(
+  "prompt_partial_versions",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id").notNull(),
+    partialId: text("partial_id")
+      .notNull()
+      .references(() => partials.id, { onDelete: "cascade" }),
+    version: integer("version").notNull(),
+    template: text("template").notNull(),
+    description: text("description"),
+    ownerId: text("owner_id").notNull(),
+    createdAt,
+  },
+  (table) => [uniqueIndex("prompt_partial_versions_number").on(table.partialId, table.version)],
+);
+export type PartialVersionRow = typeof partialVersions.$inferSelect;

@@ -1,0 +1,97 @@
+import { findJsonExcess, isObject, parseJson } from "../lib/json.ts";
+import { Renderer, withinBounds } from "./render.ts";
+import { namesOf, parseTemplate, type Template, type TemplateNames, type TemplateProblem } from "./template.ts";
+
+/** A text with tags inside messages. */
+class TemplateText {
+  readonly template: Template;
+
+  constructor(template: Template) {
+    this.template = template;
+  }
+}
+
+/** A saved prompt that was parsed: messages whose texts are templates, or one template. */
+export type PromptTemplate =
+  | { readonly kind: "chat"; readonly messages: readonly unknown[]; readonly templates: readonly Template[] }
+  | { readonly kind: "complete"; readonly template: Template; readonly templates: readonly Template[] };
+
+/** What a prompt says once it is filled. */
+export type RenderedPrompt = { messages: unknown[] } | { prompt: string };
+
+/** Messages, where a text is JSON of a list of objects. */
+function readMessages(text: string): Record<string, unknown>[] | undefined {
+  if (!/^\s*\[/.test(text)) return undefined;
+  const value = parseJson(text);
+  return Array.isArray(value) && value.length > 0 && value.every(isObject) ? value : undefined;
+}
+
+/** A value with its texts parsed; templates are noted, the first problem too. */
+function parseTexts(value: unknown, templates: Template[], problems: TemplateProblem[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => parseTexts(item, templates, problems));
+  if (isObject(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [name, parseTexts(member, templates, problems)]),
+    );
+  }
+  if (typeof value !== "string" || !value.includes("{{")) return value;
+  const template = parseTemplate(value);
+  if ("problem" in template) {
+    problems.push(template);
+    return value;
+  }
+  templates.push(template);
+  return new TemplateText(template);
+}
+
+/**
+ * Parses the text of a saved prompt. JSON of a list of messages becomes messages whose texts are templates: a value never
+ * leaves the text it is put into. Anything else is one text.
+ */
+export function readPromptTemplate(text: string): PromptTemplate | TemplateProblem {
+  const excess = /^\s*\[/.test(text) ? findJsonExcess(new TextEncoder().encode(text)) : undefined;
+  if (excess !== undefined) return { problem: `it has ${excess}` };
+  const messages = readMessages(text);
+  if (!messages) {
+    const template = parseTemplate(text);
+    return "problem" in template ? template : { kind: "complete", template, templates: [template] };
+  }
+  const nameless = messages.findIndex(({ role }) => typeof role !== "string" || role === "");
+  if (nameless >= 0) return { problem: `message ${nameless} has no role` };
+  const templates: Template[] = [];
+  const problems: TemplateProblem[] = [];
+  const parsed = messages.map((message) => parseTexts(message, templates, problems));
+  const [problem] = problems;
+  return problem ?? { kind: "chat", messages: parsed, templates };
+}
+
+/** Names a prompt uses. */
+export function namesOfPrompt({ templates }: PromptTemplate): TemplateNames {
+  return namesOf(templates);
+}
+
+function fillTexts(value: unknown, renderer: Renderer): unknown {
+  if (value instanceof TemplateText) return renderer.fill(value.template);
+  if (Array.isArray(value)) return value.map((item) => fillTexts(item, renderer));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fillTexts(member, renderer)]));
+}
+
+/**
+ * Fills a prompt. Never throws: what leaves the bounds of `render.ts` is told.
+ *
+ * @param variables Values by name; a name without one is empty.
+ * @param partials By the name they are included with.
+ */
+export function renderPrompt(
+  prompt: PromptTemplate,
+  variables: Readonly<Record<string, unknown>>,
+  partials: ReadonlyMap<string, Template>,
+): RenderedPrompt | TemplateProblem {
+  const renderer = new Renderer(variables, partials);
+  return withinBounds(() =>
+    prompt.kind === "chat"
+      ? { messages: prompt.messages.map((message) => fillTexts(message, renderer)) }
+      : { prompt: renderer.fill(prompt.template) },
+  );
+}

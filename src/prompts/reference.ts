@@ -1,0 +1,18 @@
+/** How a saved prompt or partial is named. */
+export interface PromptReference {
+  /** Its id or slug. */
+  name: string;
+  /** `default`, `latest`, a number or a label. */
+  version: string;
+}
+
+/** Reads `slug`, `slug@3`, `slug@latest` or `slug@label`. */
+export function readPromptReference(text: string): PromptReference {
+  const end = text.indexOf("@");
+  return end < 0 ? { name: text, version: "default" } : { name: text.slice(0, end), version: text.slice(end + 1) };
+}
+
+/** The number a version is named by; undefined for names of another kind. */
+export function readVersionNumber(version: string): number | undefined {
+  return /^[1-9][0-9]{0,8}$/.test(version) ? Number(version) : undefined;
+}
