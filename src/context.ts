@@ -73,6 +73,9 @@ export interface RunningStream {
   end(): void;
 }
 
+/** Answers a request. Never rejects. */
+export type HandleRequest = (request: Request, connection: ConnectionInfo) => Promise<Response>;
+
 /** Parts that live as long as the gateway. Only endpoint handlers see all of them. */
 export interface Services {
   readonly clock: Clock;
@@ -111,6 +114,8 @@ export interface Services {
   /** The operator allows only saved configs and stored providers. */
   readonly savedOnly: boolean;
   readonly streams: Set<RunningStream>;
+  /** Answers requests of the gateway's own work as if a client had sent them; the connection says for whom they are. */
+  readonly handle: HandleRequest;
   /** False while the gateway starts or drains. */
   isReady(): boolean;
 }

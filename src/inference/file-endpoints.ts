@@ -98,6 +98,12 @@ const batches: readonly Row[] = [
   },
   {
     ...{ method: "GET", path: "/v1/batches/:id", operation: "retrieveBatch", summary: "Show a batch" },
+    query: [
+      {
+        name: "include_provider_details",
+        description: "true: with the provider's own batch, where the gateway made one of it",
+      },
+    ],
     response: BatchObject,
     own: retrieveBatch,
   },

@@ -32,6 +32,14 @@ export interface RecordRequest {
   name: string;
 }
 
+/** Batches a provider makes of a file that is uploaded to it. */
+export interface BatchRules {
+  /** Routes of the gateway the lines of one may call. */
+  endpoints: readonly string[];
+  /** Its jobs take options of their own: `model`, `role_arn`, `job_name`, `output_data_config`. Default: no. */
+  hasOptions?: boolean;
+}
+
 /** How a provider answers one route that it has in words of its own. Conversions are pure. */
 export interface RecordCall {
   /** Default GET. */

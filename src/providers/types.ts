@@ -5,7 +5,7 @@ import { hasVersion } from "../lib/path.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
-import type { RecordAdapters } from "./records.ts";
+import type { BatchRules, RecordAdapters } from "./records.ts";
 import { createSettingsReader, parseSettings, type SettingsDefinition, settingHeaders } from "./settings.ts";
 
 /** What a conversion may know besides the request. */
@@ -208,6 +208,8 @@ export interface ProviderDefinition<Settings> {
   local?(request: LocalRequest, settings: Settings): Promise<Response>;
   /** Files, batches and tuning jobs, where its routes for them are not OpenAI's. */
   records?(settings: Settings): RecordAdapters;
+  /** Batches it makes of uploaded files. Absent: it has none. */
+  batches?: BatchRules;
   /** The service that keeps its files, where they are objects of another one. */
   store?: Pick<ProviderDefinition<Settings>, "baseUrl" | "authenticate" | "authorize">;
 }
@@ -271,6 +273,7 @@ export interface BoundProvider {
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
   readonly local: ((request: LocalRequest) => Promise<Response>) | undefined;
   readonly records: RecordAdapters | undefined;
+  readonly batches: BatchRules | undefined;
   readonly store: BoundProvider | undefined;
 }
 
@@ -285,6 +288,8 @@ export interface Provider {
   readonly isRaw: boolean;
   /** Names of its operations, for documentation. */
   readonly operationNames: readonly string[];
+  /** Batches it makes of uploaded files. */
+  readonly batches: BatchRules | undefined;
   /** Headers that give its settings, without the gateway's prefix. */
   readonly settingHeaders: readonly string[];
   /**
@@ -324,6 +329,7 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
     relays: definition.relays ?? [],
     isRaw: definition.isRaw === true,
     hasLogprobs: definition.hasLogprobs === true,
+    batches: definition.batches,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {
@@ -353,6 +359,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
     isRaw: definition.isRaw === true,
+    batches: definition.batches,
     operationNames: definition.operationNames ?? (typeof operations === "function" ? [] : Object.keys(operations)),
     settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
     bind(read) {

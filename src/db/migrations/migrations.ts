@@ -130,4 +130,17 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `gateway_files_expiry` ON `gateway_files` (`expires_at`);",
     ],
   },
+  {
+    id: "0004_batches_of_providers",
+    statements: [
+      "ALTER TABLE `gateway_batches` ADD `provider` text;",
+      "ALTER TABLE `gateway_batches` ADD `provider_options` text;",
+      "ALTER TABLE `gateway_batches` ADD `provider_file_id` text;",
+      "ALTER TABLE `gateway_batches` ADD `provider_asked_at` integer;",
+      "ALTER TABLE `gateway_batches` ADD `provider_batch_id` text;",
+      "ALTER TABLE `gateway_batches` ADD `provider_status` text;",
+      "ALTER TABLE `gateway_batches` ADD `provider_batch` text;",
+      "ALTER TABLE `gateway_batches` ADD `collected` integer DEFAULT 0 NOT NULL;",
+    ],
+  },
 ];

@@ -1,15 +1,13 @@
-import type { ConnectionInfo } from "../../context.ts";
+import type { ConnectionInfo, HandleRequest } from "../../context.ts";
 import { readBytes } from "../../lib/body.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 
-/** Answers a request of the gateway's own. */
-export type HandleRequest = (request: Request, connection: ConnectionInfo) => Promise<Response>;
-
 /** Largest answer that is kept. */
-const maxAnswerBytes = 16 * 1024 * 1024;
+export const maxAnswerBytes = 16 * 1024 * 1024;
 const maxTries = 3;
-const retryableStatuses = new Set([408, 429, 500, 502, 503, 504, 529]);
+/** Statuses of failures that may pass. */
+export const retryableStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529]);
 /** Longest wait a provider can ask for. */
 const maxWaitMs = 30_000;
 
@@ -49,7 +47,8 @@ function count(holder: unknown, ...names: string[]): number {
   return typeof found === "number" && Number.isSafeInteger(found) && found >= 0 ? found : 0;
 }
 
-function tokensOf(body: unknown): TokenCounts {
+/** Tokens an answer says it took. */
+export function tokensOf(body: unknown): TokenCounts {
   const usage = isObject(body) ? body.usage : undefined;
   if (!isObject(usage)) return noTokens;
   const input = usage.prompt_tokens_details ?? usage.input_tokens_details;
@@ -72,18 +71,20 @@ export function toSkippedResult(
   return { text, isFailure: true, tokens: noTokens };
 }
 
-function lineId(batchId: string): string {
+/** A new id of a line of the output. */
+export function lineId(batchId: string): string {
   return `batch_req_${batchId.replace(/^gw_batch_/, "").slice(0, 8)}_${crypto.randomUUID()}`;
 }
 
 /** The error a failed answer tells. */
-function errorOf(body: unknown, status: number): { code: string; message: string } {
+export function errorOf(body: unknown, status: number): { code: string; message: string } {
   const error = isObject(body) && isObject(body.error) ? body.error : {};
   const code = typeof error.code === "string" ? error.code : `http_${status}`;
   return { code, message: typeof error.message === "string" ? error.message : `The answer has the status ${status}` };
 }
 
-function retryAfterMs(response: Response): number {
+/** How long an answer asks to wait, in milliseconds; bounded. */
+export function retryAfterMs(response: Response): number {
   const seconds = Number(response.headers.get("retry-after") ?? 0);
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, maxWaitMs) : 0;
 }

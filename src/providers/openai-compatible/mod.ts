@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
+import type { BatchRules } from "../records.ts";
 import type { SettingsDefinition } from "../settings.ts";
 import { encodeWhereAsked, inBatches } from "../shapes/embeddings.ts";
 import { requireTextOrObjects } from "../shapes/inputs.ts";
@@ -76,6 +77,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
   /** Files, batches and tuning jobs, where they are not OpenAI's too. */
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
+  /** Batches it makes of uploaded files. Absent: it has none. */
+  batches?: BatchRules;
 }
 
 /** Operations with texts. */
@@ -167,5 +170,6 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     ...(options.hasLogprobs && { hasLogprobs: true }),
     operations: createOperations(options.slug, options),
     ...options.recordKeeping,
+    ...(options.batches && { batches: options.batches }),
   });
 }

@@ -93,6 +93,7 @@ export const vertexAi = defineProvider({
     ...(["embedContent", "batchEmbedContents", "rerank", "generateImage", "speak"] as const),
   ],
   records: createRecords,
+  batches: { endpoints: ["/v1/chat/completions", "/v1/embeddings"], hasOptions: true },
   store: {
     baseUrl: "https://storage.googleapis.com",
     authenticate: () => ({}),

@@ -1,0 +1,111 @@
+import type { GatewayBatchRow } from "../../db/tables/batches.ts";
+import { findJsonExcess, isObject } from "../../lib/json.ts";
+import { type Line, readLines } from "../../lib/lines.ts";
+import { readPieces } from "../records/objects.ts";
+import { errorOf, type LineResult, lineId, maxAnswerBytes, noTokens, tokensOf, toSkippedResult } from "./call-line.ts";
+import { isBlank } from "./lines.ts";
+import { commit, type HeldBatch, type StepParts, storeResults } from "./progress.ts";
+import type { ProviderBatch } from "./provider-batch.ts";
+import { askProvider, ProviderFailure, toSegment } from "./provider-request.ts";
+
+/** Lines that are stored in one transaction, and their bytes. */
+const storedLines = 1_000;
+const storedBytes = 4 * 1024 * 1024;
+
+const decoder = new TextDecoder();
+
+function readRow({ bytes, isTooLong }: Line): Record<string, unknown> | undefined {
+  try {
+    if (isTooLong || findJsonExcess(bytes) !== undefined) return undefined;
+    const value: unknown = JSON.parse(decoder.decode(bytes));
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The answer a row tells of; undefined where the request was not answered. */
+function answerOf({ response }: Record<string, unknown>) {
+  if (!isObject(response) || typeof response.status_code !== "number") return undefined;
+  const { status_code, request_id: id, body = null } = response;
+  return { status_code, request_id: typeof id === "string" ? id : "", body };
+}
+
+/** A line of the provider's answers as one of our files. */
+function toResult(line: Line, batchId: string): LineResult {
+  const row = readRow(line);
+  if (!row || typeof row.custom_id !== "string") {
+    return toSkippedResult(batchId, "", { code: "unreadable_row", message: "The provider's row cannot be read" });
+  }
+  const answer = answerOf(row);
+  const status = answer?.status_code ?? 0;
+  const isFailure = isObject(row.error) || status < 200 || status > 299;
+  const error = isFailure ? errorOf(isObject(row.error) ? row : answer?.body, status) : null;
+  const id = typeof row.id === "string" && row.id !== "" ? row.id : lineId(batchId);
+  return {
+    text: JSON.stringify({ id, custom_id: row.custom_id, response: answer ?? null, error }),
+    isFailure,
+    tokens: answer ? tokensOf(answer.body) : noTokens,
+  };
+}
+
+/** Where the answers are: the output first, then the errors. Undefined: there are none. */
+function pathOf(row: GatewayBatchRow, batch: ProviderBatch): string | undefined {
+  const { output_file_id: output, error_file_id: errors } = batch;
+  if (row.collected === 1) return errors ? `/v1/files/${toSegment(errors)}/content` : undefined;
+  const hasOutput = output || (row.providerStatus === "completed" && !errors);
+  return hasOutput ? `/v1/batches/${toSegment(row.providerBatchId ?? "")}/output` : undefined;
+}
+
+/** Answers that are not there: where a batch ended early, or each of its lines failed, there need be none. */
+const missing: ReadonlySet<number> = new Set([404, 409]);
+
+async function open(row: GatewayBatchRow, path: string, parts: StepParts): Promise<Response | undefined> {
+  try {
+    return await askProvider(row, { what: "read the answers", path }, parts);
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || !missing.has(error.status ?? 0)) throw error;
+    if (error.status === 404 && row.providerStatus === "completed") throw error;
+    return undefined;
+  }
+}
+
+/** Pieces of an answer; one that breaks off is asked for again. */
+async function* readAnswer(response: Response): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* readPieces(response);
+  } catch {
+    throw new ProviderFailure("answers_broke_off", "The answers broke off while they were read", { isPassing: true });
+  }
+}
+
+/** Takes the answers over from where the process before stopped. */
+async function takeAnswers(held: HeldBatch, response: Response, parts: StepParts): Promise<void> {
+  const { id, position: done } = held.row;
+  let results: LineResult[] = [];
+  let bytes = 0;
+  let position = 0;
+  const store = async () => {
+    if (results.length === 0) return;
+    const change = await storeResults(held.row, { results, position }, parts);
+    held.row = { ...held.row, ...change, turn: held.row.turn + 1 };
+    results = [];
+    bytes = 0;
+  };
+  for await (const line of readLines(readAnswer(response), { maxBytes: maxAnswerBytes })) {
+    position++;
+    if (position <= done || isBlank(line)) continue;
+    results.push(toResult(line, id));
+    bytes += line.bytes.length;
+    if (results.length >= storedLines || bytes >= storedBytes) await store();
+  }
+  await store();
+}
+
+/** Reads one of the two files of a provider's answers into those of the gateway. */
+export async function collectAnswers(held: HeldBatch, batch: ProviderBatch, parts: StepParts): Promise<void> {
+  const path = pathOf(held.row, batch);
+  const response = path === undefined ? undefined : await open(held.row, path, parts);
+  if (response) await takeAnswers(held, response, parts);
+  await commit(held.row, { collected: held.row.collected + 1, position: 0 }, parts);
+}
