@@ -21,6 +21,7 @@ import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { HeldBody } from "./logs/body.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
+import type { PriceBook } from "./pricing/own-prices.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
@@ -139,6 +140,12 @@ export interface LogDraft {
   /** Members of the request the provider could not take. */
   dropped: string[] | null;
   usage: LoggedUsage | null;
+  /** The model that answered, where the answer was read. */
+  answeredModel: string | null;
+  /** Prices of the integration that is called; null: those of the list. */
+  prices: PriceBook | null;
+  /** Nano-dollars; null where it is not known. Set when the request ends. */
+  cost: number | null;
   /** A header value logs do not show, and what they show instead. */
   hidden: { text: string; shown: string } | null;
   requestBody: HeldBody | null;
@@ -212,6 +219,9 @@ export function createLogDraft(): LogDraft {
     skipped: noLabels,
     dropped: null,
     usage: null,
+    answeredModel: null,
+    prices: null,
+    cost: null,
     hidden: null,
     requestBody: null,
     responseBody: null,
