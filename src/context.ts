@@ -49,12 +49,21 @@ export interface Limits {
   realtimeTotalTimeoutMs: number;
 }
 
+/** What is known of a request that is over. */
+export interface SettledRequest {
+  status: number;
+  /** Nano-dollars; null where it is not known. */
+  cost: number | null;
+}
+
 /** Facts about the connection that a `Request` cannot carry. */
 export interface ConnectionInfo {
   /** Address of the peer. */
   readonly remoteAddress?: string;
   /** Whose request it is, for work of the gateway's own that carries no credential. Hosts never set it. */
   readonly actingFor?: Principal;
+  /** Hears how the request ended, when that is known; as `actingFor`. */
+  onSettled?(settled: SettledRequest): void;
   /** Keeps the host alive until a promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
   /**

@@ -8,6 +8,9 @@ import type { LoggedUsage } from "../schemas/logs.ts";
 /** Operations nobody is paid for. */
 const freeOperations: ReadonlySet<string> = new Set(["countTokens"]);
 
+/** Status of a request that became a WebSocket. */
+const socketOpened = 101;
+
 const routerForm = /router/i;
 
 /** What is counted of an answer whose model was chosen by a router: the router is paid for each token sent. */
@@ -22,7 +25,8 @@ function withRouter(counts: LoggedUsage): LoggedUsage {
  */
 export function costOfRequest(log: LogDraft, status: number): number | null {
   const { provider, usage, prices, model, answeredModel } = log;
-  if (status < 200 || status > 299 || freeOperations.has(log.operation)) return 0;
+  const isAnswered = (status >= 200 && status <= 299) || status === socketOpened;
+  if (!isAnswered || freeOperations.has(log.operation)) return 0;
   if (provider !== null && isFree(provider)) return 0;
   if (provider === null || usage === null) return null;
   const find: PriceBook = prices ?? ((name) => findLadder(provider, name));

@@ -68,6 +68,7 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
   if (log.settled) return;
   log.settled = true;
   log.cost = costOfRequest(log, outcome.status);
+  context.connection.onSettled?.({ status: outcome.status, cost: log.cost });
   const sensitive = context.header("sensitive-headers");
   services.record({
     details: toDetails(context, services, outcome),

@@ -130,4 +130,10 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `gateway_files_expiry` ON `gateway_files` (`expires_at`);",
     ],
   },
+  {
+    id: "0004_batch_cost",
+    statements: [
+      "ALTER TABLE `gateway_batches` ADD `cost` integer;",
+    ],
+  },
 ];

@@ -5,6 +5,7 @@ import { readJsonBody, requireBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError, PermissionError, RateLimitError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
+import { toCents } from "../../pricing/cost.ts";
 import { type BatchError, type BatchObject, BatchRequest } from "../../schemas/batches.ts";
 import { contentReply, requireFile } from "../files/files.ts";
 import { readLimit, tenantOf, toPage, toSeconds } from "../files/own-store.ts";
@@ -50,7 +51,7 @@ function toBatchObject(row: GatewayBatchRow): BatchObject {
     request_counts: { total: row.total, completed: row.completed, failed: row.failed },
     // the schema of the request that made the row
     metadata: row.metadata as Record<string, string> | null,
-    ...(usage && { usage }),
+    ...(usage && { usage, cost: row.cost === null ? null : toCents(row.cost), cost_currency: "USD" }),
   };
 }
 
