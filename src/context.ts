@@ -21,6 +21,7 @@ import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { HeldBody } from "./logs/body.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
+import type { PriceBook } from "./pricing/own-prices.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
@@ -48,12 +49,23 @@ export interface Limits {
   realtimeTotalTimeoutMs: number;
 }
 
+/** What is known of a request that is over. */
+export interface SettledRequest {
+  status: number;
+  /** Nano-dollars; null where it is not known. */
+  cost: number | null;
+  /** Prices of the integration that was called; null: those of the list. */
+  prices: PriceBook | null;
+}
+
 /** Facts about the connection that a `Request` cannot carry. */
 export interface ConnectionInfo {
   /** Address of the peer. */
   readonly remoteAddress?: string;
   /** Whose request it is, for work of the gateway's own that carries no credential. Hosts never set it. */
   readonly actingFor?: Principal;
+  /** Hears how the request ended, when that is known; as `actingFor`. */
+  onSettled?(settled: SettledRequest): void;
   /** Keeps the host alive until a promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
   /**
@@ -144,6 +156,12 @@ export interface LogDraft {
   /** Members of the request the provider could not take. */
   dropped: string[] | null;
   usage: LoggedUsage | null;
+  /** The model that answered, where the answer was read. */
+  answeredModel: string | null;
+  /** Prices of the integration that is called; null: those of the list. */
+  prices: PriceBook | null;
+  /** Nano-dollars; null where it is not known. Set when the request ends. */
+  cost: number | null;
   /** A header value logs do not show, and what they show instead. */
   hidden: { text: string; shown: string } | null;
   requestBody: HeldBody | null;
@@ -217,6 +235,9 @@ export function createLogDraft(): LogDraft {
     skipped: noLabels,
     dropped: null,
     usage: null,
+    answeredModel: null,
+    prices: null,
+    cost: null,
     hidden: null,
     requestBody: null,
     responseBody: null,

@@ -55,6 +55,7 @@ export interface DialectObserverOptions {
 export function createDialectObserver({ mapper, events, encode, provider }: DialectObserverOptions): StreamObserver {
   let isDone = false;
   let failure: GatewayError | undefined;
+  let last: object = {};
 
   const write = (made: readonly DialectEvent[]): string => {
     let text = "";
@@ -66,6 +67,7 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
     isDone = event.data === "[DONE]";
     try {
       const chunks = (isDone ? mapper.done?.() : mapper.map(event)) ?? [];
+      last = chunks.at(-1) ?? last;
       return chunks.map((chunk) => write(events.push(chunk))).join("");
     } catch (cause) {
       failure = toStreamFailure(cause, provider);
@@ -93,5 +95,9 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
       return encoder.encode(write(events.fail({ ...told, code: typeof code === "string" ? code : null, status })));
     },
     usage: () => mapper.usage(),
+    model() {
+      const model: unknown = Reflect.get(last, "model");
+      return typeof model === "string" ? model : undefined;
+    },
   };
 }

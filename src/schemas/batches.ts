@@ -105,6 +105,9 @@ export const BatchObject = v.looseObject({
       total_tokens: v.number(),
     }),
   ),
+  /** US cents of all answers of a batch the gateway runs; null where no price is known. */
+  cost: v.nullish(v.number()),
+  cost_currency: v.nullish(v.string()),
 });
 export type BatchObject = v.InferOutput<typeof BatchObject>;
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findPrice, listModels, listPricedProviders, shiftDecimal, tokenKinds } from "../../src/pricing/prices.ts";
+import { shiftDecimal } from "../../src/pricing/decimals.ts";
+import { findPrice, listModels, listPricedProviders, tokenKinds } from "../../src/pricing/prices.ts";
 import { priceList } from "../../src/pricing/tables/price-list.ts";
 
 for (const [provider, model, kind, wanted] of [

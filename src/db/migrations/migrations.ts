@@ -131,7 +131,13 @@ export const migrations: readonly Migration[] = [
     ],
   },
   {
-    id: "0004_batches_of_providers",
+    id: "0004_batch_cost",
+    statements: [
+      "ALTER TABLE `gateway_batches` ADD `cost` integer;",
+    ],
+  },
+  {
+    id: "0005_batches_of_providers",
     statements: [
       "ALTER TABLE `gateway_batches` ADD `provider` text;",
       "ALTER TABLE `gateway_batches` ADD `provider_options` text;",

@@ -31,6 +31,8 @@ export const gatewayBatches = sqliteTable(
     failed: integer("failed").notNull().default(0),
     /** Tokens of all answers by kind. */
     usage: jsonColumn("usage"),
+    /** Nano-dollars of all answers; null while none has a cost that is known. */
+    cost: integer("cost"),
     /** Bytes of the input that are done with; of a batch at a provider, lines of the output that is read. */
     position: integer("position").notNull().default(0),
     /** The provider whose own batch it is; null: its lines are called one by one. */

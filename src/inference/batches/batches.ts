@@ -5,6 +5,7 @@ import { readJsonBody, requireBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError, PermissionError, RateLimitError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
+import { toCents } from "../../pricing/cost.ts";
 import { type BatchError, type BatchObject, BatchRequest } from "../../schemas/batches.ts";
 import { contentReply, requireFile } from "../files/files.ts";
 import { readLimit, tenantOf, toPage, toSeconds } from "../files/own-store.ts";
@@ -68,7 +69,7 @@ function toBatchObject(row: GatewayBatchRow, hasDetails = false): BatchObject {
     // the schema of the request that made the row
     metadata: row.metadata as Record<string, string> | null,
     ...providerMembers(row, hasDetails),
-    ...(usage && { usage }),
+    ...(usage && { usage, cost: row.cost === null ? null : toCents(row.cost), cost_currency: "USD" }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ConnectionInfo, HandleRequest } from "../../context.ts";
+import type { ConnectionInfo, HandleRequest, SettledRequest } from "../../context.ts";
 import { readBytes } from "../../lib/body.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
@@ -27,6 +27,8 @@ export interface LineResult {
   text: string;
   isFailure: boolean;
   tokens: TokenCounts;
+  /** Nano-dollars of all its calls; null where none has a cost that is known. */
+  cost: number | null;
 }
 
 /** How the lines of a batch are called. */
@@ -68,7 +70,7 @@ export function toSkippedResult(
   error: { code: string; message: string },
 ): LineResult {
   const text = JSON.stringify({ id: lineId(batchId), custom_id: customId, response: null, error });
-  return { text, isFailure: true, tokens: noTokens };
+  return { text, isFailure: true, tokens: noTokens, cost: null };
 }
 
 /** A new id of a line of the output. */
@@ -106,13 +108,18 @@ async function sendLine(request: BatchLine, url: string, calls: LineCalls): Prom
 /** Runs one line as a request of the key that made the batch. Never fails. */
 export async function callLine(request: BatchLine, url: string, calls: LineCalls): Promise<LineResult> {
   const { batchId } = calls;
+  let cost: number | null = null;
+  const onSettled = (settled: SettledRequest) => {
+    // a call that failed costs nothing, and is no sign that the price is known
+    if (settled.cost !== null && settled.status < 300) cost = (cost ?? 0) + settled.cost;
+  };
   const { custom_id: customId } = request;
   if (request.body.stream === true) {
     const error = { code: "streaming_not_supported", message: "A batch has no streams: leave stream out" };
     return toSkippedResult(batchId, customId, error);
   }
   try {
-    const response = await sendLine(request, url, calls);
+    const response = await sendLine(request, url, { ...calls, connection: { ...calls.connection, onSettled } });
     const bounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
     const text = new TextDecoder().decode(await readBytes(response, bounds));
     const { status } = response;
@@ -121,9 +128,10 @@ export async function callLine(request: BatchLine, url: string, calls: LineCalls
     const answer = { status_code: status, request_id: response.headers.get("x-gateway-request-id") ?? "", body };
     const error = isFailure ? errorOf(body, status) : null;
     const line = JSON.stringify({ id: lineId(batchId), custom_id: customId, response: answer, error });
-    return { text: line, isFailure, tokens: tokensOf(body) };
+    return { text: line, isFailure, tokens: tokensOf(body), cost };
   } catch {
     const error = { code: "answer_unreadable", message: "The answer broke off or is too large to keep" };
-    return toSkippedResult(batchId, customId, error);
+    // what was answered was paid all the same
+    return { ...toSkippedResult(batchId, customId, error), cost };
   }
 }

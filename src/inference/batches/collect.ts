@@ -1,12 +1,15 @@
+import type { ConnectionInfo } from "../../context.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import { findJsonExcess, isObject } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
+import type { PriceBook } from "../../pricing/own-prices.ts";
+import { costOfBatchLine } from "../cost.ts";
 import { readPieces } from "../records/objects.ts";
 import { errorOf, type LineResult, lineId, maxAnswerBytes, noTokens, tokensOf, toSkippedResult } from "./call-line.ts";
 import { isBlank } from "./lines.ts";
 import { commit, type HeldBatch, type StepParts, storeResults } from "./progress.ts";
 import type { ProviderBatch } from "./provider-batch.ts";
-import { askProvider, ProviderFailure, toSegment } from "./provider-request.ts";
+import { askForRecord, askProvider, ProviderFailure, toSegment } from "./provider-request.ts";
 
 /** Lines that are stored in one transaction, and their bytes. */
 const storedLines = 1_000;
@@ -31,8 +34,24 @@ function answerOf({ response }: Record<string, unknown>) {
   return { status_code, request_id: typeof id === "string" ? id : "", body };
 }
 
+/** What the lines of a batch are priced by. */
+interface LinePrices {
+  provider: string;
+  /** The model that was asked for. */
+  model: string | null;
+  prices: PriceBook | undefined;
+}
+
+/** Nano-dollars of an answer at the price of batches; null where it is not known. */
+function costOf(body: unknown, { model, ...target }: LinePrices): number | null {
+  if (!isObject(body)) return null;
+  const names = [model, body.model].filter((name) => typeof name === "string");
+  const costs = names.map((name) => costOfBatchLine(body.usage, { ...target, model: name }));
+  return costs.find((cost) => cost !== undefined) ?? null;
+}
+
 /** A line of the provider's answers as one of our files. */
-function toResult(line: Line, batchId: string): LineResult {
+function toResult(line: Line, batchId: string, prices: LinePrices): LineResult {
   const row = readRow(line);
   if (!row || typeof row.custom_id !== "string") {
     return toSkippedResult(batchId, "", { code: "unreadable_row", message: "The provider's row cannot be read" });
@@ -46,6 +65,7 @@ function toResult(line: Line, batchId: string): LineResult {
     text: JSON.stringify({ id, custom_id: row.custom_id, response: answer ?? null, error }),
     isFailure,
     tokens: answer ? tokensOf(answer.body) : noTokens,
+    cost: isFailure ? null : costOf(answer?.body, prices),
   };
 }
 
@@ -80,7 +100,11 @@ async function* readAnswer(response: Response): AsyncGenerator<Uint8Array, void>
 }
 
 /** Takes the answers over from where the process before stopped. */
-async function takeAnswers(held: HeldBatch, response: Response, parts: StepParts): Promise<void> {
+async function takeAnswers(
+  held: HeldBatch,
+  { response, prices }: { response: Response; prices: LinePrices },
+  parts: StepParts,
+): Promise<void> {
   const { id, position: done } = held.row;
   let results: LineResult[] = [];
   let bytes = 0;
@@ -95,17 +119,32 @@ async function takeAnswers(held: HeldBatch, response: Response, parts: StepParts
   for await (const line of readLines(readAnswer(response), { maxBytes: maxAnswerBytes })) {
     position++;
     if (position <= done || isBlank(line)) continue;
-    results.push(toResult(line, id));
+    results.push(toResult(line, id, prices));
     bytes += line.bytes.length;
     if (results.length >= storedLines || bytes >= storedBytes) await store();
   }
   await store();
 }
 
+/** Prices of the integration behind a batch: a request that asks for it tells whose they are. */
+async function findPrices(row: GatewayBatchRow, parts: StepParts): Promise<LinePrices> {
+  const { provider, model, providerBatchId } = row;
+  let prices: PriceBook | null = null;
+  const path = `/v1/batches/${toSegment(providerBatchId ?? "")}`;
+  const onSettled: ConnectionInfo["onSettled"] = (settled) => {
+    prices = settled.prices;
+  };
+  await askForRecord(row, { what: "ask for the state of the batch", path, onSettled }, parts);
+  return { provider: provider ?? "", model, prices: prices ?? undefined };
+}
+
 /** Reads one of the two files of a provider's answers into those of the gateway. */
 export async function collectAnswers(held: HeldBatch, batch: ProviderBatch, parts: StepParts): Promise<void> {
   const path = pathOf(held.row, batch);
-  const response = path === undefined ? undefined : await open(held.row, path, parts);
-  if (response) await takeAnswers(held, response, parts);
+  if (path !== undefined) {
+    const prices = await findPrices(held.row, parts);
+    const response = await open(held.row, path, parts);
+    if (response) await takeAnswers(held, { response, prices }, parts);
+  }
   await commit(held.row, { collected: held.row.collected + 1, position: 0 }, parts);
 }

@@ -115,6 +115,16 @@ function addTokens(stored: unknown, results: readonly LineResult[]): { [Name in 
   return sum;
 }
 
+/** Nano-dollars of the lines so far; null while none has a cost that is known. */
+function addCosts(stored: number | null, results: readonly LineResult[]): number | null {
+  const known = [stored, ...results.map(({ cost }) => cost)].filter((cost) => cost !== null);
+  if (known.length === 0) return null;
+  return Math.min(
+    known.reduce((sum, cost) => sum + cost, 0),
+    Number.MAX_SAFE_INTEGER,
+  );
+}
+
 /** Stores what became of a bucket, results and place in one transaction, and tells what changed. */
 export async function storeResults(
   row: GatewayBatchRow,
@@ -132,6 +142,7 @@ export async function storeResults(
     ...others,
     ...{ position, completed: row.completed + completed.length, failed: row.failed + failed.length },
     usage: addTokens(row.usage, results),
+    cost: addCosts(row.cost, results),
   };
   await commit(row, change, parts, statements);
   return change;

@@ -1,3 +1,4 @@
+import type { ConnectionInfo } from "../../context.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import { createOwnRequest, type OwnRequestInit, readOwnAnswer } from "../own-request.ts";
 import { errorOf, retryableStatuses } from "./call-line.ts";
@@ -46,6 +47,7 @@ export interface ProviderRequest extends Omit<OwnRequestInit, "signal" | "header
   what: string;
   path: string;
   headers?: Readonly<Record<string, string>>;
+  onSettled?: ConnectionInfo["onSettled"];
 }
 
 /**
@@ -55,7 +57,7 @@ export interface ProviderRequest extends Omit<OwnRequestInit, "signal" | "header
  */
 export async function askProvider(
   row: GatewayBatchRow,
-  { what, path, headers, ...init }: ProviderRequest,
+  { what, path, headers, onSettled, ...init }: ProviderRequest,
   { services, signal }: StepParts,
 ): Promise<Response> {
   const principal = await services.authenticator.ofKey(row.apiKeyId);
@@ -65,7 +67,7 @@ export async function askProvider(
   const options = await openOptions(row, services);
   const all = { "x-gateway-trace-id": row.id, ...headers, ...options, ...contentOf(headers) };
   const request = createOwnRequest(path, { ...init, headers: all, signal });
-  const response = await services.handle(request, { actingFor: principal });
+  const response = await services.handle(request, { actingFor: principal, ...(onSettled && { onSettled }) });
   if (response.status > 199 && response.status < 300) return response;
   throw await toFailure(what, row, response);
 }

@@ -1,0 +1,1 @@
+ALTER TABLE `gateway_batches` ADD `cost` integer;
