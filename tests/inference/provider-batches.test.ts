@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { BatchObject } from "../../src/schemas/batches.ts";
 import { answerLine, type BatchProvider, startBatchProvider } from "../support/batch-provider.ts";
 import { chatLine, readResults, runLines, sendOwn, waitForBatch } from "../support/batches.ts";
+import { call, done } from "../support/control.ts";
 import {
   createTemporaryFolder,
   createTestClock,
@@ -13,6 +14,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
   waitForLogs,
+  workspaceKey,
 } from "../support/gateway.ts";
 
 const quick = { batches: { pauseMs: 0, lookEveryMs: 5, statusCheckMs: 1 } };
@@ -78,6 +80,8 @@ test("a batch of one provider becomes that provider's own, its answers files of 
     assert.ok(batch.in_progress_at && batch.finalizing_at && batch.completed_at);
     assert.deepEqual([batch.metadata, batch.errors], [{ team: "blue" }, null]);
     assert.deepEqual([batch.usage?.input_tokens, batch.usage?.output_tokens], [10, 2]);
+    // 10 tokens at 75 nano-dollars and 2 at 300: half of what they cost outside of batches
+    assert.deepEqual([batch.cost, batch.cost_currency], [1_350 / 1e7, "USD"]);
     assert.match(batch.output_file_id ?? "", /^gw_file_/);
     const [answered] = await readResults(gateway, batch.output_file_id);
     assert.deepEqual([answered?.id, answered?.custom_id, answered?.error], ["batch_req_a", "a", null]);
@@ -172,6 +176,30 @@ test("a config with one target leads to its provider", async () => {
     const batch = await waitForBatch(gateway, (await begin(provider, gateway, { gateway_options: options })).id);
     assert.deepEqual([batch.status, batch.provider], ["completed", "openai"]);
     assert.equal(countOf(provider, "POST /v1/batches"), 1);
+  });
+});
+
+/** A stored provider whose prices are thrice those of the list. */
+async function storeProvider(provider: BatchProvider, gateway: TestGateway, more: Record<string, unknown> = {}) {
+  const integration = {
+    ...{ name: "own", slug: "own-integration", ai_provider_id: "openai", key: "stored-credential" },
+    configurations: { custom_host: provider.options["x-gateway-custom-host"] },
+    pricing_adjustments: { multiplier: { request_token: 3, response_token: 3 } },
+    ...{ create_default_provider: false, ...more },
+  };
+  await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));
+  const body = { name: "own", slug: "own", integration_id: "own-integration" };
+  await done(call(gateway, "POST /providers", { key: workspaceKey, body }));
+}
+
+test("a stored provider's batch is made with its credential and costs what its prices say", async () => {
+  await withProvider(async (provider, gateway) => {
+    await storeProvider(provider, gateway);
+    complete(provider);
+    const gatewayOptions = { "x-gateway-provider": "@own" };
+    const batch = await waitForBatch(gateway, (await begin(provider, gateway, { gateway_options: gatewayOptions })).id);
+    assert.deepEqual([batch.status, batch.provider, batch.cost], ["completed", "openai", 4_050 / 1e7]);
+    assert.equal(provider.requests[0]?.headers.authorization, "Bearer stored-credential");
   });
 });
 
