@@ -17,6 +17,7 @@ import { cancelBatch, createBatch, listBatches, retrieveBatch, retrieveBatchOutp
 import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from "./files/files.ts";
 import { isForOwnStore, type KeyHandler } from "./files/own-store.ts";
 import { runRecord } from "./records/run-record.ts";
+import { createTuningJob } from "./records/tuning-files.ts";
 
 const access: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 
@@ -28,8 +29,9 @@ function limit(most: number, usual: number): QueryParameter {
 
 /** What the gateway answers itself, and what a provider's own records are asked with. */
 function ownOr(own: KeyHandler, route: RecordRoute): KeyHandler {
-  return async (context, services) =>
-    (await isForOwnStore(context, services)) ? own(context, services) : runRecord(route, context, services);
+  const ask: KeyHandler =
+    route === "createFinetune" ? createTuningJob : (context, services) => runRecord(route, context, services);
+  return async (context, services) => ((await isForOwnStore(context, services)) ? own : ask)(context, services);
 }
 
 /** Jobs live at providers: the gateway tunes no models. */

@@ -26,13 +26,11 @@ import {
 /** Longest row of an output. */
 const maxRowBytes = 64 * 1024 * 1024;
 
-function refuseRoute(route: RecordRoute, { destination }: RecordTarget): never {
-  throw new InvalidRequestError(
-    `Cannot call ${route} on ${destination.provider.slug}: this provider does not have it`,
-    {
-      code: "unsupported_endpoint",
-    },
-  );
+/** @throws {InvalidRequestError} 400: the provider lacks the route. */
+export function refuseRoute(route: RecordRoute, { provider }: Destination): never {
+  throw new InvalidRequestError(`Cannot call ${route} on ${provider.slug}: this provider does not have it`, {
+    code: "unsupported_endpoint",
+  });
 }
 
 /** The client's body on its way through, bounded. */
@@ -132,13 +130,14 @@ const openaiOutput: OutputRules = {
 /** The output of a batch takes two calls: what the batch says, then what it names. */
 async function getOutput(request: RecordRequest, target: RecordTarget, records?: RecordAdapters): Promise<Reply> {
   const { provider } = target.destination;
-  if (records && !records.output) return refuseRoute("getBatchOutput", target);
+  if (records && !records.output) return refuseRoute("getBatchOutput", target.destination);
   const passedPath = (below: string) => provider.passPath({ path: below, query: "", isProxied: false }).path;
   const retrieve = records?.calls.retrieveBatch;
   const path = retrieve ? retrieve.path(request) : passedPath(`/batches/${encodeURIComponent(request.id)}`);
   const { text, upstream } = await readRecord(target, { method: "GET", path, headers: retrieve?.headers });
   const batch = parseRecord(text, target);
-  if (records) return download(records.output ?? refuseRoute("getBatchOutput", target), batch, target, records);
+  if (records)
+    return download(records.output ?? refuseRoute("getBatchOutput", target.destination), batch, target, records);
   const rules: OutputRules = {
     ...openaiOutput,
     find(value) {
@@ -165,7 +164,7 @@ async function callRecords(
   if (objects && route === "retrieveFile") return showObject(request.id, target, objects);
   if (objects && route === "retrieveFileContent") return downloadObject(request.id, target, objects);
   if (route === "getBatchOutput") return getOutput(request, target, records);
-  const call = records.calls[route] ?? refuseRoute(route, target);
+  const call = records.calls[route] ?? refuseRoute(route, target.destination);
   if (objects && route === "createBatch" && target.destination.managed) {
     requireObject(String(request.body.input_file_id ?? ""), objects, target);
   }
