@@ -208,7 +208,7 @@ export interface ProviderDefinition<Settings> {
   local?(request: LocalRequest, settings: Settings): Promise<Response>;
   /** Files, batches and tuning jobs, where its routes for them are not OpenAI's. */
   records?(settings: Settings): RecordAdapters;
-  /** Batches it makes of uploaded files. Absent: it has none. */
+  /** Batches it makes of files. Absent: it has none. */
   batches?: BatchRules;
   /** The service that keeps its files, where they are objects of another one. */
   store?: Pick<ProviderDefinition<Settings>, "baseUrl" | "authenticate" | "authorize">;
@@ -288,7 +288,7 @@ export interface Provider {
   readonly isRaw: boolean;
   /** Names of its operations, for documentation. */
   readonly operationNames: readonly string[];
-  /** Batches it makes of uploaded files. */
+  /** Batches it makes of files. */
   readonly batches: BatchRules | undefined;
   /** Headers that give its settings, without the gateway's prefix. */
   readonly settingHeaders: readonly string[];

@@ -3,6 +3,7 @@ import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import { findJsonExcess, isObject } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
 import type { PriceBook } from "../../pricing/own-prices.ts";
+import type { InlineRules } from "../../providers/records.ts";
 import { costOfBatchLine } from "../cost.ts";
 import { readPieces } from "../records/objects.ts";
 import { errorOf, type LineResult, lineId, maxAnswerBytes, noTokens, tokensOf, toSkippedResult } from "./call-line.ts";
@@ -50,9 +51,27 @@ function costOf(body: unknown, { model, ...target }: LinePrices): number | null 
   return costs.find((cost) => cost !== undefined) ?? null;
 }
 
+/** What a step of reading works with. */
+export interface CollectParts extends StepParts {
+  /** Makes a line of our form of one of the provider's; absent: they have it already. */
+  toLine?: InlineRules["toLine"] | undefined;
+}
+
+/** The row in our form; undefined where it cannot be read. */
+function toOurForm(row: Record<string, unknown>, toLine: CollectParts["toLine"], model: string) {
+  if (!toLine) return row;
+  try {
+    const line = toLine(row, model);
+    return isObject(line) ? line : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A line of the provider's answers as one of our files. */
-function toResult(line: Line, batchId: string, prices: LinePrices): LineResult {
-  const row = readRow(line);
+function toResult(line: Line, batchId: string, { toLine, ...prices }: LinePrices & Pick<CollectParts, "toLine">) {
+  const told = readRow(line);
+  const row = told && toOurForm(told, toLine, prices.model ?? "");
   if (!row || typeof row.custom_id !== "string") {
     return toSkippedResult(batchId, "", { code: "unreadable_row", message: "The provider's row cannot be read" });
   }
@@ -103,7 +122,7 @@ async function* readAnswer(response: Response): AsyncGenerator<Uint8Array, void>
 async function takeAnswers(
   held: HeldBatch,
   { response, prices }: { response: Response; prices: LinePrices },
-  parts: StepParts,
+  parts: CollectParts,
 ): Promise<void> {
   const { id, position: done } = held.row;
   let results: LineResult[] = [];
@@ -119,7 +138,7 @@ async function takeAnswers(
   for await (const line of readLines(readAnswer(response), { maxBytes: maxAnswerBytes })) {
     position++;
     if (position <= done || isBlank(line)) continue;
-    results.push(toResult(line, id, prices));
+    results.push(toResult(line, id, { ...prices, toLine: parts.toLine }));
     bytes += line.bytes.length;
     if (results.length >= storedLines || bytes >= storedBytes) await store();
   }
@@ -139,7 +158,7 @@ async function findPrices(row: GatewayBatchRow, parts: StepParts): Promise<LineP
 }
 
 /** Reads one of the two files of a provider's answers into those of the gateway. */
-export async function collectAnswers(held: HeldBatch, batch: ProviderBatch, parts: StepParts): Promise<void> {
+export async function collectAnswers(held: HeldBatch, batch: ProviderBatch, parts: CollectParts): Promise<void> {
   const path = pathOf(held.row, batch);
   if (path !== undefined) {
     const prices = await findPrices(held.row, parts);

@@ -1,10 +1,9 @@
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import { isObject } from "../../lib/json.ts";
-import { readLines } from "../../lib/lines.ts";
+import type { BatchRules } from "../../providers/records.ts";
 import { createFileForm } from "../own-request.ts";
 import { collectAnswers } from "./collect.ts";
-import { isBlank, maxLineBytes, parseLine } from "./lines.ts";
 import {
   abandonedAfterMs,
   advanceBatch,
@@ -15,7 +14,6 @@ import {
   type HeldBatch,
   openFiles,
   type StepParts,
-  tenantOf,
   toStoredErrors,
 } from "./progress.ts";
 import {
@@ -27,6 +25,7 @@ import {
   storedBatchOf,
   toStoredBatch,
 } from "./provider-batch.ts";
+import { readProviderLines, toInlineCreation } from "./provider-input.ts";
 import { askForRecord, isId, ProviderFailure, toSegment, unreadable } from "./provider-request.ts";
 
 /** A batch that is not made by this long after the gateway's is not made any more. */
@@ -42,31 +41,19 @@ function rest(row: GatewayBatchRow, change: Change, parts: StepParts): Promise<v
   return commit(row, { ...change, leaseOwner: null, leaseUntil }, parts);
 }
 
-/** The requests of a file as a provider wants them: with method, route and model on each line. */
-async function* toProviderLines(
-  content: AsyncIterable<Uint8Array>,
-  { endpoint, model }: GatewayBatchRow,
-): AsyncGenerator<Uint8Array, void> {
-  const encoder = new TextEncoder();
-  for await (const line of readLines(content, { maxBytes: maxLineBytes })) {
-    if (isBlank(line)) continue;
-    const parsed = parseLine(line, endpoint);
-    // the whole file was looked through before
-    if ("problem" in parsed) throw new ProviderFailure("invalid_request_line", "A line of the input cannot be read");
-    const { request, url } = parsed;
-    const body = model === null ? request.body : { model, ...request.body };
-    yield encoder.encode(`${JSON.stringify({ custom_id: request.custom_id, method: "POST", url, body })}\n`);
-  }
+/** Calls the lines one by one, where the provider turns out to be none that could run them. */
+function callInstead(row: GatewayBatchRow, parts: StepParts): Promise<void> {
+  return commit(row, { provider: null, total: 0, providerAskedAt: null, errors: null }, parts);
 }
 
-async function upload(row: GatewayBatchRow, parts: StepParts): Promise<void> {
-  const { files, providers } = parts.services;
-  const input = await files.find(tenantOf(row), row.inputFileId);
-  if (!input) {
-    throw new ProviderFailure("input_file_gone", "The input file is gone");
-  }
+/** Whether a host that speaks like the provider does not know its routes. */
+function knowsNoRoute(error: unknown, rules: BatchRules): boolean {
+  return error instanceof ProviderFailure && unknownRoute.has(error.status ?? 0) && !rules.hasOptions;
+}
+
+async function upload(row: GatewayBatchRow, rules: BatchRules, parts: StepParts): Promise<void> {
   const filename = `${row.id}.jsonl`;
-  const form = createFileForm(toProviderLines(files.read(input), row), { purpose: "batch", filename });
+  const form = createFileForm(await readProviderLines(row, parts), { purpose: "batch", filename });
   const what = "upload the input";
   // where files are objects, a second upload takes the place of the first one
   const headers = { "content-type": form.contentType, "x-gateway-provider-file-name": filename };
@@ -76,19 +63,16 @@ async function upload(row: GatewayBatchRow, parts: StepParts): Promise<void> {
     if (typeof id !== "string" || !isId(id)) throw unreadable(what, row);
     await commit(row, { providerFileId: id }, parts);
   } catch (error) {
-    const isUnknown = error instanceof ProviderFailure && unknownRoute.has(error.status ?? 0);
-    if (!isUnknown || providers.get(row.provider ?? "")?.batches?.hasOptions) throw error;
-    // a host that speaks like the provider and has no batches: the lines are called one by one
-    await commit(row, { provider: null, total: 0 }, parts);
+    if (!knowsNoRoute(error, rules)) throw error;
+    await callInstead(row, parts);
   }
 }
 
 /** What the provider is asked for. */
-function toJob(row: GatewayBatchRow, { services: { providers } }: StepParts): object {
+function toJob(row: GatewayBatchRow, { hasOptions }: BatchRules): object {
   const facts = isObject(row.metadata) ? row.metadata : {};
   const hasRoom = Object.keys(facts).length < maxFacts;
   const options = isObject(row.providerOptions) ? row.providerOptions : {};
-  const { hasOptions } = providers.get(row.provider ?? "")?.batches ?? {};
   return {
     ...{ input_file_id: row.providerFileId, endpoint: row.endpoint, completion_window: "24h" },
     metadata: { ...facts, ...(hasRoom && { gateway_batch_id: row.id }) },
@@ -109,20 +93,33 @@ async function findMade(row: GatewayBatchRow, parts: StepParts): Promise<Provide
     .find((batch) => batch?.input_file_id === row.providerFileId && (batch?.created_at ?? 0) >= madeAfter);
 }
 
-async function create(held: HeldBatch, parts: StepParts): Promise<void> {
+/** What makes the batch; undefined where the lines cannot stand in it. */
+async function toCreation(row: GatewayBatchRow, rules: BatchRules, parts: StepParts) {
+  if (!rules.inline) return { body: toJob(row, rules), headers: {} };
+  return toInlineCreation(row, rules.inline, parts);
+}
+
+async function create(held: HeldBatch, rules: BatchRules, parts: StepParts): Promise<void> {
   const { row } = held;
   if (row.providerAskedAt !== null) {
-    const made = await findMade(row, parts);
+    const made = rules.inline ? undefined : await findMade(row, parts);
     if (made) return follow(row, made, parts);
     if (row.status === "cancelling") return endCancelled(row, parts);
   }
+  const creation = await toCreation(row, rules, parts);
+  if (!creation) return callInstead(row, parts);
   await advanceBatch(held, { providerAskedAt: parts.services.clock.now() }, parts);
   const what = "make the batch";
-  const headers = { "content-type": "application/json" };
-  const request = { what, path: "/v1/batches", method: "POST", headers, body: JSON.stringify(toJob(row, parts)) };
-  const batch = parseProviderBatch(await askForRecord(held.row, request, parts));
-  if (!batch) throw unreadable(what, row);
-  return follow(held.row, batch, parts);
+  const headers = { ...creation.headers, "content-type": "application/json" };
+  const request = { what, path: "/v1/batches", method: "POST", headers, body: JSON.stringify(creation.body) };
+  try {
+    const batch = parseProviderBatch(await askForRecord(held.row, request, parts));
+    if (!batch) throw unreadable(what, row);
+    await follow(held.row, batch, parts);
+  } catch (error) {
+    if (!rules.inline || !knowsNoRoute(error, rules)) throw error;
+    await callInstead(held.row, parts);
+  }
 }
 
 /** What the provider says is wrong, as rows hold it; it takes the place of failures that passed. */
@@ -186,12 +183,14 @@ function finish(row: GatewayBatchRow, parts: StepParts): Promise<void> {
 
 function advance(held: HeldBatch, parts: StepParts): Promise<void> {
   const { row } = held;
+  const rules = parts.services.providers.get(row.provider ?? "")?.batches ?? { endpoints: [] };
   const wasAsked = row.providerAskedAt !== null;
   if (row.providerBatchId === null && row.status === "cancelling" && !wasAsked) return endCancelled(row, parts);
-  if (row.providerFileId === null) return upload(row, parts);
-  if (row.providerBatchId === null) return create(held, parts);
+  if (row.providerFileId === null && row.providerBatchId === null && !rules.inline) return upload(row, rules, parts);
+  if (row.providerBatchId === null) return create(held, rules, parts);
   if (!isFinal(row.providerStatus)) return check(row, parts);
-  return row.collected < 2 ? collectAnswers(held, storedBatchOf(row), parts) : finish(row, parts);
+  if (row.collected === 2) return finish(row, parts);
+  return collectAnswers(held, storedBatchOf(row), { ...parts, toLine: rules.inline?.toLine });
 }
 
 /** Whether a failure is waited out: credentials may come back for a batch that was made. */

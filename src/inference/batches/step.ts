@@ -29,9 +29,20 @@ function failWithoutInput(row: GatewayBatchRow, parts: StepParts): Promise<void>
   return fail(row, [{ code: "input_file_gone", message, param: "input_file_id", line: null }], parts);
 }
 
+/** Longest input whose requests are sent in one call. */
+const inlineBytes = 8 * 1024 * 1024;
+
 /** Whether a provider's batch can hold what the lines ask for: one route, and one model, which it knows by that name. */
-function fitsProvider({ endpoint }: GatewayBatchRow, { models, urls }: CheckedInput): boolean {
+function fitsProvider(
+  { endpoint, provider }: GatewayBatchRow,
+  { bytes }: GatewayFileRow,
+  { models, urls }: CheckedInput,
+  { services: { providers, limits } }: StepParts,
+): boolean {
   const [url] = urls;
+  const isInline = providers.get(provider ?? "")?.batches?.inline !== undefined;
+  // converted, a request may be longer than its line
+  if (isInline && bytes > Math.min(inlineBytes, limits.jsonBodyBytes / 2)) return false;
   return urls.size === 1 && url === endpoint && models.size <= 1 && ![...models].some((model) => model.startsWith("@"));
 }
 
@@ -40,7 +51,7 @@ async function validate(row: GatewayBatchRow, input: GatewayFileRow, parts: Step
   const checked = await checkInput(files.read(input), row);
   const { requests: total, problems, models } = checked;
   if (problems.length > 0) return fail(row, problems, parts);
-  if (row.provider !== null && fitsProvider(row, checked)) {
+  if (row.provider !== null && fitsProvider(row, input, checked, parts)) {
     const [model = null] = models;
     return commit(row, { total, model: row.model ?? model }, parts);
   }

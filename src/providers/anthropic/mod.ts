@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { defineProvider, type OperationAdapters } from "../types.ts";
+import { claudeBatches } from "./batches.ts";
 import { createCompletion } from "./complete.ts";
 import { createCountChat } from "./count.ts";
 import { models } from "./models.ts";
@@ -104,4 +105,5 @@ export const anthropic = defineProvider({
     claudeVersions(headers, settings, credential && isLoginToken(credential) ? ["oauth-2025-04-20"] : []),
   operations: claudeOperations("anthropic"),
   records: () => claudeRecords,
+  batches: claudeBatches,
 });

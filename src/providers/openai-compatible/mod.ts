@@ -77,7 +77,7 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
   /** Files, batches and tuning jobs, where they are not OpenAI's too. */
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
-  /** Batches it makes of uploaded files. Absent: it has none. */
+  /** Batches it makes of files. Absent: it has none. */
   batches?: BatchRules;
 }
 
