@@ -119,6 +119,10 @@ const responseStream = typed(
 );
 const responseNanos = 100 * 1_250 + 50 * 10_000;
 
+const embeddings = {
+  ...{ object: "list", model: "text-embedding-3-small", data: [{ object: "embedding", index: 0, embedding: [0.5] }] },
+  usage: { prompt_tokens: 7, total_tokens: 7 },
+};
 const geminiAnswer = (promptTokenCount: number) => ({
   candidates: [{ content: { role: "model", parts: [{ text: "Hi" }] }, finishReason: "STOP", index: 0 }],
   usageMetadata: { promptTokenCount, candidatesTokenCount: 10, totalTokenCount: promptTokenCount + 10 },
@@ -273,6 +277,71 @@ const cases: Case[] = [
     body: { model: "gpt-5", input: "Hello", stream: true },
     answer: { type: eventStream, body: responseStream },
     nanos: responseNanos,
+  },
+  {
+    name: "a picture in a chat",
+    provider: "google",
+    body: { model: "gemini-2.5-flash-image", messages },
+    answer: {
+      body: {
+        ...geminiAnswer(100),
+        usageMetadata: {
+          ...{ promptTokenCount: 100, candidatesTokenCount: 1_300 },
+          candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 1_290 }],
+        },
+      },
+    },
+    nanos: 100 * 300 + 10 * 2_500 + 1_290 * 30_000,
+    units: { image_output_tokens: 1_290 },
+  },
+  {
+    name: "contents",
+    provider: "google",
+    path: "/v1beta/models/gemini-2.5-pro:generateContent",
+    body: { contents: [{ role: "user", parts: [{ text: "Hello" }] }] },
+    answer: { body: geminiAnswer(128_001) },
+    nanos: 128_001 * 2_500 + 10 * 15_000,
+  },
+  {
+    name: "contents over a chat with sound",
+    path: "/v1beta/models/gpt-4o-audio-preview:generateContent",
+    body: { contents: [{ role: "user", parts: [{ text: "Hello" }] }] },
+    answer: {
+      body: chatAnswer({
+        ...{ prompt_tokens: 30, completion_tokens: 40, total_tokens: 70 },
+        prompt_tokens_details: { audio_tokens: 20 },
+      }),
+    },
+    nanos: 10 * 2_500 + 20 * 100_000 + 40 * 10_000,
+  },
+  {
+    name: "contents that are embedded by way of embeddings",
+    path: "/v1beta/models/text-embedding-3-small:embedContent",
+    body: { content: { parts: [{ text: "Hello" }] } },
+    answer: { body: embeddings },
+    nanos: 140,
+  },
+  {
+    name: "counted contents",
+    provider: "google",
+    path: "/v1beta/models/gemini-2.5-pro:countTokens",
+    body: { contents: [{ role: "user", parts: [{ text: "Hello" }] }] },
+    answer: { body: { totalTokens: 12 } },
+    nanos: 0,
+  },
+  {
+    name: "a message that searched the web",
+    provider: "anthropic",
+    path: "/v1/messages",
+    body: messagesBody,
+    answer: {
+      body: {
+        ...message,
+        usage: { input_tokens: 10, output_tokens: 5, server_tool_use: { web_search_requests: 2 } },
+      },
+    },
+    nanos: 10 * 3_000 + 5 * 15_000,
+    units: { web_search: 2 },
   },
   {
     name: "embeddings",
