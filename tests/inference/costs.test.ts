@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { costOfBatchLine } from "../../src/inference/cost.ts";
+import { createPriceBook } from "../../src/pricing/own-prices.ts";
 import { call, done } from "../support/control.ts";
 import {
   createTestGateway,
@@ -613,6 +615,27 @@ test("of targets that were tried, the prices are those of the one that answered"
   assert.equal(await costOf(listed, { provider: "@dear-provider" }), 100);
   failures.push(failure);
   assert.equal(await costOf({ provider: "@dear-provider" }, listed), chatNanos / 1e7);
+});
+
+for (const [name, usage, model, nanos] of [
+  ["a chat at half the price", chatUsage, "gpt-4o-audio-preview", 100 * 1_250 + 10 * 5_000],
+  ["a chat at its own price", chatUsage, "gpt-4o", 60 * 1_250 + 40 * 625 + 10 * 5_000],
+  ["a response", responseObject.usage, "gpt-4o", 100 * 1_250 + 50 * 5_000],
+  ["an unknown model", chatUsage, "no-such-model", undefined],
+  ["no usage", null, "gpt-4o", undefined],
+] as const) {
+  test(`costOfBatchLine() of ${name}`, () => {
+    assert.equal(costOfBatchLine(usage, { provider: "openai", model }), nanos);
+  });
+}
+
+test("costOfBatchLine() of a message, and at an integration's prices", () => {
+  const target = { provider: "anthropic", model: "claude-sonnet-4-5" };
+  assert.equal(costOfBatchLine(messageUsage, target), messageNanos / 2);
+  const prices = createPriceBook({
+    ...{ provider: "openai", models: new Map(), adjustments: { multiplier: { default: 3 } } },
+  });
+  assert.equal(costOfBatchLine(chatUsage, { provider: "openai", model: "gpt-4o", prices }), 3 * (chatNanos / 2));
 });
 
 test("rows of a list tell their costs too", async () => {
