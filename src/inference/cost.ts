@@ -6,7 +6,7 @@ import { findLadder, isFree } from "../pricing/prices.ts";
 import type { LoggedUsage } from "../schemas/logs.ts";
 
 /** Operations nobody is paid for. */
-const freeOperations: ReadonlySet<string> = new Set(["countTokens"]);
+const freeOperations: ReadonlySet<string> = new Set(["countTokens", "countContents", "countInputTokens"]);
 
 /** Status of a request that became a WebSocket. */
 const socketOpened = 101;

@@ -147,6 +147,19 @@ function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation 
   };
 }
 
+/** The answer and its counts before they are told in other words, which may have none for some of them. */
+function countFirst(served: ServedOperation) {
+  let usage: unknown;
+  return {
+    answer(body: unknown): unknown {
+      const answer = served.answer(body) ?? body;
+      usage = isObject(answer) ? served.usageOf(answer) : undefined;
+      return answer;
+    },
+    usageOf: () => usage,
+  };
+}
+
 /** A request in another dialect, served by a provider's chat. */
 function serveThroughChat<Request extends object, Answer extends object>(
   dialect: Dialect<Request, Answer>,
@@ -158,10 +171,11 @@ function serveThroughChat<Request extends object, Answer extends object>(
   const options: ConversionOptions & DialectOptions = { ...chat.options, strict: false };
   const serveChat = (asked: Operations["chat"]["request"]): ServedOperation => {
     const served = serve({ name: "chat", adapter, request: asked, provider, options });
+    const counted = countFirst(served);
     return {
       ...served,
-      answer: (body) =>
-        dialect.fromChat((served.answer(body) ?? body) as Operations["chat"]["response"], request, options), // read leniently
+      usageOf: counted.usageOf,
+      answer: (body) => dialect.fromChat(counted.answer(body) as Operations["chat"]["response"], request, options), // read leniently
       createObserver: () =>
         createDialectObserver({
           mapper: adapter.streamMapper?.(asked, options) ?? createPlainMapper(provider.slug),
@@ -193,9 +207,11 @@ function serveOver(
   if (!adapter) return undefined;
   const served = serve({ name: over, adapter, request: asked, provider, options });
   if (!fromAnswer) return served;
+  const counted = countFirst(served);
   return {
     ...served,
-    answer: (body) => fromAnswer((served.answer(body) ?? body) as Operations[OperationName]["response"]), // read leniently
+    usageOf: counted.usageOf,
+    answer: (body) => fromAnswer(counted.answer(body) as Operations[OperationName]["response"]), // read leniently
   };
 }
 

@@ -17,12 +17,6 @@ export function withAllCounts(usage: Partial<LoggedUsage> | null): LoggedUsage |
 /** What is counted of an answer besides its tokens. */
 export type FurtherCounts = Pick<LoggedUsage, "units" | "image">;
 
-/** Further counts that are above 0; undefined where none is. */
-function toUnits(counts: Readonly<Record<string, number | undefined>>): LoggedUsage["units"] {
-  const told = Object.entries(counts).filter(([, value]) => value !== undefined && value > 0);
-  return told.length === 0 ? undefined : Object.fromEntries(told as [string, number][]); // filtered
-}
-
 /** Counts with further ones. */
 export function withUnits(usage: LoggedUsage | null, { units, image }: FurtherCounts): LoggedUsage | null {
   if (!units) return usage;
@@ -60,6 +54,22 @@ function cacheWrites(usage: Counts, sent: unknown): number {
   return count(kept, "ephemeral_5m_input_tokens") + count(kept, "ephemeral_1h_input_tokens");
 }
 
+/** Counts most answers do not have; undefined where there is none. */
+function rareCounts(usage: Counts, sent: unknown, made: unknown): LoggedUsage["units"] {
+  let units: LoggedUsage["units"];
+  const note = (name: string, value: number) => {
+    if (value === 0) return;
+    units ??= {};
+    units[name] = value;
+  };
+  if (isObject(sent)) note("cached_audio_tokens", count(sent.cached_tokens_details, "audio_tokens"));
+  note("image_input_tokens", count(sent, "image_tokens"));
+  note("image_output_tokens", count(made, "image_tokens"));
+  note("cache_write_1h", count(usage.cache_creation, "ephemeral_1h_input_tokens"));
+  note("web_search", count(usage.server_tool_use, "web_search_requests"));
+  return units;
+}
+
 /**
  * Token counts of an upstream's usage object. It is that of a chat, a completion or embeddings
  * (https://platform.openai.com/docs/api-reference/chat/object), of a response, images, a transcription or a realtime session
@@ -80,13 +90,7 @@ export function toLoggedUsage(usage: unknown): LoggedUsage | null {
   if (isMessage) input += cached + written;
   // some that embed count all tokens and nothing else
   if (input + output === 0) input = total;
-  const units = toUnits({
-    cached_audio_tokens: count(isObject(sent) ? sent.cached_tokens_details : undefined, "audio_tokens"),
-    image_input_tokens: count(sent, "image_tokens"),
-    image_output_tokens: count(made, "image_tokens"),
-    cache_write_1h: count(usage.cache_creation, "ephemeral_1h_input_tokens"),
-    web_search: count(usage.server_tool_use, "web_search_requests"),
-  });
+  const units = rareCounts(usage, sent, made);
   return {
     input_tokens: input,
     output_tokens: output,

@@ -81,6 +81,7 @@ function toRates(price: ModelPrice, isBatch: boolean): Rates {
   const [input, output, read] = [token("request_token"), token("response_token"), token("cache_read_input_token")];
   const [audioOutput, imageOutput] = [token("response_audio_token"), token("response_image_token")];
   const unit = (dollars: number) => rateOf(dollars, fromDollars);
+  const pictureToken = units.get("image_token");
   const makesTokens = output ?? audioOutput ?? imageOutput;
   return {
     input,
@@ -91,7 +92,7 @@ function toRates(price: ModelPrice, isBatch: boolean): Rates {
     audioRead: token("cache_read_audio_input_token") ?? read ?? token("request_audio_token") ?? input,
     audioOutput: audioOutput ?? output,
     imageInput: token("request_image_token") ?? input,
-    imageOutput: imageOutput ?? makesTokens,
+    imageOutput: imageOutput ?? (pictureToken === undefined ? undefined : unit(pictureToken)) ?? makesTokens,
     thing: makesTokens || units.has("response_audio_token") ? undefined : input,
     units: mapValues(units, unit),
     images: mapValues(images, (sizes) => mapValues(sizes, unit)),

@@ -98,9 +98,17 @@ function toPrice(name: string, text: string): ModelPrice {
   return { name, tokens, batch, units, images };
 }
 
-/** Names a model may stand under: as it is, then without the region some of Bedrock's begin with. */
+/** What names of models may begin with that the list leaves out: addresses, regions, publishers. */
+const beginnings: ReadonlyMap<string, RegExp> = new Map([
+  ["bedrock", /^(?:arn:[^/]*\/)?(?:(?:us|us-gov|eu|apac|ap|jp|au|ca|global)\.)?/],
+  ["google", /^models\//],
+  ["vertex-ai", /^[a-z-]+\./],
+]);
+
+/** Names a model may stand under: as it is, then without such a beginning. */
 function namesOf(provider: string, model: string): string[] {
-  return provider === "bedrock" ? [model, model.replace(/^(?:us|us-gov|eu|apac|ap|jp|au|ca|global)\./, "")] : [model];
+  const beginning = beginnings.get(provider);
+  return beginning ? [model, model.replace(beginning, "")] : [model];
 }
 
 /**

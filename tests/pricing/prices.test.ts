@@ -40,6 +40,21 @@ for (const [tokens, name] of [
   });
 }
 
+for (const [provider, model, name] of [
+  ["bedrock", "arn:aws:bedrock:us-east-1::foundation-model/cohere.rerank-v3-5:0", "cohere.rerank-v3-5:0"],
+  [
+    "bedrock",
+    "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-3-haiku-20240307-v1:0",
+    "anthropic.claude-3-haiku-20240307-v1:0",
+  ],
+  ["google", "models/gemini-2.5-pro", "gemini-2.5-pro-lte-128k"],
+  ["vertex-ai", "anthropic.claude-sonnet-4-5@20250929", "claude-sonnet-4-5@20250929"],
+] as const) {
+  test(`findPrice() knows ${model} of ${provider}`, () => {
+    assert.equal(findPrice(provider, model)?.name, name);
+  });
+}
+
 test("findPrice() drops the region of Bedrock's names", () => {
   const name = "anthropic.claude-3-haiku-20240307-v1:0";
   assert.ok(findPrice("bedrock", name));
