@@ -399,12 +399,23 @@ test("answers that were stored before a process ended are not stored again", asy
   );
 });
 
+test("no more rows are taken than there are requests", async () => {
+  await withProvider(async (provider, gateway) => {
+    provider.contents.set("file-out", answerLine("a").repeat(3_000));
+    Object.assign(provider.batch, { status: "completed", output_file_id: "file-out" });
+    const batch = await waitForBatch(gateway, (await begin(provider, gateway)).id);
+    assert.deepEqual([batch.status, batch.request_counts?.completed], ["completed", 2]);
+    assert.equal((await readResults(gateway, batch.output_file_id)).length, 2);
+  });
+});
+
 test("rows nobody can read are told in the error file", async () => {
   await withProvider(async (provider, gateway) => {
     const deep = `${"[".repeat(5_000)}${"]".repeat(5_000)}`;
     provider.contents.set("file-out", `${answerLine("a")}nonsense\n[1]\n{"custom_id":"d","response":${deep}}\n`);
     Object.assign(provider.batch, { status: "completed", output_file_id: "file-out" });
-    const batch = await waitForBatch(gateway, (await begin(provider, gateway)).id);
+    const lines = ["a", "b", "c", "d"].map((id) => `${line(id)}\n`).join("");
+    const batch = await waitForBatch(gateway, (await begin(provider, gateway, {}, lines)).id);
     const codes = (await readResults(gateway, batch.error_file_id)).map(({ error }) => error?.code);
     assert.deepEqual(codes, ["unreadable_row", "unreadable_row", "unreadable_row"]);
   });

@@ -124,10 +124,11 @@ async function takeAnswers(
   { response, prices }: { response: Response; prices: LinePrices },
   parts: CollectParts,
 ): Promise<void> {
-  const { id, position: done } = held.row;
+  const { id, total, position: done } = held.row;
   let results: LineResult[] = [];
   let bytes = 0;
   let position = 0;
+  let rows = 0;
   const store = async () => {
     if (results.length === 0) return;
     const change = await storeResults(held.row, { results, position }, parts);
@@ -137,7 +138,10 @@ async function takeAnswers(
   };
   for await (const line of readLines(readAnswer(response), { maxBytes: maxAnswerBytes })) {
     position++;
-    if (position <= done || isBlank(line)) continue;
+    if (isBlank(line)) continue;
+    // no batch has more answers than requests: what a host sends beyond is not stored
+    if (++rows > total) break;
+    if (position <= done) continue;
     results.push(toResult(line, id, { ...prices, toLine: parts.toLine }));
     bytes += line.bytes.length;
     if (results.length >= storedLines || bytes >= storedBytes) await store();
