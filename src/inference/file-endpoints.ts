@@ -17,7 +17,7 @@ import { cancelBatch, createBatch, listBatches, retrieveBatch, retrieveBatchOutp
 import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from "./files/files.ts";
 import { isForOwnStore, type KeyHandler } from "./files/own-store.ts";
 import { runRecord } from "./records/run-record.ts";
-import { createTuningJob } from "./records/tuning-files.ts";
+import { createTuningJob, createTuningJobByOptions } from "./records/tuning-files.ts";
 
 const access: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 
@@ -126,7 +126,7 @@ const tuning: readonly Row[] = [
     ...{ method: "POST", path: "/v1/fine_tuning/jobs", operation: "createFinetune", summary: "Tune a model" },
     documentedBody: { schema: FineTuningRequest, types: ["application/json"] },
     response: FineTuningJob,
-    own: refuseTuning,
+    own: createTuningJobByOptions,
   },
   {
     ...{ method: "GET", path: "/v1/fine_tuning/jobs", operation: "listFinetunes", summary: "List tuning jobs" },

@@ -96,6 +96,32 @@ test("a config with one target leads to its provider", async () => {
   );
 });
 
+test("a provider named in gateway_options is asked as if it stood in the headers", async () => {
+  const gatewayOptions = {
+    ...{ "x-gateway-provider": "openai", "x-gateway-custom-host": `${upstream.url}/v1` },
+    authorization: "Bearer upstream-credential",
+  };
+  const ask = (options?: object) => {
+    const body = JSON.stringify({ model: "m", training_file: file, ...(options && { gateway_options: options }) });
+    const headers = { "content-type": "application/json" };
+    return sendOwn(gateway, "/v1/fine_tuning/jobs", { method: "POST", body, headers });
+  };
+  const file = await store();
+  assert.equal((await readJson<{ id: string }>(await ask(gatewayOptions))).id, "ftjob-1");
+  const asked = upstream.requests.at(-1);
+  assert.deepEqual(JSON.parse(asked?.text ?? ""), { model: "m", training_file: "file-1" });
+  assert.deepEqual(
+    upstream.requests.map((request) => request.headers.authorization),
+    ["Bearer upstream-credential", "Bearer upstream-credential"],
+  );
+  assert.ok(!/workspace-key/.test(JSON.stringify(upstream.requests.map((request) => request.headers))));
+  for (const options of [undefined, {}, { "x-gateway-provider": "gateway" }]) {
+    assert.deepEqual((await refusal(await ask(options))).slice(0, 2), [400, "provider_required"]);
+  }
+  assert.equal((await ask({ "x-gateway-api-key": "x" })).status, 400);
+  assert.equal(upstream.requests.length, 2);
+});
+
 test("files that are not there, of another workspace or for something else are refused, and nothing is sent", async () => {
   const file = await store();
   const missing = "gw_file_00000000-0000-4000-8000-000000000000";

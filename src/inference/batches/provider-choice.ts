@@ -8,8 +8,8 @@ import { isForOwnStore } from "../files/own-store.ts";
 import { listLeaves, readLeafDestination } from "../leaf.ts";
 import { readRequestDestination } from "../target.ts";
 
-/** The caller as it would be with the headers of a batch, and no others. */
-function withHeaders(
+/** The caller as it would be with the headers of `gateway_options`, and no others. */
+export function withOptions(
   context: CallerContext,
   options: Readonly<Record<string, string>>,
   { headerPrefixes }: Services,
@@ -55,7 +55,7 @@ export async function findBatchProvider(
   context: CallerContext,
   services: Services,
 ): Promise<string | undefined> {
-  const asked = withHeaders(context, options, services);
+  const asked = withOptions(context, options, services);
   try {
     if (await isForOwnStore(asked, services)) return undefined;
     const destination = await readOnlyDestination(asked, services);

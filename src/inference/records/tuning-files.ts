@@ -1,11 +1,15 @@
+import * as v from "valibot";
 import { type CallerContext, createHeaderReader, type Services } from "../../context.ts";
-import { readJsonBody } from "../../endpoint.ts";
+import { readJsonBody, requireBody } from "../../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { readOnlyDestination } from "../batches/provider-choice.ts";
+import { GatewayOptionHeaders } from "../../schemas/batches.ts";
+import { readGatewayOptions } from "../batches/options.ts";
+import { readOnlyDestination, withOptions } from "../batches/provider-choice.ts";
 import { requireFile } from "../files/files.ts";
+import { isForOwnStore } from "../files/own-store.ts";
 import { createFileForm, createOwnRequest, readOwnAnswer } from "../own-request.ts";
 import { refuseRoute, runRecord } from "./run-record.ts";
 
@@ -95,6 +99,30 @@ function withBody(context: CallerContext, text: string, { headerPrefixes }: Serv
     ...{ headers: known, header: createHeaderReader(known, headerPrefixes) },
     request: new Request(request.url, { method: "POST", headers, body: text, signal: request.signal }),
   };
+}
+
+const WithOptions = v.looseObject({ gateway_options: GatewayOptionHeaders });
+
+/**
+ * `POST /fine_tuning/jobs` that names its provider in `gateway_options`: as if these were its headers.
+ *
+ * @throws {GatewayError} 400 where they name none: the gateway tunes no models.
+ */
+export async function createTuningJobByOptions(context: CallerContext, services: Services): Promise<Reply> {
+  const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services.timers);
+  const { gateway_options: given = {}, ...body } = isObject(value) ? value : {};
+  const { gateway_options: checked } = requireBody(WithOptions, { gateway_options: given ?? {} });
+  const options = readGatewayOptions(checked, services);
+  const asked = withOptions(context, { ...options, "content-type": "application/json" }, services);
+  if (await isForOwnStore(asked, services)) {
+    throw new InvalidRequestError("Cannot tune a model here: name a provider in x-gateway-provider", {
+      ...{ code: "provider_required", param: "x-gateway-provider" },
+    });
+  }
+  const headers = new Headers(asked.headers.values());
+  const request = new Request(context.request.url, { method: "POST", headers, signal: context.request.signal });
+  const sent = withBody({ ...asked, log: context.log, request }, JSON.stringify(body), services);
+  return createTuningJob(sent, services);
 }
 
 /**
