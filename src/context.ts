@@ -21,6 +21,7 @@ import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { HeldBody } from "./logs/body.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
+import type { PriceBook } from "./pricing/own-prices.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
@@ -48,12 +49,23 @@ export interface Limits {
   realtimeTotalTimeoutMs: number;
 }
 
+/** What is known of a request that is over. */
+export interface SettledRequest {
+  status: number;
+  /** Nano-dollars; null where it is not known. */
+  cost: number | null;
+  /** Prices of the integration that was called; null: those of the list. */
+  prices: PriceBook | null;
+}
+
 /** Facts about the connection that a `Request` cannot carry. */
 export interface ConnectionInfo {
   /** Address of the peer. */
   readonly remoteAddress?: string;
   /** Whose request it is, for work of the gateway's own that carries no credential. Hosts never set it. */
   readonly actingFor?: Principal;
+  /** Hears how the request ended, when that is known; as `actingFor`. */
+  onSettled?(settled: SettledRequest): void;
   /** Keeps the host alive until a promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
   /**
@@ -72,6 +84,9 @@ export interface RunningStream {
   /** Sends an error event and ends the stream. */
   end(): void;
 }
+
+/** Answers a request. Never rejects. */
+export type HandleRequest = (request: Request, connection: ConnectionInfo) => Promise<Response>;
 
 /** Parts that live as long as the gateway. Only endpoint handlers see all of them. */
 export interface Services {
@@ -111,6 +126,8 @@ export interface Services {
   /** The operator allows only saved configs and stored providers. */
   readonly savedOnly: boolean;
   readonly streams: Set<RunningStream>;
+  /** Answers requests of the gateway's own work as if a client had sent them; the connection says for whom they are. */
+  readonly handle: HandleRequest;
   /** False while the gateway starts or drains. */
   isReady(): boolean;
 }
@@ -141,6 +158,12 @@ export interface LogDraft {
   /** Members of the request the provider could not take. */
   dropped: string[] | null;
   usage: LoggedUsage | null;
+  /** The model that answered, where the answer was read. */
+  answeredModel: string | null;
+  /** Prices of the integration that is called; null: those of the list. */
+  prices: PriceBook | null;
+  /** Nano-dollars; null where it is not known. Set when the request ends. */
+  cost: number | null;
   /** A header value logs do not show, and what they show instead. */
   hidden: { text: string; shown: string } | null;
   requestBody: HeldBody | null;
@@ -215,6 +238,9 @@ export function createLogDraft(): LogDraft {
     skipped: noLabels,
     dropped: null,
     usage: null,
+    answeredModel: null,
+    prices: null,
+    cost: null,
     hidden: null,
     requestBody: null,
     responseBody: null,

@@ -75,7 +75,9 @@ function createActivity() {
 }
 
 /** How batches are run when nobody says otherwise. */
-const defaultBatches: BatchRunnerSettings = { pauseMs: 5_000, atOnce: 4, lookEveryMs: 5_000 };
+const defaultBatches: BatchRunnerSettings = {
+  ...{ pauseMs: 5_000, atOnce: 4, lookEveryMs: 5_000, statusCheckMs: 10_000 },
+};
 /** What calls of batches get to end when the gateway closes. */
 const batchCloseMs = 5_000;
 
@@ -97,16 +99,11 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     const data = await openData(options, clock);
     const { database, installation } = data;
     const isReady = () => running !== undefined && !draining;
-    const { services, closeQueue, writer } = await createServices(options, { ...data, clock, isReady });
+    const parts = { ...data, clock, isReady, handle: (...asked: Parameters<Handle>) => handle(...asked) };
+    const { services, closeQueue, writer } = await createServices(options, parts);
     const stopTimers = startTimers({ services, writer }, options);
     const handle = createHandle(listEndpoints(), services);
-    const batchRunner = createBatchRunner({
-      ...defaultBatches,
-      ...options.batches,
-      services,
-      handle,
-      warn: warnOf(options),
-    });
+    const batchRunner = createBatchRunner({ ...defaultBatches, ...options.batches, services, warn: warnOf(options) });
     const { firstKeys } = installation;
     running = { database, closeQueue, writer, services, handle, batchRunner, stopTimers, firstKeys };
     return running;

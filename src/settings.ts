@@ -132,7 +132,12 @@ function files(environment: Environment): NonNullable<GatewayOptions["files"]> {
 function batches(environment: Environment): NonNullable<GatewayOptions["batches"]> {
   const pauseMs = integer(environment, "BATCH_PAUSE_MS", { min: 0, max: 3_600_000 });
   const atOnce = integer(environment, "BATCHES_AT_ONCE", { min: 1, max: 1_000 });
-  return { ...(pauseMs !== undefined && { pauseMs }), ...(atOnce !== undefined && { atOnce }) };
+  const statusCheckMs = integer(environment, "BATCH_STATUS_CHECK_INTERVAL", { min: 10_000, max: 3_600_000 });
+  return {
+    ...(pauseMs !== undefined && { pauseMs }),
+    ...(atOnce !== undefined && { atOnce }),
+    ...(statusCheckMs !== undefined && { statusCheckMs }),
+  };
 }
 
 /** Web origins as browsers send them (RFC 6454, section 6.2). */

@@ -77,9 +77,10 @@ async function readFilter(context: CallerContext, services: Services): Promise<L
 
 /** A stored row as the API shows it. */
 function toRow({ details }: StoredLog): LogRow {
-  const { id, usage, ...others } = details;
+  // rows of earlier versions tell no cost
+  const { id, usage, cost = null, ...others } = details;
   const created_at = new Date(timeOfId(id)).toISOString();
-  return { id, object: "log", created_at, ...others, usage: withAllCounts(usage) };
+  return { id, object: "log", created_at, ...others, usage: withAllCounts(usage), cost, cost_currency: "USD" };
 }
 
 /** A body as a value where it is JSON or a stream of it, else as text. */

@@ -2,7 +2,8 @@ import type { RequestContext } from "../context.ts";
 import { defineEndpoint, type Endpoint } from "../endpoint.ts";
 import { NotFoundError, toErrorBody } from "../errors.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
-import { findPrice, type ModelPrice, shiftDecimal } from "../pricing/prices.ts";
+import { shiftDecimal } from "../pricing/decimals.ts";
+import { findPrice, type ModelPrice } from "../pricing/prices.ts";
 
 /** Decimal places from US dollars per million tokens to US cents per token, and from dollars to cents. */
 const perToken = -4;

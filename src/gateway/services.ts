@@ -50,6 +50,7 @@ const defaultLimits: Limits = {
 /** What services are made from besides the options. */
 export interface ServiceParts extends OpenData {
   clock: Clock;
+  handle: Services["handle"];
   isReady(): boolean;
 }
 
@@ -179,7 +180,7 @@ export async function createServices(
   options: GatewayOptions,
   parts: ServiceParts,
 ): Promise<{ services: Services; writer: LogWriter; closeQueue(): Promise<void> }> {
-  const { clock, installation, isReady } = parts;
+  const { clock, installation, isReady, handle } = parts;
   const headerPrefixes = ["x-gateway-", ...(options.headerAliases ?? [])];
   const createId = createIdFactory(clock.now);
   const { logStore, redactor, writer, queue } = createLog(options, parts, createId);
@@ -213,6 +214,7 @@ export async function createServices(
     ...{ headerPrefixes, headerRules: createHeaderRules(headerPrefixes) },
     serverTiming: options.serverTiming ?? false,
     streams: new Set<RunningStream>(),
+    handle,
   };
   const closeQueue = async () => {
     await services.responses.close();

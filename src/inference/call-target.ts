@@ -10,7 +10,7 @@ import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { EventBlocks } from "../lib/sse.ts";
-import { toLoggedUsage } from "../logs/usage.ts";
+import { toLoggedUsage, withUnits } from "../logs/usage.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
 import { BinaryAnswer, type OperationName, type Operations } from "../providers/operations.ts";
@@ -18,6 +18,7 @@ import type { CallFailure, ConversionOptions, OperationAdapters } from "../provi
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { noteCounts } from "./counts.ts";
 import { createCutter, isEventStream } from "./framing.ts";
 import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
 import { isStreamed, type ServedOperation, serveOperation } from "./operation.ts";
@@ -138,7 +139,7 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
   }
   const answer = convert(run, () => run.operation.answer(body));
   if (answer !== undefined) return answerWith(answer, upstream, { run, context, services });
-  log.usage = toLoggedUsage(run.operation.usageOf(body));
+  noteCounts(context, run.operation, body);
   log.responseBody = media.isHeavy ? withoutMedia(body) : bytes;
   const headers = unifiedHeaders(upstream, slug, context, services);
   headers["content-type"] = "application/json";
@@ -154,10 +155,11 @@ function answerWith(
   const { log } = context;
   const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
   if (answer instanceof BinaryAnswer) {
+    noteCounts(context, run.operation, undefined);
     headers["content-type"] = answer.type;
     return { status: upstream.status, headers, body: answer.bytes };
   }
-  log.usage = toLoggedUsage(run.operation.usageOf(answer));
+  noteCounts(context, run.operation, answer);
   const text = JSON.stringify(answer);
   log.responseBody = run.operation.media.isHeavy ? withoutMedia(answer) : text;
   headers["content-type"] = "application/json";
@@ -206,7 +208,8 @@ async function answerStream(upstream: Response, run: Run, context: CallerContext
       // an answer that was let go of for another target is not the end of the request
       if (!log.deferred) return;
       log.upstreamEndedAt = services.clock.monotonic();
-      log.usage = toLoggedUsage(observer.usage());
+      log.usage = withUnits(toLoggedUsage(observer.usage()), run.operation.furtherCountsOf(undefined));
+      log.answeredModel = observer.model?.() ?? null;
       log.responseBody = media.isHeavy ? null : sent;
       settle(context, services, { status, error, responseHeaders: headers });
     },
@@ -327,6 +330,7 @@ export async function callTarget<Name extends OperationName>(
       return await answerStream(upstream, run, context, services);
     }
     if (flowsBack(upstream, operation)) {
+      noteCounts(context, operation, undefined);
       return answerFlow(upstream, { attempt, provider: provider.slug }, context, services);
     }
     return await answerWhole(upstream, run, context, services);

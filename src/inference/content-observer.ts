@@ -51,5 +51,9 @@ export function createContentObserver(): StreamObserver {
       const event = counted === undefined ? undefined : parseJson(counted);
       return isObject(event) ? fromUsageMetadata(event) : undefined;
     },
+    model() {
+      const event = counted === undefined ? undefined : parseJson(counted);
+      return isObject(event) && typeof event.modelVersion === "string" ? event.modelVersion : undefined;
+    },
   };
 }

@@ -14,10 +14,11 @@ import { GatewayError, UpstreamError } from "../errors.ts";
 import { readNameList } from "../lib/headers.ts";
 import { parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
-import { toLoggedUsage } from "../logs/usage.ts";
+import { addUsage, toLoggedUsage } from "../logs/usage.ts";
 import { requireOperation } from "../providers/types.ts";
 import type { ChatRequest } from "../schemas/chat.ts";
 import type { DecisionAnswer, DecisionsRequest } from "../schemas/decisions.ts";
+import type { LoggedUsage } from "../schemas/logs.ts";
 import { callTarget, type Target } from "./call-target.ts";
 import { runTargets } from "./run.ts";
 
@@ -89,6 +90,7 @@ class ChatDecisions {
   readonly #answers = new Map<string, DecisionAnswer>();
   #input: number | undefined;
   #output: number | undefined;
+  #usage: LoggedUsage | null = null;
   #model: string | undefined;
   #headers: Record<string, string> | undefined;
 
@@ -184,6 +186,7 @@ class ChatDecisions {
     if (!answer) return undefined;
     this.#model ??= answer.model ?? undefined;
     const { prompt_tokens: input, completion_tokens: output } = answer.usage ?? {};
+    this.#usage = addUsage(this.#usage, toLoggedUsage(answer.usage));
     if (isCount(input)) this.#input = (this.#input ?? 0) + input;
     if (isCount(output)) this.#output = (this.#output ?? 0) + output;
     return answer;
@@ -200,7 +203,7 @@ class ChatDecisions {
       ...(isCounted && { usage }),
       provider: provider.slug,
     });
-    log.usage = isCounted ? toLoggedUsage(usage) : null;
+    log.usage = isCounted ? this.#usage : null;
     log.responseBody = body;
     const ignored = ignoredMembers(this.#request);
     log.dropped = ignored.length > 0 ? ignored : null;

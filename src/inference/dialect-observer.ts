@@ -51,6 +51,7 @@ export interface DialectObserverOptions {
 
 /** Observer of streams that reach the client in another dialect than the upstream's. */
 export function createDialectObserver({ mapper, events, encode, provider }: DialectObserverOptions): StreamObserver {
+  let last: object = {};
   const write = (made: readonly DialectEvent[]): string => {
     let text = "";
     for (const event of made) text += encode(event);
@@ -59,7 +60,10 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
   const writer = new BlockWriter({
     mapper,
     provider,
-    write: (chunks) => chunks.map((chunk) => write(events.push(chunk))).join(""),
+    write(chunks) {
+      last = chunks.at(-1) ?? last;
+      return chunks.map((chunk) => write(events.push(chunk))).join("");
+    },
   });
   return {
     observe: (block) => writer.write(block),
@@ -76,5 +80,9 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
       return encoder.encode(write(events.fail({ ...told, code: typeof code === "string" ? code : null, status })));
     },
     usage: () => mapper.usage(),
+    model() {
+      const model: unknown = Reflect.get(last, "model");
+      return typeof model === "string" ? model : undefined;
+    },
   };
 }

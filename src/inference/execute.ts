@@ -99,6 +99,8 @@ class Execution<Value> {
     log.label = attempt.node.path;
     log.retries = 0;
     log.provider = null;
+    log.prices = null;
+    log.answeredModel = null;
     this.#discard(this.#answer);
     const deadline = totalTimeoutMs === undefined ? undefined : this.#context.startedAt + totalTimeoutMs;
     const ended = await this.#tryUntilDone(attempt, { deadline }, admission);

@@ -17,6 +17,7 @@ import { cancelBatch, createBatch, listBatches, retrieveBatch, retrieveBatchOutp
 import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from "./files/files.ts";
 import { isForOwnStore, type KeyHandler } from "./files/own-store.ts";
 import { runRecord } from "./records/run-record.ts";
+import { createTuningJob, createTuningJobByOptions } from "./records/tuning-files.ts";
 
 const access: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 
@@ -28,8 +29,9 @@ function limit(most: number, usual: number): QueryParameter {
 
 /** What the gateway answers itself, and what a provider's own records are asked with. */
 function ownOr(own: KeyHandler, route: RecordRoute): KeyHandler {
-  return async (context, services) =>
-    (await isForOwnStore(context, services)) ? own(context, services) : runRecord(route, context, services);
+  const ask: KeyHandler =
+    route === "createFinetune" ? createTuningJob : (context, services) => runRecord(route, context, services);
+  return async (context, services) => ((await isForOwnStore(context, services)) ? own : ask)(context, services);
 }
 
 /** Jobs live at providers: the gateway tunes no models. */
@@ -99,6 +101,12 @@ const batches: readonly Row[] = [
   },
   {
     ...{ method: "GET", path: "/v1/batches/:id", operation: "retrieveBatch", summary: "Show a batch" },
+    query: [
+      {
+        name: "include_provider_details",
+        description: "true: with the provider's own batch, where the gateway made one of it",
+      },
+    ],
     response: BatchObject,
     own: retrieveBatch,
   },
@@ -119,7 +127,7 @@ const tuning: readonly Row[] = [
     ...{ method: "POST", path: "/v1/fine_tuning/jobs", operation: "createFinetune", summary: "Tune a model" },
     documentedBody: { schema: FineTuningRequest, types: ["application/json"] },
     response: FineTuningJob,
-    own: refuseTuning,
+    own: createTuningJobByOptions,
   },
   {
     ...{ method: "GET", path: "/v1/fine_tuning/jobs", operation: "listFinetunes", summary: "List tuning jobs" },

@@ -58,5 +58,9 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
     },
     failure: (body) => encoder.encode(encodeEvent(body)),
     usage: () => mapper.usage(),
+    model() {
+      const model: unknown = Reflect.get(last, "model");
+      return typeof model === "string" ? model : undefined;
+    },
   };
 }

@@ -18,6 +18,7 @@ import type { ResponsesRequest } from "../schemas/responses.ts";
 import { type Bridge, bridges } from "./bridges.ts";
 import { chatOverResponses } from "./chat-over-responses.ts";
 import { createContentObserver } from "./content-observer.ts";
+import { type Counting, readFurtherCounts } from "./counts.ts";
 import { createDialectObserver, createPlainMapper } from "./dialect-observer.ts";
 import { dialects, isDialect } from "./dialects.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
@@ -26,7 +27,7 @@ import { createReframedObserver, createTypedObserver } from "./typed-observer.ts
 import { typedStreams } from "./typed-streams.ts";
 
 /** One request as one provider serves it: whichever operation and dialect that takes. */
-export interface ServedOperation {
+export interface ServedOperation extends Counting {
   readonly method: "GET" | "POST";
   /** Path below the provider's base address. */
   readonly path: string;
@@ -41,8 +42,6 @@ export interface ServedOperation {
   body(): unknown;
   /** The client's answer from the upstream's; undefined where it came in that shape. */
   answer(body: unknown): object | undefined;
-  /** Token counts of the client's answer. */
-  usageOf(answer: object): unknown;
   /** As `answer`, for upstream's answers that are no JSON; absent where those flow through or are refused. */
   readonly answerBytes?: ((answer: BinaryAnswer) => object) | undefined;
   /** What watches the upstream's stream and writes the client's. */
@@ -136,6 +135,7 @@ function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation 
     body: () => (adapter.toUpstream ? adapter.toUpstream(request, options) : request),
     answer: (body) => adapter.fromUpstream?.(body, request, options),
     usageOf,
+    furtherCountsOf: (answer) => readFurtherCounts({ name, request, answer, clientHeader: options.clientHeader }),
     answerBytes: adapter.fromBytes && ((answer) => adapter.fromBytes?.(answer, request, options) ?? {}),
     createObserver: () => createNativeObserver(parts),
     repair:
@@ -144,6 +144,19 @@ function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation 
         const repaired = adapter.repair?.(request, failure, options);
         return repaired && serve({ ...parts, request: repaired });
       }),
+  };
+}
+
+/** The answer and its counts before they are told in other words, which may have none for some of them. */
+function countFirst(served: ServedOperation) {
+  let usage: unknown;
+  return {
+    answer(body: unknown): unknown {
+      const answer = served.answer(body) ?? body;
+      usage = isObject(answer) ? served.usageOf(answer) : undefined;
+      return answer;
+    },
+    usageOf: () => usage,
   };
 }
 
@@ -158,10 +171,11 @@ function serveThroughChat<Request extends object, Answer extends object>(
   const options: ConversionOptions & DialectOptions = { ...chat.options, strict: false };
   const serveChat = (asked: Operations["chat"]["request"]): ServedOperation => {
     const served = serve({ name: "chat", adapter, request: asked, provider, options });
+    const counted = countFirst(served);
     return {
       ...served,
-      answer: (body) =>
-        dialect.fromChat((served.answer(body) ?? body) as Operations["chat"]["response"], request, options), // read leniently
+      usageOf: counted.usageOf,
+      answer: (body) => dialect.fromChat(counted.answer(body) as Operations["chat"]["response"], request, options), // read leniently
       createObserver: () =>
         createDialectObserver({
           mapper: adapter.streamMapper?.(asked, options) ?? createPlainMapper(provider.slug),
@@ -193,9 +207,11 @@ function serveOver(
   if (!adapter) return undefined;
   const served = serve({ name: over, adapter, request: asked, provider, options });
   if (!fromAnswer) return served;
+  const counted = countFirst(served);
   return {
     ...served,
-    answer: (body) => fromAnswer((served.answer(body) ?? body) as Operations[OperationName]["response"]), // read leniently
+    usageOf: counted.usageOf,
+    answer: (body) => fromAnswer(counted.answer(body) as Operations[OperationName]["response"]), // read leniently
   };
 }
 

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from "../lib/json.ts";
 import type { SocketMessage } from "../lib/websocket.ts";
 import { BodyPieces } from "../logs/body.ts";
-import { toLoggedUsage } from "../logs/usage.ts";
+import { addUsage, toLoggedUsage } from "../logs/usage.ts";
 import type { LoggedUsage } from "../schemas/logs.ts";
 
 /** What the log keeps of a realtime session. */
@@ -35,15 +35,6 @@ function toChatUsage(usage: Record<string, unknown>): Record<string, unknown> {
   };
 }
 
-/** Adds the counts of one answer to those before it. */
-function addCounts(sum: LoggedUsage | null, counts: LoggedUsage | null): LoggedUsage | null {
-  if (!sum || !counts) return counts ?? sum;
-  const added = { ...sum };
-  // the names are those of the type
-  for (const name of Object.keys(counts) as (keyof LoggedUsage)[]) added[name] += counts[name];
-  return added;
-}
-
 /** Notes of one session. */
 export function createSessionNotes(): SessionNotes {
   const pieces = new BodyPieces();
@@ -56,7 +47,7 @@ export function createSessionNotes(): SessionNotes {
       if (!isObject(event)) return;
       const { type, response, session } = event;
       if (type === "response.done" && isObject(response) && isObject(response.usage)) {
-        usage = addCounts(usage, toLoggedUsage(toChatUsage(response.usage)));
+        usage = addUsage(usage, toLoggedUsage(toChatUsage(response.usage)));
       }
       if (isObject(session) && typeof session.model === "string") model ??= session.model;
       pieces.add(encoder.encode(`${message}\n`));

@@ -1,7 +1,9 @@
 import type { CallerContext, Services } from "../context.ts";
 import { toGatewayError } from "../errors.ts";
 import { readNameList } from "../lib/headers.ts";
+import { toCents } from "../pricing/cost.ts";
 import type { LogDetails } from "../schemas/logs.ts";
+import { costOfRequest } from "./cost.ts";
 
 /** How a request ended. */
 export interface Outcome {
@@ -46,6 +48,8 @@ function toDetails(context: CallerContext, services: Services, { status, error }
     }),
     ...(log.dropped && { dropped_params: log.dropped }),
     usage: log.usage,
+    cost: log.cost === null ? null : toCents(log.cost),
+    cost_currency: "USD",
     error: failure && { type: failure.type, code: failure.code, message: failure.message },
   };
 }
@@ -66,6 +70,8 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
   const { log } = context;
   if (log.settled) return;
   log.settled = true;
+  log.cost = costOfRequest(log, outcome.status);
+  context.connection.onSettled?.({ status: outcome.status, cost: log.cost, prices: log.prices });
   const sensitive = context.header("sensitive-headers");
   services.record({
     details: toDetails(context, services, outcome),

@@ -5,6 +5,7 @@ import { modelFieldPrefix } from "../control/integration-fields.ts";
 import { CredentialUnavailableError } from "../control/vault.ts";
 import { AuthenticationError, BudgetError, InvalidRequestError, PermissionError, UnavailableError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
+import { createPriceBook, type PriceBook } from "../pricing/own-prices.ts";
 import type { Destination } from "../providers/call.ts";
 import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
@@ -126,6 +127,20 @@ function readerOf(context: CallerContext, { settings }: ManagedCredential, isOpe
     settings.get(name.replaceAll("-", "_")) ?? (isOpen ? readCallerSetting(context, name) : null);
 }
 
+/** Books of the stored providers of views: as long as these are in memory. */
+const books = new WeakMap<StoredProvider, PriceBook>();
+
+/** What the models of a stored provider cost. */
+export function bookOf(stored: StoredProvider): PriceBook {
+  const known = books.get(stored);
+  if (known) return known;
+  const { integration, models } = stored;
+  const pricing = { provider: integration.aiProviderId, adjustments: integration.pricingAdjustments, models };
+  const book = createPriceBook(pricing);
+  books.set(stored, book);
+  return book;
+}
+
 function toDestination(
   stored: StoredProvider,
   credential: ManagedCredential,
@@ -144,6 +159,7 @@ function toDestination(
   const customHost = ofModel.host ?? credential.customHost;
   if (customHost !== undefined) requireCustomHost(customHost, services, "custom_host");
   context.log.provider = slug;
+  context.log.prices = bookOf(stored);
   return {
     provider: provider.bind(readerOf(context, credential, provider.hasOpenSettings)),
     customHost,

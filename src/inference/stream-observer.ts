@@ -17,6 +17,8 @@ export interface StreamObserver {
   failure(body: object, status: number): Uint8Array;
   /** Usage the upstream told; undefined while it told none. */
   usage(): unknown;
+  /** The model that answers; undefined where no event that was looked into names it. */
+  model?(): string | undefined;
 }
 
 const encoder = new TextEncoder();
@@ -62,6 +64,7 @@ class CompletionEvents {
   done = false;
   failed = false;
   usage: unknown;
+  model: string | undefined;
   /** What a chunk that could not be used means: thrown once what came before it is on its way. */
   failure: unknown;
   /** Trailing chunk of usage that came with content. */
@@ -120,6 +123,7 @@ class CompletionEvents {
   #takeUsage(chunk: Chunk): boolean {
     if (!isObject(chunk.usage)) return true;
     this.usage = chunk.usage;
+    if (typeof chunk.model === "string") this.model = chunk.model;
     if (!isTrailer(chunk)) return true;
     this.#owed = undefined;
     return this.#options.includeUsage;
@@ -169,5 +173,6 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
     ending: () => (events.done ? undefined : encoder.encode(events.takeOwed().map(encodeData).join("") + doneEvent)),
     failure: (body) => encoder.encode(encodeEvent(body)),
     usage: () => events.usage,
+    model: () => events.model,
   };
 }

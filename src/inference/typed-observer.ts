@@ -51,6 +51,7 @@ function mergeUsage(known: Members | undefined, next: unknown): Members | undefi
 class TypedState {
   readonly #stream: TypedStream;
   usage: Members | undefined;
+  model: string | undefined;
   ended: "complete" | "failed" | undefined;
   #isOver = false;
   begun: Members | undefined;
@@ -71,6 +72,8 @@ class TypedState {
     const type = String(event.type);
     this.begun ??= event;
     this.usage = mergeUsage(this.usage, this.#stream.usageOf(event));
+    const holder = event.message ?? event.response;
+    if (isObject(holder) && typeof holder.model === "string") this.model = holder.model;
     if (this.#stream.failures.has(type)) this.ended = "failed";
     else if (this.#stream.last.has(type)) this.ended = "complete";
     this.#isOver ||= this.ended !== undefined && this.#stream.warnings?.has(type) !== true;
@@ -81,7 +84,7 @@ function observeWith(
   state: TypedState,
   stream: TypedStream,
   observe: StreamObserver["observe"],
-): Pick<StreamObserver, "observe" | "state" | "ending" | "failure" | "usage"> {
+): Pick<StreamObserver, "observe" | "state" | "ending" | "failure" | "usage" | "model"> {
   return {
     observe,
     state: () => state.ended ?? "open",
@@ -93,6 +96,7 @@ function observeWith(
       return encoder.encode(events.map((event) => encodeEvent(event, String(event.type))).join(""));
     },
     usage: () => state.usage,
+    model: () => state.model,
   };
 }
 

@@ -135,7 +135,7 @@ export function describeLoss(sample: LogRecord, rows: number, id: string): LogRe
     ...{ id, organisation_id, workspace_id, api_key_id: "", status: 0, provider: null },
     ...{ model: null, trace_id: id, method: "", path: "", operation: "rows_lost", metadata: {}, stream: false },
     ...{ span_id: null, parent_span_id: null, span_name: null, duration_ms: 0, first_byte_ms: null, upstream_ms: null },
-    ...{ upstream_url: null, upstream_calls: 0, usage: null },
+    ...{ upstream_url: null, upstream_calls: 0, usage: null, cost: 0, cost_currency: "USD" },
     error: { type: "rows_lost", code: null, message: `${rows} log rows could not be kept` },
   };
   return { details, content: null };

@@ -4,7 +4,7 @@ import type { LoggedUsage } from "../schemas/logs.ts";
 type Counts = Record<string, unknown>;
 
 /** Counts of a row that tells of none. */
-const noTokens: LoggedUsage = {
+const noTokens = {
   ...{ input_tokens: 0, output_tokens: 0, total_tokens: 0, cached_tokens: 0, reasoning_tokens: 0 },
   ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 0 },
 };
@@ -12,6 +12,28 @@ const noTokens: LoggedUsage = {
 /** A stored usage with all counts rows have; rows of earlier versions lack some. */
 export function withAllCounts(usage: Partial<LoggedUsage> | null): LoggedUsage | null {
   return usage && { ...noTokens, ...usage };
+}
+
+/** What is counted of an answer besides its tokens. */
+export type FurtherCounts = Pick<LoggedUsage, "units" | "image">;
+
+/** Counts with further ones. */
+export function withUnits(usage: LoggedUsage | null, { units, image }: FurtherCounts): LoggedUsage | null {
+  if (!units) return usage;
+  return { ...(usage ?? noTokens), units: { ...usage?.units, ...units }, ...(image && { image }) };
+}
+
+/** The counts of two answers together. */
+export function addUsage(one: LoggedUsage | null, other: LoggedUsage | null): LoggedUsage | null {
+  if (!one || !other) return one ?? other;
+  const names = Object.keys(noTokens) as (keyof typeof noTokens)[]; // it is made of these
+  const units = { ...one.units };
+  for (const [name, value] of Object.entries(other.units ?? {})) units[name] = (units[name] ?? 0) + value;
+  return {
+    ...one,
+    ...Object.fromEntries(names.map((name) => [name, one[name] + other[name]])),
+    ...(Object.keys(units).length > 0 && { units }),
+  };
 }
 
 /** The first of these members that is a count; what is no whole, non-negative number counts as nothing. */
@@ -30,6 +52,22 @@ function cacheWrites(usage: Counts, sent: unknown): number {
   if (told > 0) return told;
   const { cache_creation: kept } = usage;
   return count(kept, "ephemeral_5m_input_tokens") + count(kept, "ephemeral_1h_input_tokens");
+}
+
+/** Counts most answers do not have; undefined where there is none. */
+function rareCounts(usage: Counts, sent: unknown, made: unknown): LoggedUsage["units"] {
+  let units: LoggedUsage["units"];
+  const note = (name: string, value: number) => {
+    if (value === 0) return;
+    units ??= {};
+    units[name] = value;
+  };
+  if (isObject(sent)) note("cached_audio_tokens", count(sent.cached_tokens_details, "audio_tokens"));
+  note("image_input_tokens", count(sent, "image_tokens"));
+  note("image_output_tokens", count(made, "image_tokens"));
+  note("cache_write_1h", count(usage.cache_creation, "ephemeral_1h_input_tokens"));
+  note("web_search", count(usage.server_tool_use, "web_search_requests"));
+  return units;
 }
 
 /**
@@ -52,6 +90,7 @@ export function toLoggedUsage(usage: unknown): LoggedUsage | null {
   if (isMessage) input += cached + written;
   // some that embed count all tokens and nothing else
   if (input + output === 0) input = total;
+  const units = rareCounts(usage, sent, made);
   return {
     input_tokens: input,
     output_tokens: output,
@@ -61,5 +100,6 @@ export function toLoggedUsage(usage: unknown): LoggedUsage | null {
     cache_write_tokens: written,
     audio_input_tokens: count(sent, "audio_tokens"),
     audio_output_tokens: count(made, "audio_tokens"),
+    ...(units && { units }),
   };
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../lib/bounded-map.ts";
 import { priceList } from "./tables/price-list.ts";
 
 /** Kinds of token that have a price, and their names on the wire. */
@@ -28,6 +29,16 @@ export interface ModelPrice {
   units: ReadonlyMap<string, number>;
   /** US dollars per image, by quality and then by size. */
   images: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** US dollars of each call, besides what is counted; all of them are paid. */
+  fixed?: readonly number[];
+}
+
+/** What a model costs by the length of its prompt. */
+export interface PriceLadder {
+  /** Lengths in tokens, ascending: the price of a prompt is the one at the first bound that is not below it. */
+  bounds: readonly number[];
+  /** One more than there are bounds; the last is that of longer prompts. */
+  prices: readonly ModelPrice[];
 }
 
 /** Prices of one provider. */
@@ -87,9 +98,17 @@ function toPrice(name: string, text: string): ModelPrice {
   return { name, tokens, batch, units, images };
 }
 
-/** Names a model may stand under: as it is, then without the region some of Bedrock's begin with. */
+/** What names of models may begin with that the list leaves out: addresses, regions, publishers. */
+const beginnings: ReadonlyMap<string, RegExp> = new Map([
+  ["bedrock", /^(?:arn:[^/]*\/)?(?:(?:us|us-gov|eu|apac|ap|jp|au|ca|global)\.)?/],
+  ["google", /^models\//],
+  ["vertex-ai", /^[a-z-]+\./],
+]);
+
+/** Names a model may stand under: as it is, then without such a beginning. */
 function namesOf(provider: string, model: string): string[] {
-  return provider === "bedrock" ? [model, model.replace(/^(?:us|us-gov|eu|apac|ap|jp|au|ca|global)\./, "")] : [model];
+  const beginning = beginnings.get(provider);
+  return beginning ? [model, model.replace(beginning, "")] : [model];
 }
 
 /**
@@ -110,6 +129,44 @@ export function findPrice(provider: string, model: string, promptTokens = 0): Mo
   return undefined;
 }
 
+/** No name of the list is as long. */
+const maxNameLength = 256;
+
+/** Providers the gateway itself is: nobody is paid. */
+const freeProviders: ReadonlySet<string> = new Set(["echo"]);
+/** Whether nobody is paid for what a provider answers. */
+export const isFree = (provider: string): boolean => freeProviders.has(provider);
+
+/** Ladders that were asked for, and null for names without a price; callers choose the names, so it is bounded. */
+const ladders = new BoundedMap<string, PriceLadder | null>(4_096);
+
+function readLadder(provider: string, model: string): PriceLadder | null {
+  const known = prices().get(provider);
+  const tiers = namesOf(provider, model).map((name) => known?.tiers.get(name) ?? []);
+  const bounds = (tiers.find((some) => some.length > 0) ?? []).map((thousands) => thousands * 1_000);
+  const found = [...bounds, Number.POSITIVE_INFINITY].map((bound) => findPrice(provider, model, bound));
+  const whole = found.filter((price) => price !== undefined);
+  return whole.length === found.length ? { bounds, prices: whole } : null;
+}
+
+/** What a model costs at list price, at all lengths of the prompt; undefined when nothing is known. Read once and kept. */
+export function findLadder(provider: string, model: string): PriceLadder | undefined {
+  if (model.length > maxNameLength) return undefined;
+  const key = `${provider} ${model}`;
+  let ladder = ladders.get(key);
+  if (ladder === undefined) {
+    ladder = readLadder(provider, model);
+    ladders.set(key, ladder);
+  }
+  return ladder ?? undefined;
+}
+
+/** The price of a prompt of so many tokens. */
+export function priceAt({ bounds, prices }: PriceLadder, promptTokens: number): ModelPrice | undefined {
+  const at = bounds.findIndex((bound) => promptTokens <= bound);
+  return prices[at < 0 ? bounds.length : at];
+}
+
 /** Names of a provider's models that have a price, in alphabetical order. */
 export function listModels(provider: string): string[] {
   const names = [...(prices().get(provider)?.entries.keys() ?? [])];
@@ -119,10 +176,4 @@ export function listModels(provider: string): string[] {
 /** Slugs of all providers with prices. */
 export function listPricedProviders(): string[] {
   return [...prices().keys()];
-}
-
-/** A number times a power of ten, without the noise of a multiplication. */
-export function shiftDecimal(value: number, places: number): number {
-  const [digits, exponent = "0"] = String(value).split("e");
-  return Number(`${digits}e${Number(exponent) + places}`);
 }

@@ -41,6 +41,7 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
     relays: definition.relays ?? [],
     isRaw: definition.isRaw === true,
     hasLogprobs: definition.hasLogprobs === true,
+    batches: definition.batches,
     operations: typeof operations === "function" ? operations(settings) : operations,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {
@@ -84,6 +85,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
     isRaw: definition.isRaw === true,
+    batches: definition.batches,
     get operationNames() {
       return listOperations(definition, bindPlain);
     },

@@ -32,6 +32,27 @@ export interface RecordRequest {
   name: string;
 }
 
+/** How a batch is made whose requests stand in the call that makes it. */
+export interface InlineRules {
+  /** The entry of a line, and members of list headers the call needs for it. May throw what is wrong with the line. */
+  toEntry(
+    line: BatchLine,
+    options: RowOptions,
+  ): { entry: object; headers?: Readonly<Record<string, readonly string[]>> };
+  /** A line of our form from one of theirs, without an id of its own. May throw where it cannot be read. */
+  toLine(row: Record<string, unknown>, model: string): object;
+}
+
+/** Batches a provider makes of the file of a batch. */
+export interface BatchRules {
+  /** Routes of the gateway the lines of one may call. */
+  endpoints: readonly string[];
+  /** Its jobs take options of their own: `model`, `role_arn`, `job_name`, `output_data_config`. Default: no. */
+  hasOptions?: boolean;
+  /** The lines are sent in the call that makes the batch. Absent: as a file that is uploaded before. */
+  inline?: InlineRules;
+}
+
 /** How a provider answers one route that it has in words of its own. Conversions are pure. */
 export interface RecordCall {
   /** Default GET. */

@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
-import type { RecordAdapters } from "./records.ts";
+import type { BatchRules, RecordAdapters } from "./records.ts";
 import type { SettingsDefinition } from "./settings.ts";
 
 /** What a conversion may know besides the request. */
@@ -210,6 +210,8 @@ export interface ProviderDefinition<Settings> {
   local?(request: LocalRequest, settings: Settings): Promise<Response>;
   /** Files, batches and tuning jobs, where its routes for them are not OpenAI's. */
   records?(settings: Settings): RecordAdapters;
+  /** Batches it makes of files. Absent: it has none. */
+  batches?: BatchRules;
   /** The service that keeps its files, where they are objects of another one. */
   store?: Pick<ProviderDefinition<Settings>, "baseUrl" | "authenticate" | "authorize">;
 }
@@ -273,6 +275,7 @@ export interface BoundProvider {
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
   readonly local: ((request: LocalRequest) => Promise<Response>) | undefined;
   readonly records: RecordAdapters | undefined;
+  readonly batches: BatchRules | undefined;
   readonly store: BoundProvider | undefined;
 }
 
@@ -287,6 +290,8 @@ export interface Provider {
   readonly isRaw: boolean;
   /** Names of its operations, for documentation. */
   readonly operationNames: readonly string[];
+  /** Batches it makes of files. */
+  readonly batches: BatchRules | undefined;
   /** Headers that give its settings, without the gateway's prefix. */
   readonly settingHeaders: readonly string[];
   /**

@@ -91,6 +91,12 @@ export const BatchObject = v.looseObject({
   request_counts: v.nullish(v.looseObject({ total: v.number(), completed: v.number(), failed: v.number() })),
   metadata: v.nullish(v.record(v.string(), v.string())),
   model: v.nullish(v.string()),
+  /** Name of the provider whose own batch the gateway made of it. */
+  provider: v.optional(v.string()),
+  /** Id of the provider's batch, once it was made. */
+  provider_batch_id: v.nullish(v.string()),
+  /** The provider's batch as it was answered last; where `include_provider_details` asks for it. */
+  provider_batch: v.nullish(v.looseObject({})),
   usage: v.nullish(
     v.looseObject({
       input_tokens: v.number(),
@@ -100,6 +106,9 @@ export const BatchObject = v.looseObject({
       total_tokens: v.number(),
     }),
   ),
+  /** US cents of all answers of a batch the gateway runs; null where no price is known. */
+  cost: v.nullish(v.number()),
+  cost_currency: v.nullish(v.string()),
 });
 export type BatchObject = v.InferOutput<typeof BatchObject>;
 

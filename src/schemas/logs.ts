@@ -17,6 +17,10 @@ const LoggedUsage = v.object({
   audio_input_tokens: v.number(),
   /** Part of the output. */
   audio_output_tokens: v.number(),
+  /** Further counts by name, where there are any: `pages`, `seconds`, `search_units`, `images`, `characters` and others. */
+  units: v.optional(v.record(v.string(), v.number())),
+  /** What pictures were made, where their price depends on it. */
+  image: v.optional(v.object({ quality: v.optional(v.string()), size: v.optional(v.string()) })),
 });
 
 /** One target a config had tried. */
@@ -63,6 +67,9 @@ export const LogRow = v.object({
   prompt_version_id: v.optional(v.string()),
   dropped_params: v.optional(v.array(v.string())),
   usage: v.nullable(LoggedUsage),
+  /** US cents, to the nano-dollar; null where it is not known: nothing was counted, or it has no price. */
+  cost: v.nullable(v.number()),
+  cost_currency: v.literal("USD"),
   error: v.nullable(v.object({ type: v.string(), code: v.nullable(v.string()), message: v.string() })),
 });
 export type LogRow = v.InferOutput<typeof LogRow>;

@@ -240,6 +240,7 @@ test("readSettings() reads what is said about files and batches", () => {
   const { files, batches } = readSettings({
     ...{ ...s3Environment, MAX_FILE_SIZE_IN_MB: "5", MAX_WORKSPACE_FILES_IN_MB: "50" },
     ...{ BATCH_PAUSE_MS: "0", BATCHES_AT_ONCE: "3", FILES_S3_PREFIX: "gateway/" },
+    BATCH_STATUS_CHECK_INTERVAL: "20000",
   }).gateway;
   assert.deepEqual(files, {
     ...{ fileBytes: 5 * 2 ** 20, workspaceBytes: 50 * 2 ** 20 },
@@ -248,7 +249,7 @@ test("readSettings() reads what is said about files and batches", () => {
       ...{ accessKeyId: "id", secretAccessKey: "secret" },
     },
   });
-  assert.deepEqual(batches, { pauseMs: 0, atOnce: 3 });
+  assert.deepEqual(batches, { pauseMs: 0, atOnce: 3, statusCheckMs: 20_000 });
   assert.deepEqual(readSettings({}).gateway.files, {});
 });
 
@@ -257,6 +258,7 @@ for (const [what, environment] of [
   ["FILES_S3_ENDPOINT", { ...s3Environment, FILES_S3_ENDPOINT: "s3.example.com" }],
   ["FILES_S3_ENDPOINT", { ...s3Environment, FILES_S3_ENDPOINT: "https://s3.example.com/path" }],
   ["BATCHES_AT_ONCE", { BATCHES_AT_ONCE: "0" }],
+  ["BATCH_STATUS_CHECK_INTERVAL", { BATCH_STATUS_CHECK_INTERVAL: "9999" }],
   ["MAX_FILE_SIZE_IN_MB", { MAX_FILE_SIZE_IN_MB: "x" }],
 ] as const) {
   test(`readSettings() names ${what} when it cannot use ${JSON.stringify(environment)}`, () => {

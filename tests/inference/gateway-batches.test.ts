@@ -126,6 +126,47 @@ test("a batch answers every line and says what it cost", async () => {
   }
 });
 
+/** Lines that name a model. */
+const linesOf = (model: string, count: number): string =>
+  Array.from({ length: count }, (_, index) => `${chatLine(`line-${index}`, undefined, { model })}\n`).join("");
+
+test("a batch costs what its lines do, to the nano-dollar", async () => {
+  // every line is tried twice: only what was answered costs
+  const { upstream, gatewayOptions } = await startUpstream((_, calls) => (calls === 1 ? 503 : 200));
+  const config = { retry: { attempts: 1, on_status_codes: [503] } };
+  const options = { ...gatewayOptions, "x-gateway-config": JSON.stringify(config) };
+  try {
+    await withGateway(noPause, async (gateway) => {
+      const begun = await runLines(gateway, linesOf("gpt-4o", 30), { gateway_options: options });
+      const batch = await waitForBatch(gateway, begun.id);
+      assert.deepEqual(batch.request_counts, { total: 30, completed: 30, failed: 0 });
+      // 6 tokens at 2,500 nano-dollars, 4 from a cache at 1,250 and 2 of output at 10,000
+      const ofLine = 40_000;
+      assert.deepEqual([batch.cost, batch.cost_currency], [(30 * ofLine) / 1e7, "USD"]);
+      const rows = await waitForLogs(gateway, `trace_id=${batch.id}&limit=100`, 30);
+      assert.deepEqual([...new Set(rows.map(({ cost }) => cost))], [ofLine / 1e7]);
+    });
+  } finally {
+    await upstream.close();
+  }
+});
+
+test("a batch of a model without a price tells that its cost is not known", async () => {
+  const { upstream, gatewayOptions } = await startUpstream((request) =>
+    sentText(request) === "text of line-1" ? 422 : 200,
+  );
+  try {
+    await withGateway(noPause, async (gateway) => {
+      const unknown = await runLines(gateway, linesOf("no-such-model", 2), { gateway_options: gatewayOptions });
+      assert.equal((await waitForBatch(gateway, unknown.id)).cost, null);
+      const free = await runLines(gateway, chatLines(2));
+      assert.equal((await waitForBatch(gateway, free.id)).cost, 0);
+    });
+  } finally {
+    await upstream.close();
+  }
+});
+
 test("lines that fail are in the error file, with what the provider said", async () => {
   const { upstream, gatewayOptions } = await startUpstream((request) => (sentText(request) === "bad" ? 422 : 200));
   try {

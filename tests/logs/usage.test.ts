@@ -54,7 +54,7 @@ for (const [name, usage, wanted] of [
       ...{ input_tokens: 1, output_tokens: 2 },
       cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
     },
-    sides(31, 2, { cache_write_tokens: 30 }),
+    sides(31, 2, { cache_write_tokens: 30, units: { cache_write_1h: 20 } }),
   ],
   [
     "a message that has no cache",
@@ -77,7 +77,7 @@ for (const [name, usage, wanted] of [
       ...{ input_tokens: 50, output_tokens: 4160, total_tokens: 4210 },
       input_tokens_details: { text_tokens: 10, image_tokens: 40 },
     },
-    sides(50, 4160),
+    { ...sides(50, 4160), units: { image_input_tokens: 40 } },
   ],
   [
     "a transcription",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findPrice, listModels, listPricedProviders, shiftDecimal, tokenKinds } from "../../src/pricing/prices.ts";
+import { shiftDecimal } from "../../src/pricing/decimals.ts";
+import { findPrice, listModels, listPricedProviders, tokenKinds } from "../../src/pricing/prices.ts";
 import { priceList } from "../../src/pricing/tables/price-list.ts";
 
 for (const [provider, model, kind, wanted] of [
@@ -36,6 +37,21 @@ for (const [tokens, name] of [
 ] as const) {
   test(`findPrice() takes the tier of ${tokens} tokens`, () => {
     assert.equal(findPrice("google", "gemini-2.5-pro", tokens)?.name, name);
+  });
+}
+
+for (const [provider, model, name] of [
+  ["bedrock", "arn:aws:bedrock:us-east-1::foundation-model/cohere.rerank-v3-5:0", "cohere.rerank-v3-5:0"],
+  [
+    "bedrock",
+    "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-3-haiku-20240307-v1:0",
+    "anthropic.claude-3-haiku-20240307-v1:0",
+  ],
+  ["google", "models/gemini-2.5-pro", "gemini-2.5-pro-lte-128k"],
+  ["vertex-ai", "anthropic.claude-sonnet-4-5@20250929", "claude-sonnet-4-5@20250929"],
+] as const) {
+  test(`findPrice() knows ${model} of ${provider}`, () => {
+    assert.equal(findPrice(provider, model)?.name, name);
   });
 }
 

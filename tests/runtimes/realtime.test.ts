@@ -268,6 +268,8 @@ test("the log row of a session: status 101, its model, the usage of all its answ
       ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 2 },
     };
     assert.deepEqual(row.usage, usage);
+    // 26 tokens at 4,000 nano-dollars, 4 from a cache and 10 of output at 16,000, 2 of sound at 64,000
+    assert.deepEqual([row.cost, row.cost_currency], [0.0456, "USD"]);
     const kept = JSON.stringify(row.response.body);
     assert.match(kept, /session\.created/);
     assert.doesNotMatch(kept, /output_audio/);

@@ -196,6 +196,8 @@ export interface ShownLog {
   dropped_params?: string[];
   metadata: Record<string, string>;
   usage: Record<string, number> | null;
+  cost: number | null;
+  cost_currency: string;
   error: { type: string; code: string | null; message: string } | null;
   request: { headers: Record<string, string>; body: unknown; truncated: boolean };
   response: { headers: Record<string, string>; body: unknown; truncated: boolean };

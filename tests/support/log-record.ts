@@ -8,6 +8,7 @@ export const plainDetails: LogDetails = {
   ...{ method: "POST", path: "/v1/chat/completions", operation: "chat", metadata: {}, stream: false, trace_id: "t" },
   ...{ duration_ms: 1, span_id: null, parent_span_id: null, span_name: null, first_byte_ms: null },
   ...{ upstream_ms: null, upstream_url: null, upstream_calls: 0, usage: null, error: null },
+  ...{ cost: null, cost_currency: "USD" as const },
 };
 
 /** A record with or without an answer. */

@@ -160,4 +160,18 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `prompts_collection` ON `prompts` (`collection_id`);",
     ],
   },
+  {
+    id: "0006_batches_of_providers",
+    statements: [
+      "ALTER TABLE `gateway_batches` ADD `cost` integer;",
+      "ALTER TABLE `gateway_batches` ADD `provider` text;",
+      "ALTER TABLE `gateway_batches` ADD `provider_options` text;",
+      "ALTER TABLE `gateway_batches` ADD `provider_file_id` text;",
+      "ALTER TABLE `gateway_batches` ADD `provider_asked_at` integer;",
+      "ALTER TABLE `gateway_batches` ADD `provider_batch_id` text;",
+      "ALTER TABLE `gateway_batches` ADD `provider_status` text;",
+      "ALTER TABLE `gateway_batches` ADD `provider_batch` text;",
+      "ALTER TABLE `gateway_batches` ADD `collected` integer DEFAULT 0 NOT NULL;",
+    ],
+  },
 ];

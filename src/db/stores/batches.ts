@@ -95,31 +95,42 @@ export function createBatchStore(database: Database): BatchStore {
     step(row, owner, changes) {
       // the column takes no null: what is not ours fails instead of being left out
       const turn = sql`CASE WHEN turn = ${row.turn} AND lease_owner = ${owner} THEN turn + 1 END`;
-      const { status, ...others } = changes;
+      const { status, leaseUntil, ...others } = changes;
+      const isWished = sql`status = 'cancelling' AND ${row.status} <> 'cancelling'`;
       // a wish to end it that came meanwhile stays
       const next = status && {
-        status: sql`CASE WHEN status = 'cancelling' AND ${row.status} <> 'cancelling' THEN status ELSE ${status} END`,
+        status: sql`CASE WHEN ${isWished} THEN status ELSE ${status} END`,
+      };
+      const free = leaseUntil !== undefined && {
+        leaseUntil: sql`CASE WHEN ${isWished} THEN 0 ELSE ${leaseUntil} END`,
       };
       return toStatement(
         orm
           .update(gatewayBatches)
-          .set({ ...others, ...next, turn })
+          .set({ ...others, ...next, ...free, turn })
           .where(ofRow(row)),
       );
     },
     cancel: (row, now) =>
       writeOne(
         toStatement(
-          update({ status: "cancelling", cancellingAt: now }).where(
-            and(
-              ofRow(row),
-              or(
-                eq(gatewayBatches.status, "validating"),
-                eq(gatewayBatches.status, "in_progress"),
-                eq(gatewayBatches.status, "finalizing"),
+          orm
+            .update(gatewayBatches)
+            // one that waits for its provider is taken up at once
+            .set({
+              ...{ status: "cancelling", cancellingAt: now },
+              leaseUntil: sql`CASE WHEN lease_owner IS NULL THEN 0 ELSE lease_until END`,
+            })
+            .where(
+              and(
+                ofRow(row),
+                or(
+                  eq(gatewayBatches.status, "validating"),
+                  eq(gatewayBatches.status, "in_progress"),
+                  eq(gatewayBatches.status, "finalizing"),
+                ),
               ),
             ),
-          ),
         ),
       ),
   };

@@ -31,8 +31,24 @@ export const gatewayBatches = sqliteTable(
     failed: integer("failed").notNull().default(0),
     /** Tokens of all answers by kind. */
     usage: jsonColumn("usage"),
-    /** Bytes of the input that are done with. */
+    /** Nano-dollars of all answers; null while none has a cost that is known. */
+    cost: integer("cost"),
+    /** Bytes of the input that are done with; of a batch at a provider, lines of the output that is read. */
     position: integer("position").notNull().default(0),
+    /** The provider whose own batch it is; null: its lines are called one by one. */
+    provider: text("provider"),
+    /** Options for the provider's job, as they were given. */
+    providerOptions: jsonColumn("provider_options"),
+    /** The input as the provider calls it. */
+    providerFileId: text("provider_file_id"),
+    /** When the provider was first asked for its batch: an answer may have been lost. */
+    providerAskedAt: integer("provider_asked_at"),
+    providerBatchId: text("provider_batch_id"),
+    /** State of the provider's batch, in our words, and its last answer. */
+    providerStatus: text("provider_status"),
+    providerBatch: jsonColumn("provider_batch"),
+    /** Files of the provider's answers that are read: output, then errors. */
+    collected: integer("collected").notNull().default(0),
     /** Grows with every step: two runners that take the same step clash here. */
     turn: integer("turn").notNull().default(0),
     /** The runner that has it, and until when. */

@@ -11,6 +11,8 @@ export const finishReasons: Readonly<Record<Finish, string>> = {
   content_filter: "SAFETY",
 };
 
+const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
 /** Token counts as the Gemini API tells them: thoughts are counted apart. */
 export function toUsageMetadata(usage: unknown): Record<string, number> {
   const { prompt, completion, total, cached, reasoning } = readUsage(usage);
@@ -28,6 +30,12 @@ function count(holder: Members, name: string): number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
+/** Tokens of one kind of content (https://ai.google.dev/api/generate-content#ModalityTokenCount). */
+function countOfKind(details: unknown, modality: string): number {
+  const counts = listOf(details).filter((one) => one.modality === modality);
+  return counts.reduce((sum, one) => sum + count(one, "tokenCount"), 0);
+}
+
 /** Token counts of an answer in Gemini's shape as a chat tells them; undefined where it tells none. */
 export function fromUsageMetadata(answer: object): Members | undefined {
   const given: unknown = Reflect.get(answer, "usageMetadata");
@@ -37,12 +45,17 @@ export function fromUsageMetadata(answer: object): Members | undefined {
   const completion = count(given, "candidatesTokenCount") + reasoning;
   return {
     ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
-    prompt_tokens_details: { cached_tokens: count(given, "cachedContentTokenCount") },
-    completion_tokens_details: { reasoning_tokens: reasoning },
+    prompt_tokens_details: {
+      cached_tokens: count(given, "cachedContentTokenCount"),
+      audio_tokens: countOfKind(given.promptTokensDetails, "AUDIO"),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: reasoning,
+      audio_tokens: countOfKind(given.candidatesTokensDetails, "AUDIO"),
+      image_tokens: countOfKind(given.candidatesTokensDetails, "IMAGE"),
+    },
   };
 }
-
-const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
 function toOdds({ token, logprob }: Members): Members {
   return { token, logProbability: logprob };

@@ -5,11 +5,14 @@ import { readJsonBody, requireBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError, PermissionError, RateLimitError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
+import { toCents } from "../../pricing/cost.ts";
 import { type BatchError, type BatchObject, BatchRequest } from "../../schemas/batches.ts";
 import { contentReply, requireFile } from "../files/files.ts";
 import { readLimit, tenantOf, toPage, toSeconds } from "../files/own-store.ts";
 import { readGatewayOptions } from "./options.ts";
-import { sealedOptions } from "./step.ts";
+import { sealedOptions } from "./progress.ts";
+import { storedBatchOf } from "./provider-batch.ts";
+import { findBatchProvider } from "./provider-choice.ts";
 
 /** A batch ends by itself after this long. */
 const livesForMs = 24 * 60 * 60_000;
@@ -31,7 +34,22 @@ function toUsage(stored: unknown): BatchObject["usage"] {
   };
 }
 
-function toBatchObject(row: GatewayBatchRow): BatchObject {
+/** How many lines are done; those of a provider's batch as it says, until its answers were read. */
+function countsOf(row: GatewayBatchRow, isOver: boolean): NonNullable<BatchObject["request_counts"]> {
+  const { total, completed, failed } = row;
+  const told = isOver || row.provider === null ? undefined : storedBatchOf(row).request_counts;
+  return { total, completed: told?.completed ?? completed, failed: told?.failed ?? failed };
+}
+
+/** What there is to say of a provider's batch. */
+function providerMembers(row: GatewayBatchRow, hasDetails: boolean): Partial<BatchObject> {
+  if (row.provider === null) return {};
+  const { provider, providerBatchId: provider_batch_id } = row;
+  const details = hasDetails && { provider_batch: isObject(row.providerBatch) ? row.providerBatch : null };
+  return { provider, provider_batch_id, ...details };
+}
+
+function toBatchObject(row: GatewayBatchRow, hasDetails = false): BatchObject {
   const isOver = finalStates.has(row.status);
   const usage = toUsage(row.usage);
   // the column is only ever written with such a list, and with what the schema of the request took
@@ -47,10 +65,11 @@ function toBatchObject(row: GatewayBatchRow): BatchObject {
     ...{ completed_at: toSeconds(row.completedAt), failed_at: toSeconds(row.failedAt) },
     ...{ expired_at: toSeconds(row.expiredAt), cancelling_at: toSeconds(row.cancellingAt) },
     cancelled_at: toSeconds(row.cancelledAt),
-    request_counts: { total: row.total, completed: row.completed, failed: row.failed },
+    request_counts: countsOf(row, isOver),
     // the schema of the request that made the row
     metadata: row.metadata as Record<string, string> | null,
-    ...(usage && { usage }),
+    ...providerMembers(row, hasDetails),
+    ...(usage && { usage, cost: row.cost === null ? null : toCents(row.cost), cost_currency: "USD" }),
   };
 }
 
@@ -82,6 +101,29 @@ async function requireInput(id: string, context: CallerContext, services: Servic
   });
 }
 
+/** Options of a provider's job, which may stand at the top level too. */
+const jobOptions = ["role_arn", "job_name", "output_data_config", "model"] as const;
+
+function readJobOptions(body: BatchRequest): JsonValue {
+  const { provider_options: given } = body;
+  const entries = jobOptions.map((name) => [name, given?.[name] ?? body[name]] as const);
+  const options = Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
+  // parsed from JSON a moment ago
+  return options as JsonValue;
+}
+
+/** What a row says of the provider whose own batch it may become: in the window of those batches alone. */
+async function ofProvider(
+  body: BatchRequest,
+  options: Readonly<Record<string, string>>,
+  context: CallerContext,
+  services: Services,
+): Promise<Partial<NewGatewayBatchRow>> {
+  if (body.completion_window !== "24h") return {};
+  const provider = await findBatchProvider(body.endpoint, options, context, services);
+  return provider === undefined ? {} : { provider, providerOptions: readJobOptions(body) };
+}
+
 /** `POST /batches` */
 export async function createBatch(context: CallerContext, services: Services): Promise<Reply> {
   const { clock, control, batches, limits, timers } = services;
@@ -103,6 +145,7 @@ export async function createBatch(context: CallerContext, services: Services): P
     ...{ completionWindow: body.completion_window, model: body.model ?? body.provider_options?.model ?? null },
     ...{ metadata: (body.metadata ?? null) as JsonValue, createdAt: now, expiresAt: now + livesForMs },
     outputSeconds: body.output_expires_after?.seconds ?? null,
+    ...(await ofProvider(body, options, context, services)),
   };
   const place = { ...tenant, ...sealedOptions, recordId: id };
   await batches.store.write([
@@ -119,12 +162,13 @@ export async function listBatches(context: CallerContext, services: Services): P
   const cursor = context.url.searchParams.get("after");
   const after = cursor === null ? undefined : await requireBatch(context, services, cursor);
   const rows = await services.batches.store.page(tenantOf(context), { limit: limit + 1, after });
-  return jsonReply(toPage(rows, limit, toBatchObject));
+  return jsonReply(toPage(rows, limit, (row) => toBatchObject(row)));
 }
 
 /** `GET /batches/{id}` */
 export async function retrieveBatch(context: CallerContext, services: Services): Promise<Reply> {
-  return jsonReply(toBatchObject(await requireBatch(context, services)));
+  const hasDetails = context.url.searchParams.get("include_provider_details") === "true";
+  return jsonReply(toBatchObject(await requireBatch(context, services), hasDetails));
 }
 
 /** `POST /batches/{id}/cancel` */

@@ -1,15 +1,13 @@
-import type { ConnectionInfo } from "../../context.ts";
+import type { ConnectionInfo, HandleRequest, SettledRequest } from "../../context.ts";
 import { readBytes } from "../../lib/body.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 
-/** Answers a request of the gateway's own. */
-export type HandleRequest = (request: Request, connection: ConnectionInfo) => Promise<Response>;
-
 /** Largest answer that is kept. */
-const maxAnswerBytes = 16 * 1024 * 1024;
+export const maxAnswerBytes = 16 * 1024 * 1024;
 const maxTries = 3;
-const retryableStatuses = new Set([408, 429, 500, 502, 503, 504, 529]);
+/** Statuses of failures that may pass. */
+export const retryableStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529]);
 /** Longest wait a provider can ask for. */
 const maxWaitMs = 30_000;
 
@@ -29,6 +27,8 @@ export interface LineResult {
   text: string;
   isFailure: boolean;
   tokens: TokenCounts;
+  /** Nano-dollars of all its calls; null where none has a cost that is known. */
+  cost: number | null;
 }
 
 /** How the lines of a batch are called. */
@@ -49,7 +49,8 @@ function count(holder: unknown, ...names: string[]): number {
   return typeof found === "number" && Number.isSafeInteger(found) && found >= 0 ? found : 0;
 }
 
-function tokensOf(body: unknown): TokenCounts {
+/** Tokens an answer says it took. */
+export function tokensOf(body: unknown): TokenCounts {
   const usage = isObject(body) ? body.usage : undefined;
   if (!isObject(usage)) return noTokens;
   const input = usage.prompt_tokens_details ?? usage.input_tokens_details;
@@ -69,21 +70,23 @@ export function toSkippedResult(
   error: { code: string; message: string },
 ): LineResult {
   const text = JSON.stringify({ id: lineId(batchId), custom_id: customId, response: null, error });
-  return { text, isFailure: true, tokens: noTokens };
+  return { text, isFailure: true, tokens: noTokens, cost: null };
 }
 
-function lineId(batchId: string): string {
+/** A new id of a line of the output. */
+export function lineId(batchId: string): string {
   return `batch_req_${batchId.replace(/^gw_batch_/, "").slice(0, 8)}_${crypto.randomUUID()}`;
 }
 
 /** The error a failed answer tells. */
-function errorOf(body: unknown, status: number): { code: string; message: string } {
+export function errorOf(body: unknown, status: number): { code: string; message: string } {
   const error = isObject(body) && isObject(body.error) ? body.error : {};
   const code = typeof error.code === "string" ? error.code : `http_${status}`;
   return { code, message: typeof error.message === "string" ? error.message : `The answer has the status ${status}` };
 }
 
-function retryAfterMs(response: Response): number {
+/** How long an answer asks to wait, in milliseconds; bounded. */
+export function retryAfterMs(response: Response): number {
   const seconds = Number(response.headers.get("retry-after") ?? 0);
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, maxWaitMs) : 0;
 }
@@ -105,13 +108,18 @@ async function sendLine(request: BatchLine, url: string, calls: LineCalls): Prom
 /** Runs one line as a request of the key that made the batch. Never fails. */
 export async function callLine(request: BatchLine, url: string, calls: LineCalls): Promise<LineResult> {
   const { batchId } = calls;
+  let cost: number | null = null;
+  const onSettled = (settled: SettledRequest) => {
+    // a call that failed costs nothing, and is no sign that the price is known
+    if (settled.cost !== null && settled.status < 300) cost = (cost ?? 0) + settled.cost;
+  };
   const { custom_id: customId } = request;
   if (request.body.stream === true) {
     const error = { code: "streaming_not_supported", message: "A batch has no streams: leave stream out" };
     return toSkippedResult(batchId, customId, error);
   }
   try {
-    const response = await sendLine(request, url, calls);
+    const response = await sendLine(request, url, { ...calls, connection: { ...calls.connection, onSettled } });
     const bounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
     const text = new TextDecoder().decode(await readBytes(response, bounds));
     const { status } = response;
@@ -120,9 +128,10 @@ export async function callLine(request: BatchLine, url: string, calls: LineCalls
     const answer = { status_code: status, request_id: response.headers.get("x-gateway-request-id") ?? "", body };
     const error = isFailure ? errorOf(body, status) : null;
     const line = JSON.stringify({ id: lineId(batchId), custom_id: customId, response: answer, error });
-    return { text: line, isFailure, tokens: tokensOf(body) };
+    return { text: line, isFailure, tokens: tokensOf(body), cost };
   } catch {
     const error = { code: "answer_unreadable", message: "The answer broke off or is too large to keep" };
-    return toSkippedResult(batchId, customId, error);
+    // what was answered was paid all the same
+    return { ...toSkippedResult(batchId, customId, error), cost };
   }
 }

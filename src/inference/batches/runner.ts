@@ -2,7 +2,6 @@ import type { Services } from "../../context.ts";
 import { isConflict } from "../../db/client.ts";
 import { type BatchStore, type Lease, openStates } from "../../db/stores/batches.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
-import type { HandleRequest } from "./call-line.ts";
 import { takeStep } from "./step.ts";
 
 /** How batches are run. */
@@ -13,13 +12,13 @@ export interface BatchRunnerSettings {
   atOnce: number;
   /** Milliseconds between two looks for batches that nobody runs. */
   lookEveryMs: number;
+  /** Milliseconds between two questions for the state of a provider's batch. */
+  statusCheckMs: number;
 }
 
 /** What the runner is made from. */
 export interface BatchRunnerOptions extends BatchRunnerSettings {
   services: Services;
-  /** Answers the requests of lines. */
-  handle: HandleRequest;
   warn(message: string, error: unknown): void;
 }
 
@@ -173,10 +172,10 @@ class Runner implements BatchRunner {
 
   /** Steps until the batch is over, somebody else has it, or the process stops. */
   async #takeSteps({ row: first, lost }: Run): Promise<void> {
-    const { services, handle, pauseMs } = this.#options;
+    const { services, pauseMs, statusCheckMs } = this.#options;
     const wait = (milliseconds: number) => this.#retries.for(this.#isStopping ? 0 : Math.min(milliseconds, pauseMs));
     const signal = AbortSignal.any([this.#aborter.signal, lost.signal]);
-    const parts = { services, handle, owner: this.#owner, signal, wait };
+    const parts = { services, owner: this.#owner, signal, wait, statusCheckMs };
     let notBefore = 0;
     for (;;) {
       const row = await this.#reload(first);

@@ -1,116 +1,63 @@
-import type { InStatement } from "@libsql/client";
 import type { Services } from "../../context.ts";
-import type { WorkspaceTenant } from "../../db/stores/record-pages.ts";
-import type { GatewayBatchRow, NewGatewayBatchRow } from "../../db/tables/batches.ts";
-import type { JsonValue } from "../../db/tables/columns.ts";
+import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import type { GatewayFileRow } from "../../db/tables/files.ts";
-import { isObject } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
-import type { BatchError } from "../../schemas/batches.ts";
-import {
-  callLine,
-  type HandleRequest,
-  type LineResult,
-  noTokens,
-  type TokenCounts,
-  toSkippedResult,
-} from "./call-line.ts";
+import { callLine, toSkippedResult } from "./call-line.ts";
 import { isBlank, maxLineBytes, type ParsedLine, parseLine } from "./lines.ts";
-import { parseSealedOptions } from "./options.ts";
-import { checkInput } from "./validate.ts";
+import {
+  abandonedAfterMs,
+  type Change,
+  commit,
+  end,
+  fail,
+  openFiles,
+  openOptions,
+  type StepParts,
+  storeResults,
+  tenantOf,
+} from "./progress.ts";
+import { takeProviderStep } from "./provider-step.ts";
+import { type CheckedInput, checkInput } from "./validate.ts";
 
 /** Requests of a bucket, and bytes of their lines. */
 const bucketLines = 25;
 const bucketBytes = 8 * 1024 * 1024;
 /** Lines that are told a common reason at once. */
 const skippedLines = 1_000;
-/** A file whose batch did not end by this long after the batch's own end is given up. */
-const abandonedAfterMs = 24 * 60 * 60_000;
-
-/** Kind and field of the sealed headers of a batch. */
-export const sealedOptions = { kind: "batches", field: "options" } as const;
-
-/** What a step works with. */
-export interface StepParts {
-  services: Services;
-  handle: HandleRequest;
-  /** Whoever holds the batch. */
-  owner: string;
-  /** Ends calls that are under way. */
-  signal: AbortSignal;
-  wait(milliseconds: number): Promise<void>;
-}
-
-function tenantOf({ organisationId, workspaceId }: GatewayBatchRow): WorkspaceTenant {
-  return { organisationId, workspaceId };
-}
-
-type Change = Partial<NewGatewayBatchRow>;
-
-/** Writes a step, and what goes with it, in one transaction. */
-async function commit(
-  row: GatewayBatchRow,
-  change: Change,
-  { services, owner }: StepParts,
-  others: readonly InStatement[] = [],
-): Promise<void> {
-  const { store } = services.batches;
-  await store.write([store.step(row, owner, change), ...others]);
-}
-
-/** Ends a batch: its files become visible if they hold something, and its headers go. */
-async function end(row: GatewayBatchRow, change: Change, parts: StepParts): Promise<void> {
-  const { files, control } = parts.services;
-  const tenant = tenantOf(row);
-  const expiresAt = row.outputSeconds === null ? null : row.createdAt + row.outputSeconds * 1000;
-  const statements: InStatement[] = [
-    control.stores.secrets.remove(tenant, { kind: sealedOptions.kind, recordId: row.id }),
-  ];
-  const kept: Change = {};
-  for (const name of ["outputFileId", "errorFileId"] as const) {
-    const id = row[name];
-    if (id === null) continue;
-    const file = await control.stores.gatewayFiles.find(tenant, { id });
-    const isUsed = file !== undefined && file.bytes > 0;
-    kept[name] = isUsed ? id : null;
-    // the upkeep takes what nobody will see
-    statements.push(isUsed ? files.finish(tenant, id, expiresAt) : discard(tenant, id, parts));
-  }
-  await commit(row, { ...kept, ...change, leaseUntil: 0 }, parts, statements);
-}
-
-function discard(tenant: WorkspaceTenant, id: string, { services }: StepParts): InStatement {
-  return services.control.stores.gatewayFiles.update(tenant, { id, status: "writing" }, { status: "deleted" });
-}
-
-function fail(row: GatewayBatchRow, errors: BatchError[], parts: StepParts): Promise<void> {
-  const stored = errors.map(({ code, message, param, line }) => ({ code, message, param, line }) as JsonValue);
-  return end(row, { status: "failed", failedAt: parts.services.clock.now(), errors: stored }, parts);
-}
-
 function failWithoutInput(row: GatewayBatchRow, parts: StepParts): Promise<void> {
   const message = "The input file is gone";
   return fail(row, [{ code: "input_file_gone", message, param: "input_file_id", line: null }], parts);
 }
 
+/** Longest input whose requests are sent in one call. */
+const inlineBytes = 8 * 1024 * 1024;
+
+/** Whether a provider's batch can hold what the lines ask for: one route, and one model, which it knows by that name. */
+function fitsProvider(
+  { endpoint, provider }: GatewayBatchRow,
+  { bytes }: GatewayFileRow,
+  { models, urls }: CheckedInput,
+  { services: { providers, limits } }: StepParts,
+): boolean {
+  const [url] = urls;
+  const isInline = providers.get(provider ?? "")?.batches?.inline !== undefined;
+  // converted, a request may be longer than its line
+  if (isInline && bytes > Math.min(inlineBytes, limits.jsonBodyBytes / 2)) return false;
+  return urls.size === 1 && url === endpoint && models.size <= 1 && ![...models].some((model) => model.startsWith("@"));
+}
+
 async function validate(row: GatewayBatchRow, input: GatewayFileRow, parts: StepParts): Promise<void> {
   const { files, clock } = parts.services;
-  const tenant = tenantOf(row);
-  const { requests, problems } = await checkInput(files.read(input), row.endpoint);
+  const checked = await checkInput(files.read(input), row);
+  const { requests: total, problems, models } = checked;
   if (problems.length > 0) return fail(row, problems, parts);
-  const givenUpAt = row.expiresAt + abandonedAfterMs;
-  const name = (kind: string) => ({ filename: `${row.id}_${kind}.jsonl`, purpose: "batch_output" });
-  const output = await files.open(tenant, name("output"), givenUpAt);
-  const error = await files.open(tenant, name("error"), givenUpAt);
-  await commit(
-    row,
-    {
-      ...{ status: "in_progress", total: requests, inProgressAt: clock.now() },
-      ...{ outputFileId: output.id, errorFileId: error.id },
-    },
-    parts,
-    [...output.statements, ...error.statements],
-  );
+  if (row.provider !== null && fitsProvider(row, input, checked, parts)) {
+    const [model = null] = models;
+    return commit(row, { total, model: row.model ?? model }, parts);
+  }
+  const { change, statements } = await openFiles(row, row.expiresAt + abandonedAfterMs, parts);
+  const begun = { status: "in_progress", total, inProgressAt: clock.now(), provider: null };
+  return commit(row, { ...begun, ...change }, parts, statements);
 }
 
 /** The next lines of an input, and where the line after them begins. */
@@ -126,41 +73,6 @@ async function readBucket(row: GatewayBatchRow, input: GatewayFileRow, most: num
     if (lines.length >= most || bytes >= bucketBytes) break;
   }
   return { lines, position };
-}
-
-function toBytes(results: readonly LineResult[]): Uint8Array {
-  return new TextEncoder().encode(results.map(({ text }) => `${text}\n`).join(""));
-}
-
-function addTokens(stored: unknown, results: readonly LineResult[]): { [Name in keyof TokenCounts]: number } {
-  const sum = { ...noTokens };
-  const before = isObject(stored) ? stored : {};
-  for (const name of ["input", "cached", "output", "reasoning"] as const) {
-    const known = before[name];
-    sum[name] = results.reduce((total, { tokens }) => total + tokens[name], typeof known === "number" ? known : 0);
-  }
-  return sum;
-}
-
-/** Stores what became of a bucket: results and place in one transaction. */
-async function storeResults(
-  row: GatewayBatchRow,
-  { results, position, change: others = {} }: { results: readonly LineResult[]; position: number; change?: Change },
-  parts: StepParts,
-): Promise<void> {
-  const { files } = parts.services;
-  const tenant = tenantOf(row);
-  const failed = results.filter(({ isFailure }) => isFailure);
-  const completed = results.filter(({ isFailure }) => !isFailure);
-  const append = (id: string | null, some: readonly LineResult[]) =>
-    id === null || some.length === 0 ? [] : files.append(tenant, id, toBytes(some));
-  const statements = [...(await append(row.outputFileId, completed)), ...(await append(row.errorFileId, failed))];
-  const change: Change = {
-    ...others,
-    ...{ position, completed: row.completed + completed.length, failed: row.failed + failed.length },
-    usage: addTokens(row.usage, results),
-  };
-  await commit(row, change, parts, statements);
 }
 
 /** Tells the next lines that they are not called, and why. */
@@ -181,14 +93,8 @@ function toError({ problem }: Extract<ParsedLine, { problem: unknown }>): { code
   return { code: problem.code ?? "invalid_request_line", message: problem.message ?? "The line cannot be read" };
 }
 
-/** Headers of the calls, which were sealed when the batch was made. */
-async function openOptions(row: GatewayBatchRow, { control }: Services): Promise<Record<string, string>> {
-  const sealed = await control.stores.secrets.find(tenantOf(row), { ...sealedOptions, recordId: row.id });
-  return sealed ? parseSealedOptions(await control.vault.open(sealed)) : {};
-}
-
 async function callLines(row: GatewayBatchRow, input: GatewayFileRow, parts: StepParts): Promise<void> {
-  const { services, handle, signal, wait } = parts;
+  const { services, signal, wait } = parts;
   const principal = await services.authenticator.ofKey(row.apiKeyId);
   if (!principal || principal.workspaceId !== row.workspaceId) {
     const message = "The API key that made the batch can no longer be used";
@@ -197,7 +103,15 @@ async function callLines(row: GatewayBatchRow, input: GatewayFileRow, parts: Ste
   const options = await openOptions(row, services);
   const headers = { "x-gateway-trace-id": row.id, ...options };
   const { model, id: batchId } = row;
-  const calls = { batchId, headers, connection: { actingFor: principal }, model, handle, signal, wait };
+  const calls = {
+    batchId,
+    headers,
+    connection: { actingFor: principal },
+    model,
+    handle: services.handle,
+    signal,
+    wait,
+  };
   const { lines, position } = await readBucket(row, input, bucketLines, services);
   const results = await Promise.all(
     lines.map((line) =>
@@ -222,6 +136,8 @@ async function work(row: GatewayBatchRow, input: GatewayFileRow, parts: StepPart
 
 /** Takes one step of a batch: each leaves it in a state from which another runner can go on. */
 export async function takeStep(row: GatewayBatchRow, parts: StepParts): Promise<void> {
+  // what was looked through and is a provider's
+  if (row.provider !== null && row.total > 0) return takeProviderStep(row, parts);
   const now = parts.services.clock.now();
   if (row.status === "cancelling") return end(row, { status: "cancelled", cancelledAt: now }, parts);
   if (row.status === "finalizing") {

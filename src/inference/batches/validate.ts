@@ -11,13 +11,32 @@ export interface CheckedInput {
   requests: number;
   /** The first problems, in the order of the lines. */
   problems: BatchError[];
+  /** Models and routes the lines name, that of the batch for lines without one: at most two of each. */
+  models: ReadonlySet<string>;
+  urls: ReadonlySet<string>;
+}
+
+/** What counts for lines that do not say it. */
+interface LineDefaults {
+  endpoint: string;
+  model: string | null;
 }
 
 /** Reads the whole input of a batch and tells what is wrong with it. */
-export async function checkInput(content: AsyncIterable<Uint8Array>, endpoint: string): Promise<CheckedInput> {
+export async function checkInput(
+  content: AsyncIterable<Uint8Array>,
+  { endpoint, model: usual }: LineDefaults,
+): Promise<CheckedInput> {
+  const models = new Set<string>();
+  const urls = new Set<string>();
   if (!batchEndpoints.includes(endpoint)) {
     const message = `The endpoint is not one batches can call: use ${batchEndpoints.join(", ")}`;
-    return { requests: 0, problems: [{ code: "invalid_endpoint", message, param: "endpoint", line: null }] };
+    return {
+      requests: 0,
+      problems: [{ code: "invalid_endpoint", message, param: "endpoint", line: null }],
+      models,
+      urls,
+    };
   }
   const known = new Set<string>();
   const problems: BatchError[] = [];
@@ -29,7 +48,12 @@ export async function checkInput(content: AsyncIterable<Uint8Array>, endpoint: s
     } else if (known.has(parsed.request.custom_id)) {
       const message = `The custom_id ${JSON.stringify(parsed.request.custom_id)} stands on a line before`;
       problems.push({ code: "duplicate_custom_id", message, param: "custom_id", line: number });
-    } else known.add(parsed.request.custom_id);
+    } else {
+      known.add(parsed.request.custom_id);
+      const { model = usual } = parsed.request.body;
+      if (typeof model === "string" && models.size < 2) models.add(model);
+      if (urls.size < 2) urls.add(parsed.url);
+    }
   };
   for await (const line of readLines(content, { maxBytes: maxLineBytes })) {
     number++;
@@ -47,5 +71,5 @@ export async function checkInput(content: AsyncIterable<Uint8Array>, endpoint: s
   if (known.size === 0 && problems.length === 0) {
     problems.push({ code: "empty_file", message: "The input holds no request", param: "input_file_id", line: null });
   }
-  return { requests: known.size, problems };
+  return { requests: known.size, problems, models, urls };
 }

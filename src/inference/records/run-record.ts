@@ -7,7 +7,6 @@ import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Destination } from "../../providers/call.ts";
 import type { OutputRules, RecordAdapters, RecordCall, RecordRequest, RecordRoute } from "../../providers/records.ts";
-import type { BoundProvider } from "../../providers/types.ts";
 import { type RequestConfig, readRequestConfig } from "../config-source.ts";
 import { readLeafDestination } from "../leaf.ts";
 import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
@@ -28,8 +27,9 @@ import { uploadForm } from "./upload.ts";
 /** Longest row of an output. */
 const maxRowBytes = 64 * 1024 * 1024;
 
-function refuseRoute(route: RecordRoute, { slug }: BoundProvider): never {
-  throw new InvalidRequestError(`Cannot call ${route} on ${slug}: this provider does not have it`, {
+/** @throws {InvalidRequestError} 400: the provider lacks the route. */
+export function refuseRoute(route: RecordRoute, { provider }: Destination): never {
+  throw new InvalidRequestError(`Cannot call ${route} on ${provider.slug}: this provider does not have it`, {
     code: "unsupported_endpoint",
   });
 }
@@ -134,13 +134,14 @@ const openaiOutput: OutputRules = {
 /** The output of a batch takes two calls: what the batch says, then what it names. */
 async function getOutput(request: RecordRequest, target: RecordTarget, records?: RecordAdapters): Promise<Reply> {
   const { provider } = target.destination;
-  if (records && !records.output) return refuseRoute("getBatchOutput", provider);
+  if (records && !records.output) return refuseRoute("getBatchOutput", target.destination);
   const passedPath = (below: string) => provider.passPath({ path: below, query: "", isProxied: false }).path;
   const retrieve = records?.calls.retrieveBatch;
   const path = retrieve ? retrieve.path(request) : passedPath(`/batches/${encodeURIComponent(request.id)}`);
   const { text, upstream } = await readRecord(target, { method: "GET", path, headers: retrieve?.headers });
   const batch = parseRecord(text, target);
-  if (records) return download(records.output ?? refuseRoute("getBatchOutput", provider), batch, target, records);
+  if (records)
+    return download(records.output ?? refuseRoute("getBatchOutput", target.destination), batch, target, records);
   const rules: OutputRules = {
     ...openaiOutput,
     find(value) {
@@ -159,11 +160,11 @@ async function getOutput(request: RecordRequest, target: RecordTarget, records?:
  *
  * @throws {InvalidRequestError} 400
  */
-export function requireRecord(route: RecordRoute, { provider }: Destination): void {
-  const { records, store } = provider;
+export function requireRecord(route: RecordRoute, destination: Destination): void {
+  const { records, store } = destination.provider;
   if (!records || records.calls[route] || (route === "uploadFile" && records.upload)) return;
   if (route === "getBatchOutput" ? records.output : records.objects && store && objectRoutes.has(route)) return;
-  refuseRoute(route, provider);
+  refuseRoute(route, destination);
 }
 
 /** Answers a route of a provider whose records are not OpenAI's. */
@@ -180,7 +181,7 @@ async function callRecords(
   if (objects && route === "retrieveFile") return showObject(request.id, target, objects);
   if (objects && route === "retrieveFileContent") return downloadObject(request.id, target, objects);
   if (route === "getBatchOutput") return getOutput(request, target, records);
-  const call = records.calls[route] ?? refuseRoute(route, target.destination.provider);
+  const call = records.calls[route] ?? refuseRoute(route, target.destination);
   if (objects && route === "createBatch" && target.destination.managed) {
     requireObject(String(request.body.input_file_id ?? ""), objects, target);
   }

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { defineProvider } from "../define.ts";
 import type { OperationAdapters } from "../types.ts";
+import { claudeBatches } from "./batches.ts";
 import { createCompletion } from "./complete.ts";
 import { createCountChat } from "./count.ts";
 import { models } from "./models.ts";
@@ -105,4 +106,5 @@ export const anthropic = defineProvider({
     claudeVersions(headers, settings, credential && isLoginToken(credential) ? ["oauth-2025-04-20"] : []),
   operations: claudeOperations("anthropic"),
   records: () => claudeRecords,
+  batches: claudeBatches,
 });

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../types.ts";
 import { type WireBlock, WireMessage, type WireUsage } from "./wire.ts";
@@ -24,6 +25,18 @@ export function toFinishReason(reason: string | null | undefined, { strict }: St
 /** Members of usage that OpenAI's does not have. */
 const extraUsage = ["cache_creation", "server_tool_use", "service_tier", "inference_geo", "speed"];
 
+/** Further counts that are paid by other prices than those OpenAI's members tell of. */
+const paidApart: readonly (readonly [member: string, count: string])[] = [
+  ["cache_creation", "ephemeral_1h_input_tokens"],
+  ["server_tool_use", "web_search_requests"],
+];
+
+function isPaidApart(member: string, value: unknown): boolean {
+  const count = paidApart.find(([name]) => name === member)?.[1];
+  const told: unknown = count !== undefined && isObject(value) ? value[count] : 0;
+  return typeof told === "number" && told > 0;
+}
+
 /** Token counts in the gateway's shape: the prompt is all that was sent, cached or not. */
 export function toUsage(usage: WireUsage | null | undefined, { strict }: Strictness): Usage | undefined {
   if (!usage) return undefined;
@@ -32,7 +45,9 @@ export function toUsage(usage: WireUsage | null | undefined, { strict }: Strictn
   const prompt = (usage.input_tokens ?? 0) + read + written;
   const completion = usage.output_tokens ?? 0;
   const thought = usage.output_tokens_details?.thinking_tokens ?? 0;
-  const extra = extraUsage.map((name) => [name, usage[name]] as const).filter(([, value]) => value !== undefined);
+  const extra = extraUsage
+    .map((name) => [name, usage[name]] as const)
+    .filter(([, value]) => value !== undefined && value !== null);
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
@@ -40,7 +55,7 @@ export function toUsage(usage: WireUsage | null | undefined, { strict }: Strictn
     prompt_tokens_details: { cached_tokens: read, cache_write_tokens: written },
     completion_tokens_details: { reasoning_tokens: thought },
     ...(read + written > 0 && { cache_read_input_tokens: read, cache_creation_input_tokens: written }),
-    ...(!strict && Object.fromEntries(extra.filter(([, value]) => value !== null))),
+    ...Object.fromEntries(extra.filter(([name, value]) => !strict || isPaidApart(name, value))),
   };
 }
 

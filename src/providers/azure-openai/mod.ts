@@ -96,4 +96,6 @@ export const azureOpenai = defineProvider({
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),
   operations: operationsOf,
+  // https://learn.microsoft.com/azure/ai-foundry/openai/how-to/batch
+  batches: { endpoints: ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses"] },
 });

@@ -104,6 +104,7 @@ export const bedrock = defineProvider<BedrockSettings>({
     objects: createObjectRules(settings),
     output: batchOutput,
   }),
+  batches: { endpoints: ["/v1/chat/completions"], hasOptions: true },
   store: {
     baseUrl: ({ region }, { environment }) => `https://s3.${region}.${awsDomain(environment)}`,
     authenticate: () => ({}),

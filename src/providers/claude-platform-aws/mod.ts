@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { claudeBatches } from "../anthropic/batches.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { claudeRecords } from "../anthropic/records.ts";
 import { awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
@@ -39,4 +40,5 @@ export const claudePlatformAws = defineProvider({
   },
   operations: { chat, models, messages, countTokens, countChat },
   records: () => claudeRecords,
+  batches: claudeBatches,
 });

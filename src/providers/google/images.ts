@@ -12,6 +12,7 @@ import {
 import { copyMembers } from "../shapes/members.ts";
 import type { ConversionOptions } from "../types.ts";
 import { modelName } from "./model.ts";
+import { countOf } from "./usage.ts";
 import { GenerateContentResponse } from "./wire.ts";
 
 /** Whether a model is asked with `predict`; the others make pictures in a conversation. */
@@ -111,7 +112,9 @@ function fromGemini(body: unknown, slug: string, { created = 0 }: ConversionOpti
   const input = usage?.promptTokenCount ?? 0;
   const output = (usage?.candidatesTokenCount ?? 0) + (usage?.thoughtsTokenCount ?? 0);
   const counts = { input_tokens: input, output_tokens: output, total_tokens: input + output };
-  return { created, data, ...(usage && { usage: counts }) };
+  const drawn = countOf(usage?.candidatesTokensDetails, "IMAGE");
+  const details = drawn === undefined ? {} : { output_tokens_details: { image_tokens: drawn } };
+  return { created, data, ...(usage && { usage: { ...counts, ...details } }) };
 }
 
 /** A request for pictures in the words of the model it names. */

@@ -24,7 +24,8 @@ export function toFinishReason(
   return known ?? (strict ? "stop" : (reason ?? "stop"));
 }
 
-function countOf(details: UsageMetadata["promptTokensDetails"], modality: string): number | undefined {
+/** Tokens of one kind of content; undefined where the provider tells none. */
+export function countOf(details: UsageMetadata["promptTokensDetails"], modality: string): number | undefined {
   const counts = (details ?? []).filter((one) => one.modality === modality).map((one) => one.tokenCount ?? 0);
   return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
 }
@@ -36,6 +37,7 @@ export function toUsage(metadata: UsageMetadata | null | undefined): Usage {
   const completion = (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0);
   const heard = countOf(metadata?.promptTokensDetails, "AUDIO");
   const spoken = countOf(metadata?.candidatesTokensDetails, "AUDIO");
+  const drawn = countOf(metadata?.candidatesTokensDetails, "IMAGE");
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
@@ -47,6 +49,7 @@ export function toUsage(metadata: UsageMetadata | null | undefined): Usage {
     completion_tokens_details: {
       reasoning_tokens: thoughtsTokenCount ?? 0,
       ...(spoken !== undefined && { audio_tokens: spoken }),
+      ...(drawn !== undefined && { image_tokens: drawn }),
     },
   };
 }

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
+import type { BatchRules } from "../records.ts";
 import type { SettingsDefinition } from "../settings.ts";
 import { encodeWhereAsked, inBatches } from "../shapes/embeddings.ts";
 import { requireTextOrObjects } from "../shapes/inputs.ts";
@@ -80,6 +81,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
   /** Files, batches and tuning jobs, where they are not OpenAI's too. */
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
+  /** Batches it makes of files. Absent: it has none. */
+  batches?: BatchRules;
 }
 
 /** Operations with texts. */
@@ -179,5 +182,6 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     ...(options.hasLogprobs && { hasLogprobs: true }),
     operations: createOperations(options.slug, options),
     ...options.recordKeeping,
+    ...(options.batches && { batches: options.batches }),
   });
 }

@@ -27,6 +27,13 @@ export const openai = openaiCompatible({
   relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
   operations: [...textOperations, "responses", ...mediaOperations],
   speechEvents: true,
+  // https://platform.openai.com/docs/guides/batch
+  batches: {
+    endpoints: [
+      ...["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/moderations"],
+      "/v1/images/generations",
+    ],
+  },
   settings: {
     prefix: "openai",
     schema: v.object({

@@ -90,6 +90,7 @@ export const vertexAi = defineProvider({
     };
   },
   records: createRecords,
+  batches: { endpoints: ["/v1/chat/completions", "/v1/embeddings"], hasOptions: true },
   store: {
     baseUrl: "https://storage.googleapis.com",
     authenticate: () => ({}),

@@ -1,0 +1,173 @@
+import type { ConnectionInfo } from "../../context.ts";
+import type { GatewayBatchRow } from "../../db/tables/batches.ts";
+import { findJsonExcess, isObject } from "../../lib/json.ts";
+import { type Line, readLines } from "../../lib/lines.ts";
+import type { PriceBook } from "../../pricing/own-prices.ts";
+import type { InlineRules } from "../../providers/records.ts";
+import { costOfBatchLine } from "../cost.ts";
+import { readPieces } from "../records/objects.ts";
+import { errorOf, type LineResult, lineId, maxAnswerBytes, noTokens, tokensOf, toSkippedResult } from "./call-line.ts";
+import { isBlank } from "./lines.ts";
+import { commit, type HeldBatch, type StepParts, storeResults } from "./progress.ts";
+import type { ProviderBatch } from "./provider-batch.ts";
+import { askForRecord, askProvider, ProviderFailure, toSegment } from "./provider-request.ts";
+
+/** Lines that are stored in one transaction, and their bytes. */
+const storedLines = 1_000;
+const storedBytes = 4 * 1024 * 1024;
+
+const decoder = new TextDecoder();
+
+function readRow({ bytes, isTooLong }: Line): Record<string, unknown> | undefined {
+  try {
+    if (isTooLong || findJsonExcess(bytes) !== undefined) return undefined;
+    const value: unknown = JSON.parse(decoder.decode(bytes));
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The answer a row tells of; undefined where the request was not answered. */
+function answerOf({ response }: Record<string, unknown>) {
+  if (!isObject(response) || typeof response.status_code !== "number") return undefined;
+  const { status_code, request_id: id, body = null } = response;
+  return { status_code, request_id: typeof id === "string" ? id : "", body };
+}
+
+/** What the lines of a batch are priced by. */
+interface LinePrices {
+  provider: string;
+  /** The model that was asked for. */
+  model: string | null;
+  prices: PriceBook | undefined;
+}
+
+/** Nano-dollars of an answer at the price of batches; null where it is not known. */
+function costOf(body: unknown, { model, ...target }: LinePrices): number | null {
+  if (!isObject(body)) return null;
+  const names = [model, body.model].filter((name) => typeof name === "string");
+  const costs = names.map((name) => costOfBatchLine(body.usage, { ...target, model: name }));
+  return costs.find((cost) => cost !== undefined) ?? null;
+}
+
+/** What a step of reading works with. */
+export interface CollectParts extends StepParts {
+  /** Makes a line of our form of one of the provider's; absent: they have it already. */
+  toLine?: InlineRules["toLine"] | undefined;
+}
+
+/** The row in our form; undefined where it cannot be read. */
+function toOurForm(row: Record<string, unknown>, toLine: CollectParts["toLine"], model: string) {
+  if (!toLine) return row;
+  try {
+    const line = toLine(row, model);
+    return isObject(line) ? line : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A line of the provider's answers as one of our files. */
+function toResult(line: Line, batchId: string, { toLine, ...prices }: LinePrices & Pick<CollectParts, "toLine">) {
+  const told = readRow(line);
+  const row = told && toOurForm(told, toLine, prices.model ?? "");
+  if (!row || typeof row.custom_id !== "string") {
+    return toSkippedResult(batchId, "", { code: "unreadable_row", message: "The provider's row cannot be read" });
+  }
+  const answer = answerOf(row);
+  const status = answer?.status_code ?? 0;
+  const isFailure = isObject(row.error) || status < 200 || status > 299;
+  const error = isFailure ? errorOf(isObject(row.error) ? row : answer?.body, status) : null;
+  const id = typeof row.id === "string" && row.id !== "" ? row.id : lineId(batchId);
+  return {
+    text: JSON.stringify({ id, custom_id: row.custom_id, response: answer ?? null, error }),
+    isFailure,
+    tokens: answer ? tokensOf(answer.body) : noTokens,
+    cost: isFailure ? null : costOf(answer?.body, prices),
+  };
+}
+
+/** Where the answers are: the output first, then the errors. Undefined: there are none. */
+function pathOf(row: GatewayBatchRow, batch: ProviderBatch): string | undefined {
+  const { output_file_id: output, error_file_id: errors } = batch;
+  if (row.collected === 1) return errors ? `/v1/files/${toSegment(errors)}/content` : undefined;
+  const hasOutput = output || (row.providerStatus === "completed" && !errors);
+  return hasOutput ? `/v1/batches/${toSegment(row.providerBatchId ?? "")}/output` : undefined;
+}
+
+/** Answers that are not there: where a batch ended early, or each of its lines failed, there need be none. */
+const missing: ReadonlySet<number> = new Set([404, 409]);
+
+async function open(row: GatewayBatchRow, path: string, parts: StepParts): Promise<Response | undefined> {
+  try {
+    return await askProvider(row, { what: "read the answers", path }, parts);
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || !missing.has(error.status ?? 0)) throw error;
+    if (error.status === 404 && row.providerStatus === "completed") throw error;
+    return undefined;
+  }
+}
+
+/** Pieces of an answer; one that breaks off is asked for again. */
+async function* readAnswer(response: Response): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* readPieces(response);
+  } catch {
+    throw new ProviderFailure("answers_broke_off", "The answers broke off while they were read", { isPassing: true });
+  }
+}
+
+/** Takes the answers over from where the process before stopped. */
+async function takeAnswers(
+  held: HeldBatch,
+  { response, prices }: { response: Response; prices: LinePrices },
+  parts: CollectParts,
+): Promise<void> {
+  const { id, total, position: done } = held.row;
+  let results: LineResult[] = [];
+  let bytes = 0;
+  let position = 0;
+  let rows = 0;
+  const store = async () => {
+    if (results.length === 0) return;
+    const change = await storeResults(held.row, { results, position }, parts);
+    held.row = { ...held.row, ...change, turn: held.row.turn + 1 };
+    results = [];
+    bytes = 0;
+  };
+  for await (const line of readLines(readAnswer(response), { maxBytes: maxAnswerBytes })) {
+    position++;
+    if (isBlank(line)) continue;
+    // no batch has more answers than requests: what a host sends beyond is not stored
+    if (++rows > total) break;
+    if (position <= done) continue;
+    results.push(toResult(line, id, { ...prices, toLine: parts.toLine }));
+    bytes += line.bytes.length;
+    if (results.length >= storedLines || bytes >= storedBytes) await store();
+  }
+  await store();
+}
+
+/** Prices of the integration behind a batch: a request that asks for it tells whose they are. */
+async function findPrices(row: GatewayBatchRow, parts: StepParts): Promise<LinePrices> {
+  const { provider, model, providerBatchId } = row;
+  let prices: PriceBook | null = null;
+  const path = `/v1/batches/${toSegment(providerBatchId ?? "")}`;
+  const onSettled: ConnectionInfo["onSettled"] = (settled) => {
+    prices = settled.prices;
+  };
+  await askForRecord(row, { what: "ask for the state of the batch", path, onSettled }, parts);
+  return { provider: provider ?? "", model, prices: prices ?? undefined };
+}
+
+/** Reads one of the two files of a provider's answers into those of the gateway. */
+export async function collectAnswers(held: HeldBatch, batch: ProviderBatch, parts: CollectParts): Promise<void> {
+  const path = pathOf(held.row, batch);
+  if (path !== undefined) {
+    const prices = await findPrices(held.row, parts);
+    const response = await open(held.row, path, parts);
+    if (response) await takeAnswers(held, { response, prices }, parts);
+  }
+  await commit(held.row, { collected: held.row.collected + 1, position: 0 }, parts);
+}

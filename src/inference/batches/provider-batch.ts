@@ -1,0 +1,68 @@
+import * as v from "valibot";
+import type { GatewayBatchRow } from "../../db/tables/batches.ts";
+import type { JsonValue } from "../../db/tables/columns.ts";
+import { BatchError } from "../../schemas/batches.ts";
+import { isId } from "./provider-request.ts";
+
+const id = v.pipe(v.string(), v.check(isId));
+const count = v.nullish(v.number());
+
+/** What is read of a provider's batch; it has the form of `GET /v1/batches/{id}`. */
+const ProviderBatch = v.looseObject({
+  id,
+  status: v.nullish(v.string()),
+  input_file_id: v.nullish(v.string()),
+  output_file_id: v.nullish(id),
+  error_file_id: v.nullish(id),
+  created_at: count,
+  errors: v.nullish(v.looseObject({ data: v.nullish(v.array(BatchError)) })),
+  request_counts: v.nullish(v.looseObject({ completed: count, failed: count })),
+});
+export type ProviderBatch = v.InferOutput<typeof ProviderBatch>;
+
+/** Longest text of a batch that is kept whole. */
+const maxKept = 64 * 1024;
+/** Errors of a batch that are kept. */
+const maxErrors = 100;
+
+const states = new Set(["validating", "in_progress", "finalizing", "completed", "failed", "expired", "cancelled"]);
+states.add("cancelling");
+
+const finalStates = new Set(["completed", "failed", "expired", "cancelled"]);
+
+/** A provider's batch as it was answered; undefined where it cannot be read. */
+export function parseProviderBatch(value: unknown): ProviderBatch | undefined {
+  const parsed = v.safeParse(ProviderBatch, value);
+  return parsed.success ? parsed.output : undefined;
+}
+
+/** Its state, in our words. */
+export function stateOf({ status }: ProviderBatch): string {
+  return status && states.has(status) ? status : "in_progress";
+}
+
+/** Whether a state is the last one. */
+export function isFinal(status: string | null): boolean {
+  return status !== null && finalStates.has(status);
+}
+
+/** The batch as rows hold it: whole unless it is too long. */
+export function toStoredBatch(batch: ProviderBatch): JsonValue {
+  const { id, status, output_file_id, error_file_id, created_at, request_counts } = batch;
+  const text = JSON.stringify(batch);
+  const kept = { id, status, output_file_id, error_file_id, created_at, request_counts };
+  // either is JSON, read back so that nothing else is in it
+  return JSON.parse(text.length <= maxKept ? text : JSON.stringify(kept));
+}
+
+/** The batch a row holds. */
+export function storedBatchOf({ providerBatch, providerBatchId }: GatewayBatchRow): ProviderBatch {
+  return parseProviderBatch(providerBatch) ?? { id: providerBatchId ?? "" };
+}
+
+/** What a provider says is wrong; a batch that failed for no stated reason says so. */
+export function errorsOf(batch: ProviderBatch, provider: string): BatchError[] {
+  const told = (batch.errors?.data ?? []).slice(0, maxErrors);
+  if (told.length > 0 || stateOf(batch) !== "failed") return told;
+  return [{ code: "provider_batch_failed", message: `The batch failed at ${provider}`, param: null, line: null }];
+}

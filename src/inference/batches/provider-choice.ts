@@ -1,0 +1,70 @@
+import { type CallerContext, createHeaderReader, createLogDraft, type Services } from "../../context.ts";
+import { GatewayError } from "../../errors.ts";
+import { HeaderMap } from "../../lib/headers.ts";
+import type { Destination } from "../../providers/call.ts";
+import type { InheritedSettings } from "../../routing/config.ts";
+import { readRequestConfig } from "../config-source.ts";
+import { isForOwnStore } from "../files/own-store.ts";
+import { listLeaves, readLeafDestination } from "../leaf.ts";
+import { readRequestDestination } from "../target.ts";
+
+/** The caller as it would be with the headers of `gateway_options`, and no others. */
+export function withOptions(
+  context: CallerContext,
+  options: Readonly<Record<string, string>>,
+  { headerPrefixes }: Services,
+): CallerContext {
+  const headers = new HeaderMap(new Headers(options));
+  const providerCredential = options.authorization?.replace(/^bearer\s+/i, "").trim();
+  return {
+    ...context,
+    ...{ headers, header: createHeaderReader(headers, headerPrefixes), providerCredential, log: createLogDraft() },
+  };
+}
+
+/** Whether a config asks for more than where calls go: what it does with each call only calls of the gateway can do. */
+function changesCalls({ hooks, overrideParams, defaultParams, dropParams }: InheritedSettings): boolean {
+  return [hooks, overrideParams, defaultParams].some((one) => Object.keys(one).length > 0) || dropParams.length > 0;
+}
+
+/**
+ * The one destination a request without a body has; undefined where a config has several, or does more than name one.
+ *
+ * @throws {GatewayError} For what cannot be used.
+ */
+export async function readOnlyDestination(
+  context: CallerContext,
+  services: Services,
+): Promise<Destination | undefined> {
+  const config = await readRequestConfig(context, services);
+  if (!config) return readRequestDestination(context, services, {});
+  const [leaf, ...others] = listLeaves(config.node);
+  if (!leaf || others.length > 0 || leaf.promptId !== undefined || changesCalls(leaf.merged)) return undefined;
+  return readLeafDestination({ node: leaf, settings: leaf.merged, model: undefined }, context, services);
+}
+
+/**
+ * The provider whose own batch the lines can become; undefined where they are called one by one.
+ *
+ * @param options Headers of the calls.
+ * @throws {GatewayError} 5xx when it cannot be told now. What the headers lack otherwise the lines tell.
+ */
+export async function findBatchProvider(
+  endpoint: string,
+  options: Readonly<Record<string, string>>,
+  context: CallerContext,
+  services: Services,
+): Promise<string | undefined> {
+  const asked = withOptions(context, options, services);
+  try {
+    if (await isForOwnStore(asked, services)) return undefined;
+    const destination = await readOnlyDestination(asked, services);
+    // where some models are not allowed each call is looked at
+    if (!destination || destination.managed?.allows) return undefined;
+    const { slug, batches } = destination.provider;
+    return batches?.endpoints.includes(endpoint) ? slug : undefined;
+  } catch (error) {
+    if (error instanceof GatewayError && error.status < 500) return undefined;
+    throw error;
+  }
+}

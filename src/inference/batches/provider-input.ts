@@ -1,0 +1,72 @@
+import type { GatewayBatchRow } from "../../db/tables/batches.ts";
+import { GatewayError } from "../../errors.ts";
+import { readLines } from "../../lib/lines.ts";
+import type { InlineRules } from "../../providers/records.ts";
+import type { BatchLine } from "../../schemas/batches.ts";
+import { isBlank, maxLineBytes, parseLine } from "./lines.ts";
+import { type StepParts, tenantOf } from "./progress.ts";
+import { ProviderFailure } from "./provider-request.ts";
+
+/** Requests of the input, each with method, route and model. */
+async function* readRequests(
+  content: AsyncIterable<Uint8Array>,
+  { endpoint, model }: GatewayBatchRow,
+): AsyncGenerator<BatchLine, void> {
+  for await (const line of readLines(content, { maxBytes: maxLineBytes })) {
+    if (isBlank(line)) continue;
+    const parsed = parseLine(line, endpoint);
+    // the whole file was looked through before
+    if ("problem" in parsed) throw new ProviderFailure("invalid_request_line", "A line of the input cannot be read");
+    const { request, url } = parsed;
+    const body = model === null ? request.body : { model, ...request.body };
+    yield { custom_id: request.custom_id, method: "POST", url, body };
+  }
+}
+
+async function openRequests(row: GatewayBatchRow, { services: { files } }: StepParts) {
+  const input = await files.find(tenantOf(row), row.inputFileId);
+  if (!input) throw new ProviderFailure("input_file_gone", "The input file is gone");
+  return readRequests(files.read(input), row);
+}
+
+async function* toBytes(requests: AsyncIterable<BatchLine>): AsyncGenerator<Uint8Array, void> {
+  const encoder = new TextEncoder();
+  for await (const request of requests) yield encoder.encode(`${JSON.stringify(request)}\n`);
+}
+
+/**
+ * The input as a provider wants it, line by line.
+ *
+ * @throws {ProviderFailure} If it is gone.
+ */
+export async function readProviderLines(
+  row: GatewayBatchRow,
+  parts: StepParts,
+): Promise<AsyncGenerator<Uint8Array, void>> {
+  return toBytes(await openRequests(row, parts));
+}
+
+/**
+ * The call that makes a batch of the requests in it, its headers the union of what they need; undefined where one of them
+ * cannot be converted: called by itself it alone fails.
+ *
+ * @throws {ProviderFailure} If the input is gone.
+ */
+export async function toInlineCreation(row: GatewayBatchRow, { toEntry }: InlineRules, parts: StepParts) {
+  const requests: object[] = [];
+  const lists = new Map<string, Set<string>>();
+  try {
+    for await (const line of await openRequests(row, parts)) {
+      const { entry, headers = {} } = toEntry(line, { drop: () => {} });
+      requests.push(entry);
+      for (const [name, members] of Object.entries(headers)) {
+        lists.set(name, new Set([...(lists.get(name) ?? []), ...members]));
+      }
+    }
+  } catch (error) {
+    if (error instanceof GatewayError && error.status < 500) return undefined;
+    throw error;
+  }
+  const headers = Object.fromEntries([...lists].map(([name, members]) => [name, [...members].join(",")]));
+  return { body: { requests }, headers };
+}

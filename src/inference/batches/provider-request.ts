@@ -1,0 +1,109 @@
+import type { ConnectionInfo } from "../../context.ts";
+import type { GatewayBatchRow } from "../../db/tables/batches.ts";
+import { createOwnRequest, type OwnRequestInit, readOwnAnswer } from "../own-request.ts";
+import { errorOf, retryableStatuses } from "./call-line.ts";
+import { openOptions, type StepParts } from "./progress.ts";
+
+/** Why a provider's batch cannot go on. */
+export class ProviderFailure extends Error {
+  readonly code: string;
+  /** Status of the provider's answer, where it gave one. */
+  readonly status: number | undefined;
+  /** It may be over when the provider is asked again. */
+  readonly isPassing: boolean;
+
+  constructor(
+    code: string,
+    message: string,
+    { status, isPassing = false }: { status?: number; isPassing?: boolean } = {},
+  ) {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.isPassing = isPassing;
+  }
+}
+
+/** Statuses of answers that may differ the next time. */
+function mayPass(status: number): boolean {
+  return retryableStatuses.has(status) || status === 409 || status === 425 || status > 499;
+}
+
+/** What went wrong, in words for the owner of the batch. */
+function describe(what: string, { provider }: GatewayBatchRow, status: number, message: string): string {
+  const refused = status === 401 || status === 403 ? " and refused the credential or its rights" : "";
+  return `Cannot ${what}: ${provider} answered ${status}${refused}: ${message}`.slice(0, 2_000);
+}
+
+async function toFailure(what: string, row: GatewayBatchRow, response: Response): Promise<ProviderFailure> {
+  const { status } = response;
+  const { code, message } = errorOf(await readOwnAnswer(response).catch(() => ({})), status);
+  return new ProviderFailure(code, describe(what, row, status, message), { status, isPassing: mayPass(status) });
+}
+
+/** A request about the records of a batch's provider. */
+export interface ProviderRequest extends Omit<OwnRequestInit, "signal" | "headers"> {
+  /** What it is for, such as `upload the input`. */
+  what: string;
+  path: string;
+  headers?: Readonly<Record<string, string>>;
+  onSettled?: ConnectionInfo["onSettled"];
+}
+
+/**
+ * Asks the provider of a batch as a client with the key of the batch would.
+ *
+ * @throws {ProviderFailure} For any answer that is no success.
+ */
+export async function askProvider(
+  row: GatewayBatchRow,
+  { what, path, headers, onSettled, ...init }: ProviderRequest,
+  { services, signal }: StepParts,
+): Promise<Response> {
+  const principal = await services.authenticator.ofKey(row.apiKeyId);
+  if (!principal || principal.workspaceId !== row.workspaceId) {
+    throw new ProviderFailure("invalid_api_key", "The API key that made the batch can no longer be used");
+  }
+  const options = await openOptions(row, services);
+  const all = { "x-gateway-trace-id": row.id, ...headers, ...options, ...contentOf(headers) };
+  const request = createOwnRequest(path, { ...init, headers: all, signal });
+  const response = await services.handle(request, { actingFor: principal, ...(onSettled && { onSettled }) });
+  if (response.status > 199 && response.status < 300) return response;
+  throw await toFailure(what, row, response);
+}
+
+/** The type of a body is the gateway's own to say. */
+function contentOf(headers: ProviderRequest["headers"]): Record<string, string> {
+  const type = headers?.["content-type"];
+  return type === undefined ? {} : { "content-type": type };
+}
+
+/** As `askProvider`, with the members of the JSON answer. */
+export async function askForRecord(
+  row: GatewayBatchRow,
+  request: ProviderRequest,
+  parts: StepParts,
+): Promise<Record<string, unknown>> {
+  const response = await askProvider(row, request, parts);
+  try {
+    return await readOwnAnswer(response);
+  } catch {
+    throw unreadable(request.what, row);
+  }
+}
+
+/** An answer that says nothing one can go on with. */
+export function unreadable(what: string, { provider }: GatewayBatchRow): ProviderFailure {
+  const message = `Cannot ${what}: the answer of ${provider} cannot be read`;
+  return new ProviderFailure("upstream_bad_answer", message, { isPassing: true });
+}
+
+/** A provider's id as a segment of a path; ids that are encoded already stay as they are. */
+export function toSegment(id: string): string {
+  return id.includes("%") ? id : encodeURIComponent(id);
+}
+
+/** Whether a text can be an id: what a provider says becomes part of a path. */
+export function isId(id: string): boolean {
+  return /^[A-Za-z0-9][\w.:~%/+-]{0,2047}$/.test(id) && !/(?:^|\/|%2f)\.\.?(?:$|\/|%2f)/i.test(id);
+}

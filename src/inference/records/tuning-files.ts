@@ -1,0 +1,145 @@
+import * as v from "valibot";
+import { type CallerContext, createHeaderReader, type Services } from "../../context.ts";
+import { readJsonBody, requireBody } from "../../endpoint.ts";
+import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { HeaderMap } from "../../lib/headers.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Reply } from "../../lib/reply.ts";
+import { GatewayOptionHeaders } from "../../schemas/batches.ts";
+import { readGatewayOptions } from "../batches/options.ts";
+import { readOnlyDestination, withOptions } from "../batches/provider-choice.ts";
+import { requireFile } from "../files/files.ts";
+import { isForOwnStore } from "../files/own-store.ts";
+import { createFileForm, createOwnRequest, readOwnAnswer } from "../own-request.ts";
+import { refuseRoute, runRecord } from "./run-record.ts";
+
+/** Members that name files. */
+const fileMembers = ["training_file", "validation_file"] as const;
+
+/** Headers that describe the body of a request, belong to its connection or hold a credential. */
+const ownHeaders =
+  /^(?:content-|accept|transfer-encoding$|connection$|host$|cookie$|authorization$|x-api-key$|x-goog-)/;
+/** Headers of ours that are for one request or one file. */
+const ownNames = ["api-key", "file-purpose", "provider-file-name", "aws-s3-object-key", "request-id", "trace-id"];
+
+/** The headers of a request that say where it goes, for another one in its name. */
+function headersOfTarget(context: CallerContext, { headerPrefixes }: Services): Record<string, string> {
+  const { gatewayKey, providerCredential, traceId } = context;
+  const left = new Set(headerPrefixes.flatMap((prefix) => ownNames.map((name) => prefix + name)));
+  const kept = Object.entries(context.headers.values()).filter(
+    ([name, value]) => !ownHeaders.test(name) && !left.has(name) && !value.includes(gatewayKey),
+  );
+  const authorization = providerCredential !== undefined && { authorization: `Bearer ${providerCredential}` };
+  return { ...Object.fromEntries(kept), ...authorization, "x-gateway-trace-id": traceId };
+}
+
+/** Uploads a file of the gateway to the provider of a request; its id there. */
+async function uploadToProvider(
+  id: string,
+  param: string,
+  context: CallerContext,
+  services: Services,
+): Promise<string> {
+  const row = await requireFile(id, context, { services, param });
+  if (row.purpose !== "fine-tune") {
+    throw new InvalidRequestError(`Cannot use this file as ${param}: its purpose is ${row.purpose}, not fine-tune`, {
+      ...{ code: "invalid_file_purpose", param },
+    });
+  }
+  // where files are objects, a second upload takes the place of the first one
+  const filename = `${row.id}.jsonl`;
+  const form = createFileForm(services.files.read(row), { purpose: row.purpose, filename });
+  const headers = {
+    ...headersOfTarget(context, services),
+    ...{ "content-type": form.contentType, "x-gateway-provider-file-name": filename },
+  };
+  const { signal } = context.request;
+  const request = createOwnRequest("/v1/files", { method: "POST", headers, body: form.body, signal });
+  const response = await services.handle(request, { actingFor: context.principal });
+  const answer = await readOwnAnswer(response).catch((): Record<string, unknown> => ({}));
+  if (response.status >= 200 && response.status < 300 && typeof answer.id === "string") return answer.id;
+  throw toUploadError(param, response, answer, context);
+}
+
+function toUploadError(
+  param: string,
+  { status, headers }: Response,
+  { error, provider }: Record<string, unknown>,
+  { log }: CallerContext,
+): UpstreamError {
+  const told = isObject(error) ? error : {};
+  const message = typeof told.message === "string" ? told.message : `it answered ${status} without the id of a file`;
+  const retryAfter = headers.get("retry-after");
+  const slug = typeof provider === "string" ? provider : log.provider;
+  return new UpstreamError(status, `Cannot upload ${param} to the provider: ${message}`, {
+    ...{ param, code: typeof told.code === "string" ? told.code : "upload_failed" },
+    ...(slug !== null && { provider: slug }),
+    ...(retryAfter !== null && { headers: { "retry-after": retryAfter } }),
+  });
+}
+
+/** Refuses a provider that has no tuning jobs, or takes no files, before anything is sent to it. */
+async function requireTuning(context: CallerContext, services: Services): Promise<void> {
+  const destination = await readOnlyDestination(context, services);
+  const { records } = destination?.provider ?? {};
+  if (!destination || !records) return;
+  if (!records.calls.createFinetune) refuseRoute("createFinetune", destination);
+  if (!records.objects && !records.calls.uploadFile) refuseRoute("uploadFile", destination);
+}
+
+/** The request with a body that was read. */
+function withBody(context: CallerContext, text: string, { headerPrefixes }: Services): CallerContext {
+  const { request } = context;
+  const headers = new Headers(request.headers);
+  for (const name of ["content-encoding", "transfer-encoding"]) headers.delete(name);
+  headers.set("content-length", String(new TextEncoder().encode(text).length));
+  const known = new HeaderMap(headers);
+  return {
+    ...context,
+    ...{ headers: known, header: createHeaderReader(known, headerPrefixes) },
+    request: new Request(request.url, { method: "POST", headers, body: text, signal: request.signal }),
+  };
+}
+
+const WithOptions = v.looseObject({ gateway_options: GatewayOptionHeaders });
+
+/**
+ * `POST /fine_tuning/jobs` that names its provider in `gateway_options`: as if these were its headers.
+ *
+ * @throws {GatewayError} 400 where they name none: the gateway tunes no models.
+ */
+export async function createTuningJobByOptions(context: CallerContext, services: Services): Promise<Reply> {
+  const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services.timers);
+  const { gateway_options: given = {}, ...body } = isObject(value) ? value : {};
+  const { gateway_options: checked } = requireBody(WithOptions, { gateway_options: given ?? {} });
+  const options = readGatewayOptions(checked, services);
+  const asked = withOptions(context, { ...options, "content-type": "application/json" }, services);
+  if (await isForOwnStore(asked, services)) {
+    throw new InvalidRequestError("Cannot tune a model here: name a provider in x-gateway-provider", {
+      ...{ code: "provider_required", param: "x-gateway-provider" },
+    });
+  }
+  const headers = new Headers(asked.headers.values());
+  const request = new Request(context.request.url, { method: "POST", headers, signal: context.request.signal });
+  const sent = withBody({ ...asked, log: context.log, request }, JSON.stringify(body), services);
+  return createTuningJob(sent, services);
+}
+
+/**
+ * `POST /fine_tuning/jobs` at a provider. Files of the gateway it names are uploaded there first.
+ *
+ * @throws {GatewayError} 404 for a file that is not there, 400 for one with another purpose, else what the provider says.
+ */
+export async function createTuningJob(context: CallerContext, services: Services): Promise<Reply> {
+  const { value, text } = await readJsonBody(context, services.limits.jsonBodyBytes, services.timers);
+  const body = isObject(value) ? value : {};
+  const files = fileMembers.flatMap((param) => {
+    const id = body[param];
+    return typeof id === "string" && id.startsWith("gw_file_") ? [[param, id] as const] : [];
+  });
+  if (files.length > 0) await requireTuning(context, services);
+  const uploaded: Record<string, string> = {};
+  for (const [param, id] of files) uploaded[param] = await uploadToProvider(id, param, context, services);
+  const sent = files.length > 0 ? JSON.stringify({ ...body, ...uploaded }) : text;
+  return runRecord("createFinetune", withBody(context, sent, services), services);
+}

@@ -1,0 +1,291 @@
+import type { LoggedUsage } from "../schemas/logs.ts";
+import { toDigits } from "./decimals.ts";
+import { type ModelPrice, type PriceLadder, priceAt, type TokenKind } from "./prices.ts";
+
+/** What was counted of a request. */
+export type Counts = Partial<LoggedUsage>;
+
+/** Which of a model's prices count. */
+export interface CostOptions {
+  /** Those of batches: the model's own, else half of each price. Default: false. */
+  batch?: boolean | undefined;
+}
+
+/** The price of one token, picture or other thing: `nanos` + `parts` / 10^9 nano-dollars, both whole. */
+interface Rate {
+  nanos: number;
+  parts: number;
+}
+
+const partsOfNano = 1_000_000_000;
+
+/** Decimal places to 10^-18 US dollars from dollars, and from dollars per million tokens. */
+const fromDollars = 18;
+const fromMillions = 12;
+
+/** A price as a rate, exactly; what is below 10^-18 dollars is rounded, half up. */
+function toRate(price: number, places: number): Rate {
+  const [all, decimals] = toDigits(price);
+  const shift = places - decimals;
+  const scaled =
+    shift >= 0 ? all * 10n ** BigInt(shift) : (all + 5n * 10n ** BigInt(-shift - 1)) / 10n ** BigInt(-shift);
+  return { nanos: Number(scaled / BigInt(partsOfNano)), parts: Number(scaled % BigInt(partsOfNano)) };
+}
+
+/** Prices of a model as they are calculated with; undefined where it has none. */
+interface Rates {
+  input: Rate | undefined;
+  output: Rate | undefined;
+  read: Rate | undefined;
+  write: Rate | undefined;
+  audioInput: Rate | undefined;
+  audioRead: Rate | undefined;
+  audioOutput: Rate | undefined;
+  imageInput: Rate | undefined;
+  imageOutput: Rate | undefined;
+  /** What is counted in pages, searches or characters and stands in the list as a price of tokens. */
+  thing: Rate | undefined;
+  /** Further things by their name. */
+  units: ReadonlyMap<string, Rate>;
+  images: ReadonlyMap<string, ReadonlyMap<string, Rate>>;
+  /** Of each call. */
+  fixed: readonly Rate[];
+}
+
+/** A minute of sound is 1,000 tokens in the lists of those who tell the price of both. */
+const tokensOfMinute = 1_000;
+
+/**
+ * The price of a million tokens of sound that is sent. Where the list has the price of a minute, its price of tokens is that
+ * of minutes too.
+ */
+function audioInputOf({ tokens, units }: ModelPrice): number | undefined {
+  const minute = units.get("request_audio_token");
+  return minute === undefined ? tokens.get("request_audio_token") : minute * tokensOfMinute;
+}
+
+function mapValues<Key, From, To>(map: ReadonlyMap<Key, From>, convert: (value: From) => To): Map<Key, To> {
+  return new Map(Array.from(map, ([key, value]) => [key, convert(value)]));
+}
+
+function toRates(price: ModelPrice, isBatch: boolean): Rates {
+  const { tokens, batch, units, images, fixed = [] } = price;
+  const share = isBatch ? 0.5 : 1;
+  const rateOf = (dollars: number, places: number) => toRate(dollars * share, places);
+  const token = (kind: TokenKind): Rate | undefined => {
+    const ofBatch = isBatch ? batch.get(kind) : undefined;
+    if (ofBatch !== undefined) return toRate(ofBatch, fromMillions);
+    const whole = kind === "request_audio_token" ? audioInputOf(price) : tokens.get(kind);
+    return whole === undefined ? undefined : rateOf(whole, fromMillions);
+  };
+  const [input, output, read] = [token("request_token"), token("response_token"), token("cache_read_input_token")];
+  const [audioOutput, imageOutput] = [token("response_audio_token"), token("response_image_token")];
+  const unit = (dollars: number) => rateOf(dollars, fromDollars);
+  const pictureToken = units.get("image_token");
+  const makesTokens = output ?? audioOutput ?? imageOutput;
+  return {
+    input,
+    output: makesTokens,
+    read: read ?? input,
+    write: token("cache_write_input_token") ?? input,
+    audioInput: token("request_audio_token") ?? input,
+    audioRead: token("cache_read_audio_input_token") ?? read ?? token("request_audio_token") ?? input,
+    audioOutput: audioOutput ?? output,
+    imageInput: token("request_image_token") ?? input,
+    imageOutput: imageOutput ?? (pictureToken === undefined ? undefined : unit(pictureToken)) ?? makesTokens,
+    thing: makesTokens || units.has("response_audio_token") ? undefined : input,
+    units: mapValues(units, unit),
+    images: mapValues(images, (sizes) => mapValues(sizes, unit)),
+    fixed: fixed.map(unit),
+  };
+}
+
+/** Rates of prices that were calculated with: a price is read once and never changed. */
+const known = { call: new WeakMap<ModelPrice, Rates>(), batch: new WeakMap<ModelPrice, Rates>() };
+
+function ratesOf(price: ModelPrice, isBatch: boolean): Rates {
+  const kept = isBatch ? known.batch : known.call;
+  let rates = kept.get(price);
+  if (!rates) {
+    rates = toRates(price, isBatch);
+    kept.set(price, rates);
+  }
+  return rates;
+}
+
+/** Counts above it are taken for it, so that no product loses a digit. */
+const maxCount = 1e12;
+const countStep = 1_000_000;
+
+/** Nano-dollars as `nanos` + `parts` / 10^9, the parts below 10^9. */
+class Sum {
+  nanos = 0;
+  parts = 0;
+
+  add({ nanos, parts }: Rate, count: number): void {
+    const low = count % countStep;
+    const high = (count - low) / countStep;
+    this.nanos += nanos * count;
+    this.#addParts(parts * low);
+    // a step of counts is a thousandth of a nano-dollar's parts
+    const thousandths = parts * high;
+    this.nanos += Math.floor(thousandths / 1_000);
+    this.#addParts((thousandths % 1_000) * countStep);
+  }
+
+  #addParts(parts: number): void {
+    const all = this.parts + parts;
+    this.parts = all % partsOfNano;
+    this.nanos += (all - this.parts) / partsOfNano;
+  }
+}
+
+/** What is counted in parts: thousandths of things, and milliseconds of what is paid by the minute. */
+const thingParts = 1_000;
+const minuteParts = 60_000;
+
+/** The sum of one request: of whole things, and of parts of them. */
+class Bill {
+  readonly #whole = new Sum();
+  readonly #things = new Sum();
+  readonly #minutes = new Sum();
+  /** Whether anything that was counted has a price. */
+  isPriced = false;
+
+  #note(rate: Rate | undefined, count: number): rate is Rate {
+    if (!(count > 0)) return false;
+    if (rate) this.isPriced = true;
+    return rate !== undefined;
+  }
+
+  tokens(rate: Rate | undefined, count: number): void {
+    if (this.#note(rate, count)) this.#whole.add(rate, Math.min(count, maxCount));
+  }
+
+  things(rate: Rate | undefined, count: number): void {
+    if (!this.#note(rate, count)) return;
+    const whole = Math.floor(Math.min(count, maxCount));
+    this.#whole.add(rate, whole);
+    this.#things.add(rate, Math.round((Math.min(count, maxCount) - whole) * thingParts));
+  }
+
+  seconds(ofMinute: Rate | undefined, count: number): void {
+    if (!this.#note(ofMinute, count)) return;
+    const milliseconds = Math.round(Math.min(count, maxCount) * 1_000);
+    const rest = milliseconds % minuteParts;
+    this.#whole.add(ofMinute, (milliseconds - rest) / minuteParts);
+    this.#minutes.add(ofMinute, rest);
+  }
+
+  /** Nano-dollars, rounded half up once. */
+  total(): number {
+    const [whole, things, minutes] = [this.#whole, this.#things, this.#minutes];
+    const thingRest = things.nanos % thingParts;
+    const minuteRest = minutes.nanos % minuteParts;
+    const nanos = whole.nanos + (things.nanos - thingRest) / thingParts + (minutes.nanos - minuteRest) / minuteParts;
+    const unit = minuteParts * partsOfNano;
+    const rest =
+      whole.parts * minuteParts +
+      (thingRest * partsOfNano + things.parts) * (minuteParts / thingParts) +
+      (minuteRest * partsOfNano + minutes.parts);
+    return Math.min(nanos + Math.floor((rest + unit / 2) / unit), Number.MAX_SAFE_INTEGER);
+  }
+}
+
+/** Takes up to `count` of what is left. */
+function take(left: { tokens: number }, count = 0): number {
+  const taken = Math.min(Math.max(count, 0), left.tokens);
+  left.tokens -= taken;
+  return taken;
+}
+
+function addInput(bill: Bill, counts: Counts, rates: Rates): void {
+  const { units = {} } = counts;
+  const left = { tokens: counts.input_tokens ?? 0 };
+  const audioRead = take(left, Math.min(units.cached_audio_tokens ?? 0, counts.cached_tokens ?? 0));
+  bill.tokens(rates.audioRead, audioRead);
+  bill.tokens(rates.read, take(left, (counts.cached_tokens ?? 0) - audioRead));
+  const hour = rates.units.get("cache_write_1h");
+  const kept = hour ? take(left, Math.min(units.cache_write_1h ?? 0, counts.cache_write_tokens ?? 0)) : 0;
+  bill.tokens(hour, kept);
+  bill.tokens(rates.write, take(left, (counts.cache_write_tokens ?? 0) - kept));
+  bill.tokens(rates.audioInput, take(left, (counts.audio_input_tokens ?? 0) - audioRead));
+  bill.tokens(rates.imageInput, take(left, units.image_input_tokens));
+  bill.tokens(rates.input, left.tokens);
+}
+
+/** The price of a picture, by what it is or by what there is for any. */
+function imageRate({ images, units }: Rates, { image }: Counts): Rate | undefined {
+  const { quality = "default", size = "default" } = image ?? {};
+  for (const sizes of [images.get(quality), images.get("default")]) {
+    const rate = sizes?.get(size) ?? sizes?.get("default");
+    if (rate) return rate;
+  }
+  return units.get("generated_images") ?? units.get("images");
+}
+
+function addOutput(bill: Bill, counts: Counts, rates: Rates): void {
+  const { units = {} } = counts;
+  const left = { tokens: counts.output_tokens ?? 0 };
+  const image = imageRate(rates, counts);
+  if (image && (units.images ?? 0) > 0) {
+    bill.things(image, units.images ?? 0);
+    // they are the pictures
+    return;
+  }
+  bill.tokens(rates.audioOutput, take(left, counts.audio_output_tokens));
+  bill.tokens(rates.imageOutput, take(left, units.image_output_tokens));
+  bill.tokens(rates.output, left.tokens);
+}
+
+/** Counts that say more of the tokens, or of the pictures. */
+const partsOfTokens: ReadonlySet<string> = new Set([
+  ...["cached_audio_tokens", "cache_write_1h", "image_input_tokens", "image_output_tokens"],
+]);
+const things: ReadonlySet<string> = new Set(["pages", "search_units", "characters"]);
+
+function addUnits(bill: Bill, counts: Counts, rates: Rates): void {
+  const hasTokens = (counts.input_tokens ?? 0) + (counts.output_tokens ?? 0) > 0;
+  for (const [name, count] of Object.entries(counts.units ?? {})) {
+    if (partsOfTokens.has(name)) continue;
+    const own = rates.units.get(name);
+    if (name === "images") {
+      if (!hasTokens && !imageRate(rates, counts)) bill.things(undefined, count);
+    } else if (own) bill.things(own, count);
+    else if (hasTokens) continue;
+    else if (name === "seconds") bill.seconds(rates.units.get("request_audio_token"), count);
+    else bill.things(things.has(name) ? rates.thing : undefined, count);
+  }
+}
+
+/**
+ * What a request costs, in nano-dollars, rounded half up once; undefined when nothing was counted that has a price.
+ *
+ * - Input less what a cache read or wrote, sound and pictures at `request_token`, these at their own prices; without one, what
+ *   a cache read or wrote costs as input, sound and pictures as text. Output likewise; reasoning is output.
+ * - Pictures that have a price of their own cost that, by quality and size, and their tokens nothing.
+ * - `units` of which the model has a price cost that. Without tokens, pages, searches and characters cost `request_token`,
+ *   which is how the list has them, and seconds the price of their minutes.
+ *
+ * Every figure is exact for prices of up to 18 decimals of a dollar and counts of up to 10^12.
+ */
+export function costOf(counts: Counts, price: ModelPrice, { batch = false }: CostOptions = {}): number | undefined {
+  const rates = ratesOf(price, batch);
+  const bill = new Bill();
+  addInput(bill, counts, rates);
+  addOutput(bill, counts, rates);
+  addUnits(bill, counts, rates);
+  for (const rate of rates.fixed) bill.tokens(rate, 1);
+  return bill.isPriced ? bill.total() : undefined;
+}
+
+/** As `costOf`, at the price of a prompt of this length; undefined without a price. */
+export function costAt(counts: Counts, ladder: PriceLadder | undefined, options?: CostOptions): number | undefined {
+  const price = ladder && priceAt(ladder, counts.input_tokens ?? 0);
+  return price && costOf(counts, price, options);
+}
+
+/** Nano-dollars as US cents, to the nano-dollar. */
+export function toCents(nanos: number): number {
+  return nanos / 10_000_000;
+}
