@@ -123,9 +123,10 @@ class Sum {
   parts = 0;
 
   add({ nanos, parts }: Rate, count: number): void {
+    this.nanos += nanos * count;
+    if (parts === 0) return;
     const low = count % countStep;
     const high = (count - low) / countStep;
-    this.nanos += nanos * count;
     this.#addParts(parts * low);
     // a step of counts is a thousandth of a nano-dollar's parts
     const thousandths = parts * high;
@@ -144,11 +145,14 @@ class Sum {
 const thingParts = 1_000;
 const minuteParts = 60_000;
 
+const noSum: Rate = { nanos: 0, parts: 0 };
+
 /** The sum of one request: of whole things, and of parts of them. */
 class Bill {
   readonly #whole = new Sum();
-  readonly #things = new Sum();
-  readonly #minutes = new Sum();
+  /** Most requests have none of these two. */
+  #things: Sum | undefined;
+  #minutes: Sum | undefined;
   /** Whether anything that was counted has a price. */
   isPriced = false;
 
@@ -166,6 +170,7 @@ class Bill {
     if (!this.#note(rate, count)) return;
     const whole = Math.floor(Math.min(count, maxCount));
     this.#whole.add(rate, whole);
+    this.#things ??= new Sum();
     this.#things.add(rate, Math.round((Math.min(count, maxCount) - whole) * thingParts));
   }
 
@@ -174,23 +179,28 @@ class Bill {
     const milliseconds = Math.round(Math.min(count, maxCount) * 1_000);
     const rest = milliseconds % minuteParts;
     this.#whole.add(ofMinute, (milliseconds - rest) / minuteParts);
+    this.#minutes ??= new Sum();
     this.#minutes.add(ofMinute, rest);
   }
 
   /** Nano-dollars, rounded half up once. */
   total(): number {
-    const [whole, things, minutes] = [this.#whole, this.#things, this.#minutes];
-    const thingRest = things.nanos % thingParts;
-    const minuteRest = minutes.nanos % minuteParts;
-    const nanos = whole.nanos + (things.nanos - thingRest) / thingParts + (minutes.nanos - minuteRest) / minuteParts;
+    const whole = this.#whole;
+    const { nanos: thingNanos, parts: ofThings } = this.#things ?? noSum;
+    const { nanos: minuteNanos, parts: ofMinutes } = this.#minutes ?? noSum;
+    const thingRest = thingNanos % thingParts;
+    const minuteRest = minuteNanos % minuteParts;
+    const nanos = whole.nanos + (thingNanos - thingRest) / thingParts + (minuteNanos - minuteRest) / minuteParts;
     const unit = minuteParts * partsOfNano;
     const rest =
       whole.parts * minuteParts +
-      (thingRest * partsOfNano + things.parts) * (minuteParts / thingParts) +
-      (minuteRest * partsOfNano + minutes.parts);
+      (thingRest * partsOfNano + ofThings) * (minuteParts / thingParts) +
+      (minuteRest * partsOfNano + ofMinutes);
     return Math.min(nanos + Math.floor((rest + unit / 2) / unit), Number.MAX_SAFE_INTEGER);
   }
 }
+
+const noUnits: Readonly<Record<string, number>> = {};
 
 /** Takes up to `count` of what is left. */
 function take(left: { tokens: number }, count = 0): number {
@@ -200,7 +210,7 @@ function take(left: { tokens: number }, count = 0): number {
 }
 
 function addInput(bill: Bill, counts: Counts, rates: Rates): void {
-  const { units = {} } = counts;
+  const units = counts.units ?? noUnits;
   const left = { tokens: counts.input_tokens ?? 0 };
   const audioRead = take(left, Math.min(units.cached_audio_tokens ?? 0, counts.cached_tokens ?? 0));
   bill.tokens(rates.audioRead, audioRead);
@@ -225,9 +235,9 @@ function imageRate({ images, units }: Rates, { image }: Counts): Rate | undefine
 }
 
 function addOutput(bill: Bill, counts: Counts, rates: Rates): void {
-  const { units = {} } = counts;
+  const units = counts.units ?? noUnits;
   const left = { tokens: counts.output_tokens ?? 0 };
-  const image = imageRate(rates, counts);
+  const image = units.images === undefined ? undefined : imageRate(rates, counts);
   if (image && (units.images ?? 0) > 0) {
     bill.things(image, units.images ?? 0);
     // they are the pictures
@@ -245,8 +255,9 @@ const partsOfTokens: ReadonlySet<string> = new Set([
 const things: ReadonlySet<string> = new Set(["pages", "search_units", "characters"]);
 
 function addUnits(bill: Bill, counts: Counts, rates: Rates): void {
+  if (!counts.units) return;
   const hasTokens = (counts.input_tokens ?? 0) + (counts.output_tokens ?? 0) > 0;
-  for (const [name, count] of Object.entries(counts.units ?? {})) {
+  for (const [name, count] of Object.entries(counts.units)) {
     if (partsOfTokens.has(name)) continue;
     const own = rates.units.get(name);
     if (name === "images") {

@@ -326,3 +326,13 @@ test("GET /v1/logs and /v1/logs/{id} leave no rows of their own", async () => {
   const behind = (await listLogs(gateway, "limit=100")).data;
   assert.equal(behind.length, before.length + 1);
 });
+
+test("rows of versions that told no cost are shown with none", async () => {
+  await chat(gateway, helloBody, { "x-gateway-trace-id": "old" });
+  assert.equal((await waitForLog(gateway, "old")).cost, 0);
+  await database.write([
+    `UPDATE log_batches SET details = replace(details, '"cost":0,"cost_currency":"USD",', '') WHERE details LIKE '%"trace_id":"old"%'`,
+  ]);
+  const [row] = (await listLogs(gateway, "trace_id=old")).data;
+  assert.deepEqual([row?.cost, row?.cost_currency, row?.usage?.input_tokens], [null, "USD", 2]);
+});
