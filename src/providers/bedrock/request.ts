@@ -1,5 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isGiven } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 import { betaFields } from "./betas.ts";
 import { cachePoints, holdsToolBlocks, toSystem, toTurns } from "./messages.ts";
@@ -28,10 +29,6 @@ interface Conversion {
   request: ChatRequest;
   model: BedrockModel;
   options: ConversionOptions;
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 function numberOf(value: unknown): number | undefined {
