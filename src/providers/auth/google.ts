@@ -7,6 +7,7 @@ import { startTimer } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { decodeUtf8, parseJson } from "../../lib/json.ts";
 import type { AuthTools, SignableRequest } from "../types.ts";
+import { toSignatureTime } from "./aws-sts.ts";
 import { bearer } from "./headers.ts";
 import type { FetchedToken } from "./token-cache.ts";
 import { requestToken } from "./token-request.ts";
@@ -117,7 +118,7 @@ async function signCallerIdentity(audience: string, { environment, clock }: Auth
     ...{ method: "POST", service: "sts", region, headers: { "x-goog-cloud-target-resource": audience } },
     ...{ accessKeyId: AWS_ACCESS_KEY_ID ?? "", secretAccessKey: AWS_SECRET_ACCESS_KEY ?? "" },
     ...(AWS_SESSION_TOKEN && { sessionToken: AWS_SESSION_TOKEN }),
-    datetime: new Date(clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, ""),
+    datetime: toSignatureTime(clock.now()),
   });
   const { url, headers } = await signer.sign();
   const listed = [...headers, ["host", url.host] as const].map(([key, value]) => ({ key, value }));
