@@ -4,7 +4,7 @@ import { isGiven } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 import { betaFields } from "./betas.ts";
 import { cachePoints, holdsToolBlocks, toSystem, toTurns } from "./messages.ts";
-import { type BedrockModel, claudeVersion } from "./model.ts";
+import { type BedrockModel, claudeFamily } from "./model.ts";
 import { type Block, refuse, textOf } from "./parts.ts";
 import { reasoningFields } from "./reasoning.ts";
 import { toTools } from "./tools.ts";
@@ -61,7 +61,7 @@ function toInference({ request, model, options }: Conversion, fields: Block): Bl
   const omitted = new Set<string>();
   if (isThinking(fields)) {
     for (const name of ["temperature", "top_p"]) if (isGiven(request[name])) omitted.add(name);
-  } else if ((claudeVersion(model) ?? 0) >= 4.1 && temperature !== undefined && topP !== undefined) {
+  } else if (claudeFamily(model)?.takesOneSampler && temperature !== undefined && topP !== undefined) {
     omitted.add("top_p");
   }
   for (const name of omitted) options.drop(name);
