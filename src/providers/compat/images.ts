@@ -27,7 +27,7 @@ export const gptImageMembers = [
 
 /** Together AI's names (https://docs.together.ai/reference/post-images-generations). */
 export function toTogetherImage(body: RequestBody): void {
-  const size = sizeOf({ prompt: "", size: typeof body.size === "string" ? body.size : undefined });
+  const size = sizeOf({ size: typeof body.size === "string" ? body.size : undefined });
   delete body.size;
   if (size) Object.assign(body, size);
   if (body.response_format === "b64_json") body.response_format = "base64";

@@ -42,7 +42,7 @@ function requireText(value: string | undefined, name: string): string {
 /** How the models of one format are asked, and what they answer. */
 interface Format {
   toRequest(request: ChatRequest, options: ConversionOptions): object;
-  fromAnswer(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse | undefined;
+  fromAnswer(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse;
   createMapper(request: ChatRequest, options: ConversionOptions): StreamMapper;
 }
 

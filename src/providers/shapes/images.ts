@@ -11,7 +11,7 @@ export type Picture = ImageResponse["data"][number];
  *
  * @throws {InvalidRequestError} If it is no size.
  */
-export function sizeOf({ size }: ImageRequest): { width: number; height: number } | undefined {
+export function sizeOf({ size }: Pick<ImageRequest, "size">): { width: number; height: number } | undefined {
   if (!isGiven(size) || size === "auto") return undefined;
   const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(String(size)) ?? [];
   if (width !== undefined && height !== undefined) return { width: Number(width), height: Number(height) };
