@@ -81,7 +81,7 @@ export const fireworksImages: ImageAdapter = {
     const list = Array.isArray(found) ? found : found.base64.map((base64) => ({ ...found, base64 }));
     const kept = list.filter(({ finishReason }) => !Object.hasOwn(filters, finishReason ?? ""));
     const pictures = kept.flatMap(({ base64 }): Picture[] => (base64 ? [{ b64_json: base64 }] : []));
-    return toFilteredAnswer("fireworks-ai", pictures, { ...options, reason: list[0]?.finishReason ?? undefined });
+    return toFilteredAnswer("fireworks-ai", pictures, { ...options, reason: list[0]?.finishReason });
   },
 };
 

@@ -74,7 +74,7 @@ export function fromEngine(provider: string, body: unknown, options: ConversionO
   const { artifacts } = v.parse(Artifacts, body);
   const kept = artifacts.filter(({ finishReason }) => (finishReason ?? "SUCCESS") === "SUCCESS");
   const pictures = kept.flatMap(({ base64 }): Picture[] => (base64 ? [{ b64_json: base64 }] : []));
-  const reason = artifacts.find(({ finishReason }) => finishReason !== "SUCCESS")?.finishReason ?? undefined;
+  const reason = artifacts.find(({ finishReason }) => finishReason !== "SUCCESS")?.finishReason;
   return toFilteredAnswer(provider, pictures, { ...options, reason });
 }
 
@@ -102,9 +102,6 @@ export const generateImage: OperationAdapter<"generateImage"> = {
     }
     const { image, finish_reason: reason } = v.parse(Newer, body);
     const isKept = image && reason !== "CONTENT_FILTERED";
-    return toFilteredAnswer("stability-ai", isKept ? [{ b64_json: image }] : [], {
-      ...options,
-      reason: reason ?? "no picture came",
-    });
+    return toFilteredAnswer("stability-ai", isKept ? [{ b64_json: image }] : [], { ...options, reason });
   },
 };
