@@ -85,7 +85,7 @@ async function signAssertion(account: ServiceAccountKey, audience: string, nowMs
  * @throws {InvalidRequestError} If its key or the address it names cannot be used.
  * @throws {UpstreamError} If no token is given.
  */
-export async function serviceAccountToken(account: ServiceAccountKey, tools: AuthTools): Promise<string> {
+async function serviceAccountToken(account: ServiceAccountKey, tools: AuthTools): Promise<string> {
   const url = tokenUriOf(account);
   const digest = await sha256Hex(JSON.stringify([account.client_email, account.private_key, url]));
   return tools.tokens.get([...tools.tenant, "google-service-account", digest], async () => {
@@ -192,7 +192,7 @@ function lendsIdentity({ environment }: AuthTools): boolean {
  *
  * @throws {UpstreamError} If no token is given.
  */
-export function workloadToken(tools: AuthTools): Promise<string> {
+function workloadToken(tools: AuthTools): Promise<string> {
   const { GCP_WIF_AUDIENCE: audience, GCP_WIF_SERVICE_ACCOUNT_EMAIL: email } = tools.environment;
   const key = [...tools.tenant, "google-workload", audience ?? "", email ?? ""];
   return tools.tokens.get(key, () => (audience ? exchange(audience, tools) : machineToken(tools)));
