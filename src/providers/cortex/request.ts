@@ -1,3 +1,4 @@
+import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import {
@@ -13,7 +14,6 @@ import {
   textOf,
   unreadMembers,
 } from "../chat-messages.ts";
-import { readDataUrl } from "../shapes/media-inputs.ts";
 import { maxTokensOf } from "../shapes/members.ts";
 import type { ConversionOptions } from "../types.ts";
 
@@ -28,8 +28,8 @@ const read = new Set([
 function toItem(part: string | ForeignPart): object {
   if (typeof part === "string") return { type: "text", text: part };
   const image = isObject(part.value.image_url) ? part.value.image_url.url : part.value.image_url;
-  const found = part.type === "image_url" ? readDataUrl(image) : undefined;
-  if (found) {
+  const found = part.type === "image_url" && typeof image === "string" ? readDataUrl(image) : undefined;
+  if (found?.isBase64) {
     return { type: "image", details: { type: "base64", content: found.data, content_type: found.type } };
   }
   return refuseValue("messages", `cortex takes texts and images as data URLs, not ${part.type}`);

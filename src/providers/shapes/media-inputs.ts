@@ -1,3 +1,4 @@
+import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
 import type { EmbeddingRequest } from "../../schemas/embeddings.ts";
 import { refuseMember } from "./messages.ts";
@@ -43,19 +44,15 @@ function typeOf(text: string, table: typeof beginnings | typeof endings, kind: "
   return found?.startsWith(kind) ? found : kind === "image" ? "image/jpeg" : "video/mp4";
 }
 
-/** The bytes of a data URL, base64 as they stand, and their type; undefined for other addresses. */
-export function readDataUrl(url: unknown): { type: string; data: string } | undefined {
-  const match = typeof url === "string" ? /^data:([^;,]+)(?:;[^;,]+)*;base64,(.*)$/s.exec(url) : null;
-  return match ? { type: match[1] ?? "", data: match[2] ?? "" } : undefined;
-}
-
 /** A medium given as an address, a data URL, base64, or an object that holds one of them. */
 function readMedium(given: unknown, kind: "image" | "video"): Medium | undefined {
   const { url, base64, mime_type: stated, text: _, ...more } = isObject(given) ? given : { url: given };
   const source = typeof base64 === "string" ? base64 : url;
   if (typeof source !== "string" || source === "") return undefined;
   const inline = readDataUrl(source);
-  if (inline) return { base64: inline.data, type: inline.type, more };
+  if (inline?.isBase64) {
+    return { base64: inline.data, type: inline.type || typeOf(inline.data, beginnings, kind), more };
+  }
   const isAddress = /^[a-z][a-z0-9+.-]*:\/\//i.test(source);
   if (!isAddress) {
     return { base64: source, type: typeof stated === "string" ? stated : typeOf(source, beginnings, kind), more };
