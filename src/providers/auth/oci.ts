@@ -54,8 +54,7 @@ export async function signOci(
     .map(([name, value]) => `${name}: ${value}`)
     .join("\n");
   const key = await readRsaKey(privateKey, { passphrase, param: "oracle_private_key" });
-  const signatureBytes = await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key, encoder.encode(text));
-  const signature = toBase64(new Uint8Array(signatureBytes));
+  const signature = toBase64(new Uint8Array(await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key, encoder.encode(text))));
   const parts = {
     ...{ version: "1", keyId: `${tenancy}/${user}/${fingerprint}`, algorithm: "rsa-sha256" },
     ...{ headers: Object.keys(signed).join(" "), signature },

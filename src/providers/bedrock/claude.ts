@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { fromBase64, toBase64 } from "../../lib/base64.ts";
-import { decodeUtf8, isObject, parseJson } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import { repairMessages, toHostRequest } from "../anthropic/native.ts";
 import { type ClaudeHost, toClaudeRequest } from "../anthropic/request.ts";
@@ -15,12 +15,15 @@ const host: ClaudeHost = {
   omits: ["model", "stream", "service_tier", "speed", "container", "mcp_servers", "inference_geo"],
 };
 
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
 const Chunk = v.looseObject({ bytes: v.string() });
 
 /** The event inside a chunk: base64 of JSON. */
 function readChunk(data: string): object {
   const { bytes } = v.parse(Chunk, parseJson(data));
-  const event = parseJson(decodeUtf8(fromBase64(bytes)));
+  const event = parseJson(decoder.decode(fromBase64(bytes)));
   if (!isObject(event)) throw new TypeError("the chunk holds no event");
   // figures of the service itself, which the API does not have
   const { "amazon-bedrock-invocationMetrics": _, ...rest } = event;
@@ -44,8 +47,8 @@ function createChunkReader(): StreamMapper {
 
 /** What the service counts: a whole request, which names a length. */
 function toCount(request: object): object {
-  const text = JSON.stringify({ ...request, max_tokens: 1 });
-  return { input: { invokeModel: { body: toBase64(new TextEncoder().encode(text)) } } };
+  const body = toBase64(encoder.encode(JSON.stringify({ ...request, max_tokens: 1 })));
+  return { input: { invokeModel: { body } } };
 }
 
 const Count = v.looseObject({ inputTokens: v.number() });
