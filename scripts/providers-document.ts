@@ -44,13 +44,18 @@ function authentication(provider: Provider, bound: BoundProvider | undefined): s
   return ways.length === 0 ? "by its settings" : ways.join(", or ");
 }
 
+/** Names of operations; how one of them is carried out inside is not told. */
+function operationNames({ operationNames: names }: Provider): string {
+  return [...new Set(names.map((name) => (name === "countChat" ? "countTokens" : name)))].join(", ");
+}
+
 function row(provider: Provider): string {
   const bound = bindPlain(provider);
   const headers = provider.settingHeaders.map((name) => `\`x-gateway-${name}\``);
   const cells = [
     `\`${provider.slug}\``,
     baseAddress(provider, bound),
-    provider.operationNames.join(", "),
+    operationNames(provider),
     authentication(provider, bound),
     headers.join(", "),
   ];
@@ -65,9 +70,13 @@ export function providersDocument(): string {
     "# Providers\n\n",
     "Name one in `x-gateway-provider`, in a config, or in an integration. Unified operations: `chat` is `POST /v1/chat/completions`,\n",
     "`complete` is `POST /v1/completions`, `embed` is `POST /v1/embeddings`, `models` is `GET /v1/models`,\n",
-    "`rerank` is `POST /v1/rerank`, `moderate` is `POST /v1/moderations`, `ocr` is `POST /v1/ocr`, `decide` is\n",
-    "`POST /v1/decisions`, which every provider with `chat` answers too, `realtime` the WebSocket `GET /v1/realtime`. Every other path under `/v1` is handed to the provider as it is,\n",
-    "below its base address.\n\n",
+    "`rerank` is `POST /v1/rerank`, `moderate` is `POST /v1/moderations`, `ocr` is `POST /v1/ocr`, `generateImage` and `editImage` are\n",
+    "`POST /v1/images/generations` and `/v1/images/edits`, `speak`, `transcribe` and `translate` are `POST /v1/audio/speech`,\n",
+    "`/v1/audio/transcriptions` and `/v1/audio/translations`, `countTokens` is `POST /v1/messages/count_tokens`, `realtime` the WebSocket\n",
+    "`GET /v1/realtime`. `generateContent`, `countContents`, `embedContent` and `batchEmbedContents` are routes of\n",
+    "[the Gemini API](gemini.md), `messages` is `POST /v1/messages`, `responses` `POST /v1/responses`, `decide` `POST /v1/decisions`: they are\n",
+    "listed where a provider has them in their own shape, and answered by every provider with `chat`, or `embed`, but for counts of tokens.\n",
+    "Every other path under `/v1` is handed to the provider as it is, below its base address.\n\n",
     "Settings are given in the headers of the last column, or as members of a config or integration under the same name with underscores.\n",
     "`x-gateway-custom-host` replaces the base address, but not what is said to stand behind it. What a provider cannot take is left out and named in\n",
     "`x-gateway-dropped-params`; where the answer would then be another one than was asked for, the request is refused with 400.\n\n",

@@ -56,7 +56,8 @@ const Tool = v.looseObject({
   }),
 });
 
-function refuse(param: string, problem: string): never {
+/** @throws {InvalidRequestError} Always: a member of the request is not what the provider takes. */
+export function refuseValue(param: string, problem: string): never {
   throw new InvalidRequestError(`Invalid ${param}: ${problem}`, { param, code: "invalid_value" });
 }
 
@@ -80,11 +81,11 @@ export function readMessages({ messages }: ChatRequest): PlainMessage[] {
   return messages.map((one, index) => {
     const result = v.safeParse(Message, one);
     const param = `messages[${index}]`;
-    if (!result.success) return refuse(param, result.issues[0].message);
+    if (!result.success) return refuseValue(param, result.issues[0].message);
     const { role, content, tool_calls: calls, tool_call_id: id, name } = result.output;
     const known = Object.hasOwn(roles, role) ? roles[role] : undefined;
     return {
-      role: known ?? refuse(`${param}.role`, `${role} is no role`),
+      role: known ?? refuseValue(`${param}.role`, `${role} is no role`),
       parts: partsOf(content),
       calls: calls.map((call) => ({ id: call.id, name: call.function.name, arguments: call.function.arguments })),
       callId: id ?? name ?? "",
@@ -111,7 +112,7 @@ export function argumentsOf({ arguments: text }: ToolCall): Record<string, unkno
 export function readTools({ tools }: ChatRequest): ToolFunction[] {
   return (tools ?? []).map((one, index) => {
     const result = v.safeParse(Tool, one);
-    if (!result.success) return refuse(`tools[${index}]`, `this provider takes functions only, not ${one.type}`);
+    if (!result.success) return refuseValue(`tools[${index}]`, `this provider takes functions only, not ${one.type}`);
     const { name, description, parameters } = result.output.function;
     return {
       name,
@@ -132,7 +133,7 @@ export function readToolChoice({ tool_choice: choice }: ChatRequest): ToolChoice
   const named = isObject(choice) && isObject(choice.function) ? choice.function.name : undefined;
   return typeof named === "string"
     ? { kind: "function", name: named }
-    : refuse("tool_choice", "this provider takes auto, none, required or a function");
+    : refuseValue("tool_choice", "this provider takes auto, none, required or a function");
 }
 
 /** What a request wants of the form of its answer: undefined for plain text, a null schema for any JSON. */
@@ -142,13 +143,13 @@ export function readJsonFormat({
   if (!isObject(format) || format.type === "text") return undefined;
   if (format.type === "json_object") return { schema: null };
   const wanted = isObject(format.json_schema) ? format.json_schema : {};
-  if (!isObject(wanted.schema)) return refuse("response_format", "it holds no schema");
+  if (!isObject(wanted.schema)) return refuseValue("response_format", "it holds no schema");
   return { schema: wanted.schema, ...(typeof wanted.name === "string" && { name: wanted.name }) };
 }
 
 /** @throws {InvalidRequestError} If more than one answer is asked for. */
 export function requireOneChoice({ n }: ChatRequest): void {
-  if (typeof n === "number" && n > 1) refuse("n", "this provider gives one answer");
+  if (typeof n === "number" && n > 1) refuseValue("n", "this provider gives one answer");
 }
 
 /** Members of a request that nobody has read and that say something. */
@@ -156,10 +157,4 @@ export function unreadMembers(request: ChatRequest, read: ReadonlySet<string>): 
   return Object.entries(request)
     .filter(([name, value]) => !read.has(name) && value !== null && value !== undefined)
     .map(([name]) => name);
-}
-
-/** The bytes of a data URL, base64 as they stand, and their type; undefined for other addresses. */
-export function readDataUrl(url: unknown): { type: string; data: string } | undefined {
-  const match = typeof url === "string" ? /^data:([^;,]+)(?:;[^;,]+)*;base64,(.*)$/s.exec(url) : null;
-  return match ? { type: match[1] ?? "", data: match[2] ?? "" } : undefined;
 }

@@ -1,3 +1,4 @@
+import { UpstreamError } from "../errors.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { readEvents } from "../lib/sse.ts";
 
@@ -118,13 +119,18 @@ function readExceptionName(headers: Headers | undefined): string | undefined {
  */
 export function readFailure(text: string, status: number, headers?: Headers): UpstreamFailure {
   const body = readBody(text);
-  const found = body && readFamily(body);
-  const exception = readExceptionName(headers);
+  const { message, ...details } = textsOf(body && readFamily(body), readExceptionName(headers));
+  return { message: message ?? (text.trim().slice(0, maxShown) || `status ${status}`), ...details };
+}
+
+/** Members of a failure that are texts; an exception stands for the type and code it does not tell. */
+function textsOf(found: Found | undefined, exception?: string): Partial<UpstreamFailure> {
+  const message = toText(found?.message);
   const type = toText(found?.type) ?? exception;
   const param = toText(found?.param);
   const code = toText(found?.code) ?? exception;
   return {
-    message: toText(found?.message) ?? (text.trim().slice(0, maxShown) || `status ${status}`),
+    ...(message !== undefined && { message }),
     ...(type !== undefined && { type }),
     ...(param !== undefined && { param }),
     ...(code !== undefined && { code }),
@@ -171,4 +177,11 @@ export function statusOfErrorBody(error: unknown): number {
   // a type says more than a code: `invalid_request_error` may come with any
   const known = [words[2], words[0], words[1]].find((word) => word !== undefined && Object.hasOwn(statusOfWord, word));
   return known === undefined ? 502 : (statusOfWord[known] ?? 502);
+}
+
+/** The failure an error inside a stream, or an answer of status 200, tells of: an object in any common form, or a text. */
+export function failureOfError(error: unknown, provider: string): UpstreamError {
+  const { message, ...details } = textsOf(readFamily({ error }));
+  const shown = message ?? (isObject(error) ? JSON.stringify(error).slice(0, maxShown) : "it does not say why");
+  return new UpstreamError(statusOfErrorBody(error), `${provider} error: ${shown}`, { ...details, provider });
 }

@@ -1,3 +1,5 @@
+import { InvalidRequestError } from "../errors.ts";
+import { isObject } from "../lib/json.ts";
 import type { BatchLine } from "../schemas/batches.ts";
 
 /** Routes of files, batches and tuning jobs. */
@@ -150,4 +152,22 @@ export function cutPage<Shown extends { id: string }>(all: readonly Shown[], que
   const data = all.slice(start, start + limit);
   const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
   return { object: "list", data, ...ends, has_more: all.length > start + limit };
+}
+
+/**
+ * A text of a new tuning job.
+ *
+ * @throws {InvalidRequestError} If it is not there.
+ */
+export function requireJobText(value: unknown, param: string): string {
+  if (typeof value === "string" && value !== "") return value;
+  throw new InvalidRequestError(`Cannot make the job: give ${param}`, { param, code: "invalid_body" });
+}
+
+/** A hyperparameter of a new tuning job, beside its method or in it; undefined where the provider is to choose. */
+export function hyperparameterOf({ method, hyperparameters }: RecordRequest["body"], name: string): unknown {
+  const ofMethod = isObject(method) ? method[String(method.type)] : undefined;
+  const given = isObject(ofMethod) && isObject(ofMethod.hyperparameters) ? ofMethod.hyperparameters : hyperparameters;
+  const value = isObject(given) ? given[name] : undefined;
+  return value === "auto" ? undefined : value;
 }

@@ -21,6 +21,9 @@ export const headerInteger = (minimum: number, maximum: number) =>
     v.maxValue(maximum, `must be at most ${maximum}`),
   );
 
+/** One label of a host name: whatever a caller puts into the host of an address passes it. */
+export const hostLabel = (problem: string) => v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, problem));
+
 /** Values a request gives for the members of a schema; undefined when it gives none. */
 export type SettingsReader = (read: (name: string) => string | null) => Record<string, string> | undefined;
 

@@ -25,7 +25,6 @@ interface CaseBase {
   strict?: boolean;
   /** Headers of the client, by their names in lower case. */
   headers?: Readonly<Record<string, string>>;
-  /** What the upstream is sent: its path and, but for methods without one, its body. */
   /** What the upstream is sent: its path and, but for methods without one, its body; `{ form }` where that is a form. */
   sent?: { path?: string; body?: unknown };
   /** Members that are left out and told. */

@@ -4,7 +4,7 @@ import { UpstreamError } from "../../src/errors.ts";
 import { AwsEventBlocks } from "../../src/lib/aws-events.ts";
 import { readEvents } from "../../src/lib/sse.ts";
 import { bedrock } from "../../src/providers/bedrock/mod.ts";
-import { claudeVersion, readModel } from "../../src/providers/bedrock/model.ts";
+import { claudeFamily, readModel } from "../../src/providers/bedrock/model.ts";
 import { type ConformanceCase, jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const claude = "us.anthropic.claude-sonnet-4-6";
@@ -736,16 +736,23 @@ for (const [id, stated, vendor, name] of [
   });
 }
 
-for (const [name, wanted] of [
-  ["claude-sonnet-4-6", 4.6],
-  ["claude-opus-4-1-20250805-v1:0", 4.1],
-  ["claude-sonnet-4-20250514-v1:0", 4],
-  ["claude-3-7-sonnet-20250219-v1:0", 3.7],
-  ["claude-3-haiku-20240307-v1:0", 3],
-  ["claude-v2:1", 2],
-  ["claude-instant-v1", 1],
+for (const [name, isAdaptive, hasThinkingBudget, takesOneSampler] of [
+  ["claude-opus-4-10-20270101-v1:0", true, false, true],
+  ["claude-sonnet-4-6", true, false, true],
+  ["claude-opus-4-1-20250805-v1:0", false, true, true],
+  ["claude-sonnet-4-20250514-v1:0", false, true, false],
+  ["claude-3-7-sonnet-20250219-v1:0", false, true, false],
+  ["claude-3-haiku-20240307-v1:0", false, false, false],
+  ["claude-v2:1", false, false, false],
+  ["claude-instant-v1", false, false, false],
 ] as const) {
-  test(`claudeVersion() of ${name} is ${wanted}`, () => {
-    assert.equal(claudeVersion({ vendor: "anthropic", name }), wanted);
+  test(`claudeFamily() knows ${name}`, () => {
+    const family = claudeFamily({ vendor: "anthropic", name });
+    const found = [family?.isAdaptive, family?.hasThinkingBudget, family?.takesOneSampler];
+    assert.deepEqual(found, [isAdaptive, hasThinkingBudget, takesOneSampler]);
   });
 }
+
+test("claudeFamily() knows nothing of other makers' models", () => {
+  assert.equal(claudeFamily({ vendor: "amazon", name: "nova-pro-v1:0" }), undefined);
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Transport } from "../../src/lib/outbound.ts";
-import { readFailure, statusOfErrorBody } from "../../src/providers/failures.ts";
+import { failureOfError, readFailure, statusOfErrorBody } from "../../src/providers/failures.ts";
 import { fixture } from "../conformance/suite.ts";
 import { chat, createTestGateway, helloBody, readJson } from "../support/gateway.ts";
 
@@ -156,6 +156,25 @@ const statuses: readonly (readonly [error: unknown, status: number])[] = [
 for (const [error, status] of statuses) {
   test(`statusOfErrorBody() is ${status} for ${JSON.stringify(error)}`, () => {
     assert.equal(statusOfErrorBody(error), status);
+  });
+}
+
+const failures: readonly (readonly [error: unknown, wanted: readonly unknown[]])[] = [
+  [{ message: "a", type: "overloaded_error" }, [529, "x error: a", "overloaded_error", null]],
+  [
+    { message: "a", code: 8, status: "RESOURCE_EXHAUSTED" },
+    [429, "x error: a", "RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED"],
+  ],
+  [{ message: "a", code: null, type: null }, [502, "x error: a", "api_error", null]],
+  [{ message: "a", code: "429" }, [429, "x error: a", "rate_limit_error", "429"]],
+  [{ reason: "a" }, [502, 'x error: {"reason":"a"}', "api_error", null]],
+  ["a", [502, "x error: a", "api_error", null]],
+  [undefined, [502, "x error: it does not say why", "api_error", null]],
+];
+for (const [error, wanted] of failures) {
+  test(`failureOfError() reads ${JSON.stringify(error)}`, () => {
+    const { status, message, type, code } = failureOfError(error, "x");
+    assert.deepEqual([status, message, type, code], wanted);
   });
 }
 

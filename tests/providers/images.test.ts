@@ -1,3 +1,6 @@
+import assert from "node:assert/strict";
+import { test as plainTest } from "node:test";
+import { UpstreamError } from "../../src/errors.ts";
 import { BinaryAnswer, type OperationName } from "../../src/providers/operations.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
 import type { Provider } from "../../src/providers/types.ts";
@@ -411,4 +414,25 @@ for (const [name, path] of [
     ],
     { "azure-foundry-url": "https://r.services.ai.azure.com/openai/v1", "azure-api-version": "preview" },
   );
+}
+
+for (const [slug, model, answer, reason] of [
+  ["stability-ai", "stable-diffusion-xl", { artifacts: [{ finishReason: "CONTENT_FILTERED" }] }, "CONTENT_FILTERED"],
+  ["stability-ai", "stable-diffusion-xl", { artifacts: [] }, "no picture came"],
+  ["stability-ai", "sd3", { finish_reason: "CONTENT_FILTERED" }, "CONTENT_FILTERED"],
+  ["fireworks-ai", "stable-diffusion-xl", [], "no picture came"],
+  ["google", "imagen-4.0-generate-001", { predictions: [{ raiFilteredReason: "violence" }] }, "violence"],
+  ["bedrock", "amazon.nova-canvas-v1:0", { error: "blocked" }, "blocked"],
+] as const) {
+  plainTest(`${slug} without a picture is a failure: ${reason}`, () => {
+    const adapter = providerOf(slug).bind(() => null).operations.generateImage;
+    assert.throws(
+      () => adapter?.fromUpstream?.(answer, { model, prompt }, { strict: true, drop() {} }),
+      (error) =>
+        error instanceof UpstreamError &&
+        error.status === 400 &&
+        error.code === "content_filter" &&
+        error.message.endsWith(reason),
+    );
+  });
 }

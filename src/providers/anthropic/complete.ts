@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { parseJson } from "../../lib/json.ts";
 import type { ChatResponse, CompletionRequest } from "../../schemas/chat.ts";
+import { failureOfError } from "../failures.ts";
 import type { ConversionOptions, OperationAdapter } from "../types.ts";
 import { refuse } from "./parts.ts";
-import { toStreamFailure } from "./stream.ts";
 import { WireCompletion } from "./wire.ts";
 
 const defaultMaxTokens = 4_096;
@@ -72,7 +72,7 @@ export function createCompletion(provider: string): OperationAdapter<"complete">
       return {
         map({ data }) {
           const wire = v.parse(WireCompletion, parseJson(data));
-          if (wire.error) throw toStreamFailure(wire.error, provider);
+          if (wire.error) throw failureOfError(wire.error, provider);
           if (typeof wire.completion !== "string") return [];
           if (wire.stop_reason) isComplete = true;
           return [toAnswer(wire, request, options)];

@@ -1,5 +1,6 @@
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isThoughtPart } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 import { type Block, cacheControl, refuse, replayBlocks, toBlocks } from "./parts.ts";
 
@@ -62,11 +63,9 @@ function toAssistantTurn(message: Message, options: ConversionOptions): Turn {
   return { role: "assistant", content: markLast(content, message) };
 }
 
-const isThinkingBlock = ({ type }: Block) => type === "thinking" || type === "redacted_thinking";
-
 /** Thinking comes before what was thought. */
 function thinkingFirst(blocks: Block[]): Block[] {
-  return [...blocks.filter(isThinkingBlock), ...blocks.filter((block) => !isThinkingBlock(block))];
+  return [...blocks.filter(isThoughtPart), ...blocks.filter((block) => !isThoughtPart(block))];
 }
 
 function toToolResult(message: Message, options: ConversionOptions): Block {
@@ -128,5 +127,5 @@ export function hasUnthoughtCall(turns: readonly Turn[]): boolean {
   const [caller, results] = turns.slice(-2);
   if (!caller || !results || caller.role !== "assistant" || !holdsResult(results)) return false;
   const [first] = blocksOf(caller);
-  return first !== undefined && !isThinkingBlock(first);
+  return first !== undefined && !isThoughtPart(first);
 }

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
 import type { OperationAdapters } from "../types.ts";
 import { claudeBatches } from "./batches.ts";
@@ -28,11 +29,7 @@ function betaHeaders(...lists: readonly unknown[]): Record<string, string> {
 
 /** Headers that follow from a request: version and betas may stand in its body. */
 export function claudeHeaders(request: Partial<ChatRequest>, given: Headers): Record<string, string> {
-  const version = given[versionHeader] ?? request.anthropic_version;
-  return {
-    ...(typeof version === "string" && { [versionHeader]: version }),
-    ...betaHeaders(given[betaHeader], betasOf(request)),
-  };
+  return nativeHeaders({ anthropic_version: request.anthropic_version, anthropic_beta: betasOf(request) }, given);
 }
 
 /** As `claudeHeaders`, for requests in the API's own shape: what they need they name themselves. */
@@ -100,7 +97,7 @@ export const anthropic = defineProvider({
   relays: ["legacy_complete"],
   authenticate(credential): Record<string, string> {
     if (credential === undefined) return {};
-    return isLoginToken(credential) ? { authorization: `Bearer ${credential}` } : { "x-api-key": credential };
+    return isLoginToken(credential) ? bearer(credential) : { "x-api-key": credential };
   },
   authorize: async ({ headers, credential }, settings) =>
     claudeVersions(headers, settings, credential && isLoginToken(credential) ? ["oauth-2025-04-20"] : []),

@@ -1,23 +1,15 @@
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import type { CallFailure, ConversionOptions, OperationAdapter } from "../types.ts";
 import { withoutThinking } from "./repair.ts";
-import { bodyBetas, type ClaudeHost, readBetas } from "./request.ts";
+import { bodyBetas, type ClaudeHost, leaveOut, readBetas } from "./request.ts";
 
 type Members = Record<string, unknown>;
 type NativeRequest = MessagesRequest | CountTokensRequest;
 
-/** Members that an address or a header tells instead. */
-const toldElsewhere = new Set(["model", "stream"]);
-
 /** A request to the Messages API as one of its hosts takes it; everything it does not know of goes on as it is. */
 export function toHostRequest(request: NativeRequest, host: ClaudeHost, options: ConversionOptions): Members {
   const { anthropic_beta: asked, ...rest } = request;
-  const members: Members = rest;
-  for (const name of host.omits ?? []) {
-    if (members[name] === undefined) continue;
-    if (!toldElsewhere.has(name)) options.drop(name);
-    delete members[name];
-  }
+  const members: Members = host.omits ? leaveOut(rest, host.omits, options) : rest;
   if (host.version !== undefined) members.anthropic_version ??= host.version;
   const betas = bodyBetas(readBetas(asked), host, options);
   return betas.length > 0 ? { ...members, anthropic_beta: betas } : members;

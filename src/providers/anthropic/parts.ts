@@ -1,4 +1,6 @@
 import { InvalidRequestError } from "../../errors.ts";
+import { fromBase64 } from "../../lib/base64.ts";
+import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ConversionOptions } from "../types.ts";
 
@@ -24,20 +26,16 @@ export function refuse(message: string, param: string): never {
   throw new InvalidRequestError(message, { param, code: "unsupported_value" });
 }
 
-/** Media type and data of a data URL. */
-function readDataUrl(url: string): { mediaType: string; data: string } | undefined {
-  const comma = url.indexOf(",");
-  if (!/^data:/i.test(url) || comma < 0) return undefined;
-  const [mediaType = "", ...parameters] = url.slice(5, comma).split(";");
-  if (!parameters.some((parameter) => parameter.trim().toLowerCase() === "base64")) {
-    refuse("Cannot send a data URL that is not base64", "messages");
-  }
-  return { mediaType: mediaType.trim().toLowerCase(), data: url.slice(comma + 1) };
+/** A data URL whose data is base64; undefined for other addresses. */
+function readInline(url: string): { type: string; data: string } | undefined {
+  const inline = readDataUrl(url);
+  if (inline && !inline.isBase64) refuse("Cannot send a data URL that is not base64", "messages");
+  return inline;
 }
 
 function decodeText(data: string): string {
   try {
-    return new TextDecoder().decode(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)));
+    return new TextDecoder().decode(fromBase64(data));
   } catch {
     return refuse("Cannot read file_data: it is not base64", "messages");
   }
@@ -66,8 +64,8 @@ function toImageBlock(part: Record<string, unknown>, { drop }: ConversionOptions
   if (typeof image.url !== "string") refuse("Cannot read image_url: url is missing", "messages");
   const { url, mime_type: type, detail } = image;
   if (typeof detail === "string" && detail !== "auto") drop("image_url.detail");
-  const inline = readDataUrl(url);
-  if (inline) return toInlineBlock(inline.mediaType, inline.data);
+  const inline = readInline(url);
+  if (inline) return toInlineBlock(inline.type, inline.data);
   const isDocument = type === "application/pdf" || /\.pdf$/i.test(url.replace(/[?#].*$/s, ""));
   return toLinkedBlock(url, isDocument);
 }
@@ -77,15 +75,13 @@ function toFileBlock(part: Record<string, unknown>): Block {
   const type = typeof file.mime_type === "string" ? file.mime_type.toLowerCase() : "application/pdf";
   if (typeof file.file_id === "string") return toStoredBlock(file.file_id, type);
   if (typeof file.file_url === "string") {
-    const inline = readDataUrl(file.file_url);
-    return inline
-      ? toInlineBlock(inline.mediaType, inline.data)
-      : toLinkedBlock(file.file_url, !type.startsWith("image/"));
+    const inline = readInline(file.file_url);
+    return inline ? toInlineBlock(inline.type, inline.data) : toLinkedBlock(file.file_url, !type.startsWith("image/"));
   }
   if (typeof file.file_data !== "string")
     refuse("Cannot read file: file_id, file_data and file_url are missing", "messages");
-  const inline = readDataUrl(file.file_data) ?? { mediaType: type, data: file.file_data };
-  return toInlineBlock(inline.mediaType || type, inline.data);
+  const inline = readInline(file.file_data) ?? { type, data: file.file_data };
+  return toInlineBlock(inline.type || type, inline.data);
 }
 
 /** A file kept by the provider; what is neither image nor document goes to the container of tools. */

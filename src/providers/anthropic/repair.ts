@@ -1,15 +1,12 @@
-import { isObject } from "../../lib/json.ts";
+import { isThoughtPart } from "../shapes/messages.ts";
 import type { CallFailure, ConversionOptions } from "../types.ts";
 
 /** A message of a chat or of the Messages API: both hold blocks, a chat also where it keeps those of earlier answers. */
 type Message = Readonly<Record<string, unknown>>;
 
-const isThinking = (block: unknown): boolean =>
-  isObject(block) && (block.type === "thinking" || block.type === "redacted_thinking");
-
 /** Blocks without those of thinking; undefined where that changes nothing. */
 function withoutBlocks(blocks: unknown): unknown[] | undefined {
-  return Array.isArray(blocks) && blocks.some(isThinking) ? blocks.filter((one) => !isThinking(one)) : undefined;
+  return Array.isArray(blocks) && blocks.some(isThoughtPart) ? blocks.filter((one) => !isThoughtPart(one)) : undefined;
 }
 
 /** The message without thinking; none where nothing else was said. */

@@ -205,7 +205,8 @@ export function toClaudeRequest(request: ChatRequest, options: ConversionOptions
   return host.omits ? leaveOut(members, host.omits, options) : members;
 }
 
-function leaveOut(members: Members, names: readonly string[], { drop }: ConversionOptions): Members {
+/** Members without those a host does not take; but for what its path tells, they are noted as left out. */
+export function leaveOut(members: Members, names: readonly string[], { drop }: ConversionOptions): Members {
   for (const name of names) {
     if (members[name] !== undefined && name !== "model" && name !== "stream") drop(name);
   }

@@ -1,8 +1,7 @@
 import * as v from "valibot";
-import { UpstreamError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { statusOfErrorBody } from "../failures.ts";
+import { failureOfError } from "../failures.ts";
 import type { ConversionOptions, StreamMapper, UpstreamEvent } from "../types.ts";
 import { pickExtras, toFinishReason, toUsage } from "./response.ts";
 import { WireEvent, type WireUsage } from "./wire.ts";
@@ -35,15 +34,6 @@ interface StreamState {
 }
 
 type Delta = Record<string, unknown>;
-
-/** The failure an event tells of. */
-export function toStreamFailure(error: WireEvent["error"], provider: string): UpstreamError {
-  const { type, message } = error ?? {};
-  return new UpstreamError(statusOfErrorBody(error), `${provider} error: ${message ?? "the stream failed"}`, {
-    provider,
-    ...(type && { type }),
-  });
-}
 
 /** Later counts replace earlier ones; what an event does not tell stays. */
 function mergeUsage(known: WireUsage | undefined, next: WireUsage): WireUsage {
@@ -119,7 +109,7 @@ function toDelta(event: WireEvent, state: StreamState, options: ClaudeStreamOpti
     case "content_block_stop":
       return stopBlock(event, state);
     case "error":
-      throw toStreamFailure(event.error, options.provider);
+      throw failureOfError(event.error, options.provider);
     default:
       return {};
   }

@@ -88,8 +88,13 @@ function readKeys(xml: string, { provider, tools }: StsPlace): FetchedToken {
   return { token, expiresAt: Math.min(end, tools.clock.now() + keepMs) };
 }
 
+/** A time as signatures of AWS write it. */
+export function toSignatureTime(nowMs: number): string {
+  return new Date(nowMs).toISOString().replace(/[:-]|\.\d{3}/g, "");
+}
+
 async function signatureOf(url: string, body: string, keys: AwsKeys, { region, tools }: StsPlace) {
-  const datetime = new Date(tools.clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, "");
+  const datetime = toSignatureTime(tools.clock.now());
   const headers = { "content-type": formType };
   const options = { method: "POST", url, body, headers, service: "sts", region, datetime, allHeaders: true };
   const signed = await new AwsV4Signer({ ...options, ...keys }).sign();

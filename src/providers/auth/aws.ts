@@ -2,19 +2,26 @@ import { AwsV4Signer } from "aws4fetch";
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
+import { hostLabel } from "../settings.ts";
 import type { AuthTools, SignableRequest } from "../types.ts";
-import { type AwsKeys, assumeRole, assumeWebIdentity, type StsPlace, toSessionTags } from "./aws-sts.ts";
+import {
+  type AwsKeys,
+  assumeRole,
+  assumeWebIdentity,
+  type StsPlace,
+  toSessionTags,
+  toSignatureTime,
+} from "./aws-sts.ts";
 import { bearer } from "./headers.ts";
 
 const Visible = v.optional(v.pipe(v.string(), v.regex(/^[!-~]{1,4096}$/, "must be visible characters without spaces")));
-const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be lower-case letters, digits and hyphens"));
 
 /** Members of the settings of every provider on AWS. */
 export const awsEntries = {
   access_key_id: Visible,
   secret_access_key: Visible,
   session_token: Visible,
-  region: v.optional(HostLabel, "us-east-1"),
+  region: v.optional(hostLabel("must be lower-case letters, digits and hyphens"), "us-east-1"),
   auth_type: v.optional(v.picklist(["accessKey", "assumedRole", "apiKey", "serviceRole"])),
   role_arn: v.optional(
     v.pipe(
@@ -154,7 +161,7 @@ export async function signAwsRequest(
     headers: [...signed, ...(isStreamed ? [["x-amz-content-sha256", "UNSIGNED-PAYLOAD"] as [string, string]] : [])],
     // the DOM types know no bytes over shared memory
     body: (body ?? null) as BodyInit | null,
-    datetime: new Date(now).toISOString().replace(/[:-]|\.\d{3}/g, ""),
+    datetime: toSignatureTime(now),
   });
   const { headers } = await signer.sign();
   const made = Object.fromEntries(

@@ -2,11 +2,10 @@ import { AwsV4Signer } from "aws4fetch";
 import { importPKCS8, SignJWT } from "jose";
 import * as v from "valibot";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
-import { BodyError, readBytes } from "../../lib/body.ts";
-import { startTimer } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/hash.ts";
-import { decodeUtf8, parseJson } from "../../lib/json.ts";
+import { parseJson } from "../../lib/json.ts";
 import type { AuthTools, SignableRequest } from "../types.ts";
+import { toSignatureTime } from "./aws-sts.ts";
 import { bearer } from "./headers.ts";
 import type { FetchedToken } from "./token-cache.ts";
 import { requestToken } from "./token-request.ts";
@@ -19,11 +18,6 @@ const tokenHosts = new Set([
 ]);
 /** Longest a statement about a service account lasts. */
 const assertionSeconds = 3600;
-/** Milliseconds the service that lends accounts has for its answer. */
-const timeoutMs = 10_000;
-/** Most bytes of that answer. */
-const maxAnswerBytes = 256 * 1024;
-
 const nonEmpty = v.pipe(v.string(), v.minLength(1));
 
 /** Key file of a service account (https://cloud.google.com/iam/docs/keys-create-delete). */
@@ -91,7 +85,7 @@ async function signAssertion(account: ServiceAccountKey, audience: string, nowMs
  * @throws {InvalidRequestError} If its key or the address it names cannot be used.
  * @throws {UpstreamError} If no token is given.
  */
-export async function serviceAccountToken(account: ServiceAccountKey, tools: AuthTools): Promise<string> {
+async function serviceAccountToken(account: ServiceAccountKey, tools: AuthTools): Promise<string> {
   const url = tokenUriOf(account);
   const digest = await sha256Hex(JSON.stringify([account.client_email, account.private_key, url]));
   return tools.tokens.get([...tools.tenant, "google-service-account", digest], async () => {
@@ -117,7 +111,7 @@ async function signCallerIdentity(audience: string, { environment, clock }: Auth
     ...{ method: "POST", service: "sts", region, headers: { "x-goog-cloud-target-resource": audience } },
     ...{ accessKeyId: AWS_ACCESS_KEY_ID ?? "", secretAccessKey: AWS_SECRET_ACCESS_KEY ?? "" },
     ...(AWS_SESSION_TOKEN && { sessionToken: AWS_SESSION_TOKEN }),
-    datetime: new Date(clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, ""),
+    datetime: toSignatureTime(clock.now()),
   });
   const { url, headers } = await signer.sign();
   const listed = [...headers, ["host", url.host] as const].map(([key, value]) => ({ key, value }));
@@ -148,32 +142,24 @@ async function readSubject(audience: string, tools: AuthTools): Promise<SubjectT
 
 const LentToken = v.object({ accessToken: nonEmpty, expireTime: nonEmpty });
 
+function readLentToken(answer: unknown): FetchedToken | undefined {
+  const result = v.safeParse(LentToken, answer);
+  const expiresAt = result.success ? Date.parse(result.output.expireTime) : Number.NaN;
+  return result.success && !Number.isNaN(expiresAt) ? { token: result.output.accessToken, expiresAt } : undefined;
+}
+
 /** Takes on a service account (https://cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken). */
-async function impersonate(email: string, token: string, { outbound }: AuthTools): Promise<FetchedToken> {
+function impersonate(email: string, token: string, tools: AuthTools): Promise<FetchedToken> {
   const account = encodeURIComponent(email);
   const url = `https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/${account}:generateAccessToken`;
-  const fail = (problem: string, status = 502, cause?: unknown) =>
-    new UpstreamError(status, `Cannot get a token from iamcredentials.googleapis.com: ${problem}`, {
-      ...{ code: "token_unavailable", cause },
-    });
-  const abort = new AbortController();
-  const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the token service did not answer in time")));
-  try {
-    const headers = { ...bearer(token), accept: "application/json", "content-type": "application/json" };
-    const init = { method: "POST", headers, body: JSON.stringify({ scope: [scope] }), signal: abort.signal };
-    const response = await outbound(url, { ...init, origin: "fixed" });
-    const bytes = await readBytes(response, { bytes: maxAnswerBytes, totalMs: timeoutMs, silenceMs: timeoutMs });
-    if (response.status !== 200) throw fail(`it answered ${response.status}`, response.status < 500 ? 401 : 502);
-    const answer = v.safeParse(LentToken, parseJson(decodeUtf8(bytes)));
-    const expiresAt = answer.success ? Date.parse(answer.output.expireTime) : Number.NaN;
-    if (!answer.success || Number.isNaN(expiresAt)) throw fail("its answer holds no token");
-    return { token: answer.output.accessToken, expiresAt };
-  } catch (error) {
-    if (error instanceof UpstreamError) throw error;
-    throw fail(error instanceof BodyError ? "its answer cannot be read" : "it gave no answer", 502, error);
-  } finally {
-    cancel();
-  }
+  const request = {
+    url,
+    origin: "fixed",
+    headers: bearer(token),
+    json: { scope: [scope] },
+    read: readLentToken,
+  } as const;
+  return requestToken({ ...request, param: "GCP_WIF_SERVICE_ACCOUNT_EMAIL" }, tools);
 }
 
 /** The token of this process at another identity provider, exchanged for one of Google's (https://cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token). */
@@ -206,7 +192,7 @@ function lendsIdentity({ environment }: AuthTools): boolean {
  *
  * @throws {UpstreamError} If no token is given.
  */
-export function workloadToken(tools: AuthTools): Promise<string> {
+function workloadToken(tools: AuthTools): Promise<string> {
   const { GCP_WIF_AUDIENCE: audience, GCP_WIF_SERVICE_ACCOUNT_EMAIL: email } = tools.environment;
   const key = [...tools.tenant, "google-workload", audience ?? "", email ?? ""];
   return tools.tokens.get(key, () => (audience ? exchange(audience, tools) : machineToken(tools)));

@@ -30,6 +30,10 @@ export interface TokenRequest extends Pick<OutboundInit, "origin"> {
   headers?: Record<string, string>;
   /** Form fields. */
   fields?: Readonly<Record<string, string>>;
+  /** A JSON body, in place of fields. */
+  json?: object;
+  /** The token in an answer that is not one of OAuth; undefined where it holds none. */
+  read?(answer: unknown): FetchedToken | undefined;
   /** Setting that named the address, for the error when it is refused. */
   param: string;
 }
@@ -66,6 +70,22 @@ function toUnavailable(error: unknown, host: string, param: string): Error {
   return new InvalidRequestError(`Cannot use ${param}: ${failure.message}`, { param, code: "invalid_token_url" });
 }
 
+/** A request's body and its content type; neither where it has none. */
+function encode({ fields, json }: Pick<TokenRequest, "fields" | "json">) {
+  if (fields) {
+    const type = { "content-type": "application/x-www-form-urlencoded" };
+    return { type, body: new URLSearchParams(fields).toString() };
+  }
+  return json ? { type: { "content-type": "application/json" }, body: JSON.stringify(json) } : {};
+}
+
+function readOauthAnswer(json: unknown, clock: Clock): FetchedToken | undefined {
+  const answer = v.safeParse(TokenAnswer, json);
+  if (!answer.success) return undefined;
+  const { access_token: token, expires_in: lasts } = answer.output;
+  return { token, expiresAt: clock.now() + (typeof lasts === "number" ? lasts * 1000 : unstatedMs) };
+}
+
 /**
  * Asks a service for an access token (RFC 6749, sections 4.4.2 and 5).
  *
@@ -73,28 +93,24 @@ function toUnavailable(error: unknown, host: string, param: string): Error {
  * @throws {InvalidRequestError} If its address may not be called.
  */
 export async function requestToken(
-  { url, origin, method = "POST", headers, fields, param }: TokenRequest,
+  { url, origin, method = "POST", headers, param, read, ...content }: TokenRequest,
   { outbound, clock }: Pick<TokenTools, "outbound" | "clock">,
 ): Promise<FetchedToken> {
   const abort = new AbortController();
   const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the token service did not answer in time")));
   const host = URL.parse(url)?.host ?? param;
-  const sent: Record<string, string> = { accept: "application/json", ...headers };
-  if (fields) sent["content-type"] = "application/x-www-form-urlencoded";
-  const body = fields && { body: new URLSearchParams(fields).toString() };
+  const { type, ...body } = encode(content);
+  const sent = { accept: "application/json", ...type, ...headers };
   try {
     const response = await outbound(url, { method, headers: sent, ...body, origin, signal: abort.signal });
     const bytes = await readBytes(response, { bytes: maxAnswerBytes, totalMs: timeoutMs, silenceMs: timeoutMs });
     const json = parseJson(decodeUtf8(bytes));
     if (response.status !== 200) throw toFailure(response.status, json, host);
-    const answer = v.safeParse(TokenAnswer, json);
-    if (!answer.success) {
-      throw new UpstreamError(502, `Cannot use the answer of ${host}: it holds no bearer token`, {
-        code: "token_unavailable",
-      });
-    }
-    const { access_token: token, expires_in: lasts } = answer.output;
-    return { token, expiresAt: clock.now() + (typeof lasts === "number" ? lasts * 1000 : unstatedMs) };
+    const token = read ? read(json) : readOauthAnswer(json, clock);
+    if (token) return token;
+    throw new UpstreamError(502, `Cannot use the answer of ${host}: it holds no bearer token`, {
+      code: "token_unavailable",
+    });
   } catch (error) {
     throw toUnavailable(error, host, param);
   } finally {

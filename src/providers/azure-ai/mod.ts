@@ -7,7 +7,7 @@ import { defineProvider } from "../define.ts";
 import type { AddressFacts, OperationAdapters, SignableRequest } from "../types.ts";
 import { foundryMedia, inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
-import { isOfResource, passPath } from "./passed-path.ts";
+import { isClaudeAddress, isOfResource, passPath } from "./passed-path.ts";
 import { realtimeBase, realtimeOperation, realtimePath } from "./realtime.ts";
 import { createRerank } from "./rerank.ts";
 
@@ -38,11 +38,6 @@ const settings = v.object({
 });
 type Settings = v.InferOutput<typeof settings>;
 
-/** Whether an address is that of Claude's own API (https://docs.claude.com/en/docs/build-with-claude/claude-in-microsoft-foundry). */
-function isClaude(url: string | undefined): boolean {
-  return url !== undefined && /\/anthropic(?:\/|$)/.test(url);
-}
-
 function baseUrlOf(values: Settings, { path }: AddressFacts): string {
   const { foundry_url: url } = values;
   if (url === undefined) {
@@ -50,13 +45,13 @@ function baseUrlOf(values: Settings, { path }: AddressFacts): string {
   }
   // models of other makers stand beside the model inference API, not below it
   if (isOfResource(path) || path.startsWith("/providers/")) return URL.parse(url)?.origin ?? url;
-  if (isClaude(url)) return url.endsWith("/v1") ? url : `${url}/v1`;
+  if (isClaudeAddress(url)) return url.endsWith("/v1") ? url : `${url}/v1`;
   return path.startsWith(`${realtimePath}?`) || path === realtimePath ? realtimeBase(url, values) : url;
 }
 
 /** Resources of the OpenAI kind take keys in a header of their own. */
 function keyHeaders({ url }: SignableRequest, key: string): Record<string, string> {
-  if (isClaude(url)) return { "x-api-key": key };
+  if (isClaudeAddress(url)) return { "x-api-key": key };
   const host = URL.parse(url)?.hostname ?? "";
   return /\.(?:openai|cognitiveservices)\.azure\.[a-z]+$/.test(host) ? { "api-key": key } : bearer(key);
 }
@@ -74,12 +69,12 @@ export const azureAi = defineProvider({
   async authorize(request, values, tools) {
     const toKeyHeaders = (key: string) => keyHeaders(request, key);
     const credentials = await authorizeAzure(request, values, { tools, toKeyHeaders });
-    return isClaude(values.foundry_url) || isClaude(request.url)
+    return isClaudeAddress(values.foundry_url ?? "") || isClaudeAddress(request.url)
       ? { ...claudeVersions(request.headers, {}), ...credentials }
       : credentials;
   },
   operations: (values): OperationAdapters =>
-    isClaude(values.foundry_url)
+    isClaudeAddress(values.foundry_url ?? "")
       ? {
           ...{ chat: claude.chat, messages: claude.messages },
           ...{ countTokens: claude.countTokens, countChat: claude.countChat },

@@ -12,6 +12,11 @@ export function isOfResource(path: string): boolean {
   return ofResource.test(path);
 }
 
+/** Whether an address or a path is that of Claude's own API (https://docs.claude.com/en/docs/build-with-claude/claude-in-microsoft-foundry). */
+export function isClaudeAddress(url: string): boolean {
+  return /\/anthropic(?:\/|$)/.test(url);
+}
+
 /** Where a path leads that is passed on as it is: below the address of the settings, or at its resource. */
 export function passPath(
   { path, query }: PassedPath,
@@ -20,7 +25,7 @@ export function passPath(
     api_version: version,
   }: { foundry_url?: string | undefined; api_version?: string | undefined },
 ): PassedTarget {
-  const isClaude = /\/anthropic(?:\/|$)/.test(path) || (/\/anthropic(?:\/|$)/.test(url) && !isOfResource(path));
+  const isClaude = isClaudeAddress(path) || (isClaudeAddress(url) && !isOfResource(path));
   const hasRecords = /\/models$|\/openai\/deployments\/[^/]+$/.test(url);
   const whole = hasRecords && ofRecords.test(path) ? `/openai${path}` : path;
   const isPlain = version === undefined || isClaude || whole.startsWith("/openai/v1/");

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { parseJson } from "../../lib/json.ts";
+import { hostLabel } from "../settings.ts";
 
-const label = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 lower-case letters, digits or hyphens"));
 /** A name that becomes one segment of a path. */
 const segment = v.pipe(
   v.string("must be a text"),
@@ -31,7 +31,7 @@ const DeploymentConfig = v.pipe(
 
 /** Settings that say which deployment is called. */
 export const deploymentEntries = {
-  resource_name: v.optional(label),
+  resource_name: v.optional(hostLabel("must be 1 to 63 lower-case letters, digits or hyphens")),
   deployment_id: v.optional(segment),
   api_version: v.optional(version),
   model_name: v.optional(v.string()),

@@ -23,6 +23,7 @@ const toChat = createRequestMap(
   { developer: true, replay: "none", adapt: leaveOutEffort },
   { streams: true },
 );
+
 /**
  * Path of a session: dated versions take a deployment, `v1` takes it as the model
  * (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/realtime-audio-websockets).
@@ -37,6 +38,7 @@ function realtimePath(settings: DeploymentSettings, request: RealtimeRequest): s
   const model = deployment === "" ? undefined : deployment;
   return toSessionPath("/v1/realtime", { model, deployment: model }, request);
 }
+
 /** Path of the Responses API, which no version names a deployment in (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses). */
 function responsesPath(settings: DeploymentSettings, model: string): string {
   const { apiVersion } = findDeployment(settings, model);

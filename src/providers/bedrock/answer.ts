@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
+import { isGiven } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 import { type AnswerBlock, ConverseAnswer, type ConverseUsage } from "./wire.ts";
 
@@ -65,10 +66,6 @@ function toContentBlock(block: AnswerBlock): readonly object[] {
   const said = textOf(block);
   if (typeof text === "string" || said !== "") return [{ type: "text", text: said }];
   return [block];
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 /** The answer to a chat from one of Converse. */

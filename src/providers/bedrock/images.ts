@@ -57,6 +57,6 @@ export function fromImages(body: unknown, model: BedrockModel, options: Conversi
   if (familyOf(model) === "engine") return fromEngine("bedrock", body, options);
   const { images, error, finish_reasons: reasons } = v.parse(Images, body);
   const pictures = (images ?? []).flatMap((image) => (image ? [{ b64_json: image }] : []));
-  const reason = error ?? reasons?.find((one) => typeof one === "string") ?? "no picture came";
+  const reason = error ?? reasons?.find((one) => typeof one === "string");
   return toFilteredAnswer("bedrock", pictures, { ...options, reason });
 }

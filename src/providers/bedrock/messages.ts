@@ -1,6 +1,7 @@
 import { crc32 } from "../../lib/hash.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isThoughtPart } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 import { type BedrockModel, takesCachePoints } from "./model.ts";
 import { type Block, mediaPart, refuse, textOf } from "./parts.ts";
@@ -60,7 +61,7 @@ function thoughtBlocks(part: Record<string, unknown>, { model, options }: Messag
 function partBlocks(part: unknown, rules: MessageRules): Block[] {
   if (typeof part === "string") return part === "" ? [] : [{ text: part }];
   if (!isObject(part)) refuse("Cannot read a part of a message: it is not an object");
-  if (part.type === "thinking" || part.type === "redacted_thinking") return thoughtBlocks(part, rules);
+  if (isThoughtPart(part)) return thoughtBlocks(part, rules);
   const text = part.type === "text" || part.type === "refusal" ? (part.text ?? part.refusal) : undefined;
   if (text === "") return [];
   const block = typeof text === "string" ? { text } : mediaPart(part);

@@ -1,3 +1,5 @@
+import { type ClaudeFamily, familyOf } from "../anthropic/family.ts";
+
 /** What an id says of a model. */
 export interface BedrockModel {
   /** Who made the model, as ids name it; empty where the id does not say. */
@@ -23,11 +25,9 @@ export function readModel(id: string, stated?: string): BedrockModel {
   return dot < 0 ? { vendor: "", name: plain } : { vendor: plain.slice(0, dot), name: plain.slice(dot + 1) };
 }
 
-/** Version of a Claude model as a number, such as 4.6; undefined for other models. */
-export function claudeVersion({ vendor, name }: BedrockModel): number | undefined {
-  if (vendor !== "anthropic") return undefined;
-  const match = /^claude-(?:[a-z]+-)?v?(\d+)(?:-(\d{1,2})(?!\d))?/.exec(name);
-  return match ? Number(match[1]) + Number(match[2] ?? 0) / 10 : undefined;
+/** What a Claude model can do; undefined for other models, and for ids that do not tell the model. */
+export function claudeFamily({ vendor, name }: BedrockModel): ClaudeFamily | undefined {
+  return vendor === "anthropic" ? familyOf(name) : undefined;
 }
 
 /** Whether a model takes marks of what is to be kept in its prompt cache. */

@@ -1,4 +1,5 @@
 import { InvalidRequestError } from "../../errors.ts";
+import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
 
 /** A block of Converse. */
@@ -67,11 +68,10 @@ interface MediaFacts {
  * @throws {InvalidRequestError} For addresses on the web, which Converse does not read.
  */
 function blockOfUrl(url: string, { type, name }: MediaFacts): Block {
-  const data = /^data:([^,;]*)((?:;[^,;]*)*),/.exec(url);
-  if (data) {
-    const [head, written, parameters] = data;
-    if (!/;base64$/i.test(parameters ?? "")) refuse("Cannot read a data URL: write its data as base64");
-    return mediaBlock(written || type || "application/pdf", { bytes: url.slice(head.length) }, name);
+  const inline = readDataUrl(url);
+  if (inline) {
+    if (!inline.isBase64) refuse("Cannot read a data URL: write its data as base64");
+    return mediaBlock(inline.type || type || "application/pdf", { bytes: inline.data }, name);
   }
   if (url.startsWith("s3://")) {
     const known = type ?? typeOfEnding(url) ?? "application/pdf";
@@ -85,7 +85,7 @@ function fileBlock(file: Record<string, unknown>): Block {
   const name = textOf(file.filename) ?? textOf(file.file_name);
   const data = textOf(file.file_data);
   const url = textOf(file.file_url);
-  if (data?.startsWith("data:")) return blockOfUrl(data, { type, name });
+  if (data !== undefined && readDataUrl(data)) return blockOfUrl(data, { type, name });
   const ofName = name === undefined ? undefined : typeOfEnding(name);
   if (data !== undefined) return mediaBlock(type ?? ofName ?? "application/pdf", { bytes: data }, name);
   if (url !== undefined) return blockOfUrl(url, { type: type ?? ofName, name });

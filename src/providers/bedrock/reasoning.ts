@@ -1,5 +1,6 @@
+import type { ClaudeFamily } from "../anthropic/family.ts";
 import type { ConversionOptions } from "../types.ts";
-import { type BedrockModel, claudeVersion } from "./model.ts";
+import { type BedrockModel, claudeFamily } from "./model.ts";
 
 /** Part of the tokens of an answer that older Claude models may think with. */
 const budgetShares: Readonly<Record<string, number>> = {
@@ -19,12 +20,15 @@ export interface ReasoningRequest {
 
 const efforts = ["minimal", "low", "medium", "high", "xhigh", "max"];
 
-function claudeFields(version: number, { effort, maxTokens }: ReasoningRequest): Record<string, unknown> | undefined {
+function claudeFields(
+  family: ClaudeFamily,
+  { effort, maxTokens }: ReasoningRequest,
+): Record<string, unknown> | undefined {
   const asked = effort ?? "";
-  if (version >= 4.6) {
+  if (family.isAdaptive) {
     return { thinking: { type: "adaptive" }, output_config: { effort: asked === "minimal" ? "low" : asked } };
   }
-  if (version < 3.7 || (maxTokens !== undefined && maxTokens <= leastBudget)) return undefined;
+  if (!family.hasThinkingBudget || (maxTokens !== undefined && maxTokens <= leastBudget)) return undefined;
   const share = Math.floor((maxTokens ?? assumedAnswer) * (budgetShares[asked] ?? 0));
   return { thinking: { type: "enabled", budget_tokens: Math.max(leastBudget, share) } };
 }
@@ -37,10 +41,10 @@ function threeEfforts(effort: string): string {
 
 function fieldsOfEffort(model: BedrockModel, asked: ReasoningRequest): Record<string, unknown> | undefined {
   const effort = asked.effort ?? "";
-  const version = claudeVersion(model);
+  const family = claudeFamily(model);
   if (effort === "none") return {};
   if (!efforts.includes(effort)) return undefined;
-  if (version !== undefined) return claudeFields(version, asked);
+  if (family) return claudeFields(family, asked);
   if (model.vendor === "openai") return { reasoning_effort: threeEfforts(effort) };
   if (model.vendor === "amazon" && model.name.startsWith("nova-2")) {
     return { reasoningConfig: { type: "enabled", maxReasoningEffort: threeEfforts(effort) } };
@@ -59,8 +63,7 @@ export function reasoningFields(
 ): Record<string, unknown> {
   if (asked.thinking) {
     if (model.vendor === "anthropic" || model.vendor === "") {
-      const effort =
-        asked.effort !== undefined && (claudeVersion(model) ?? 0) >= 4.6 ? fieldsOfEffort(model, asked) : {};
+      const effort = asked.effort !== undefined && claudeFamily(model)?.isAdaptive ? fieldsOfEffort(model, asked) : {};
       return { ...effort, thinking: asked.thinking };
     }
     options.drop("thinking");

@@ -1,9 +1,10 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isGiven } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 import { betaFields } from "./betas.ts";
 import { cachePoints, holdsToolBlocks, toSystem, toTurns } from "./messages.ts";
-import { type BedrockModel, claudeVersion } from "./model.ts";
+import { type BedrockModel, claudeFamily } from "./model.ts";
 import { type Block, refuse, textOf } from "./parts.ts";
 import { reasoningFields } from "./reasoning.ts";
 import { toTools } from "./tools.ts";
@@ -28,10 +29,6 @@ interface Conversion {
   request: ChatRequest;
   model: BedrockModel;
   options: ConversionOptions;
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 function numberOf(value: unknown): number | undefined {
@@ -64,7 +61,7 @@ function toInference({ request, model, options }: Conversion, fields: Block): Bl
   const omitted = new Set<string>();
   if (isThinking(fields)) {
     for (const name of ["temperature", "top_p"]) if (isGiven(request[name])) omitted.add(name);
-  } else if ((claudeVersion(model) ?? 0) >= 4.1 && temperature !== undefined && topP !== undefined) {
+  } else if (claudeFamily(model)?.takesOneSampler && temperature !== undefined && topP !== undefined) {
     omitted.add("top_p");
   }
   for (const name of omitted) options.drop(name);

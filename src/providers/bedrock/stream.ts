@@ -12,7 +12,9 @@ interface OpenCall {
   hasArguments: boolean;
 }
 
-function failWith(data: string): never {
+/** @throws {UpstreamError} The failure an event tells of, by its name. */
+export function requireNoFailure(event: string, data: string): void {
+  if (!/(?:exception|error)$/i.test(event)) return;
   const { error } = v.parse(StreamFailure, parseJson(data));
   throw new UpstreamError(error.status ?? 502, `bedrock error: ${error.message}`, {
     ...{ provider: "bedrock", type: error.type, code: error.type },
@@ -105,7 +107,8 @@ export function createConverseMapper(request: ChatRequest, options: ConversionOp
           usage = toUsage(v.parse(StreamMetadata, parseJson(data)).usage ?? {});
           return [];
         default:
-          return /(?:exception|error)$/i.test(event) ? failWith(data) : [];
+          requireNoFailure(event, data);
+          return [];
       }
     },
     isComplete: () => isComplete,

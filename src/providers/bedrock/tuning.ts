@@ -1,7 +1,14 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import { cutPage, decodeId, type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
+import {
+  cutPage,
+  decodeId,
+  hyperparameterOf,
+  type RecordAdapters,
+  type RecordRequest,
+  requireJobText,
+  toSeconds,
+} from "../records.ts";
 
 const text = v.nullish(v.string());
 const Data = v.nullish(v.looseObject({ s3Uri: text }));
@@ -57,37 +64,30 @@ function toTuningJob(body: unknown): Record<string, unknown> & { id: string } {
   };
 }
 
-function requireText(value: unknown, param: string): string {
-  if (typeof value === "string" && value !== "") return value;
-  throw new InvalidRequestError(`Cannot make the job: give ${param}`, { param, code: "invalid_body" });
-}
-
-function hyperParametersOf({ method, hyperparameters }: Readonly<Record<string, unknown>>): Record<string, string> {
-  const ofMethod = isObject(method) ? method[String(method.type)] : undefined;
-  const given = isObject(ofMethod) && isObject(ofMethod.hyperparameters) ? ofMethod.hyperparameters : hyperparameters;
-  if (!isObject(given)) return {};
+/** Hyperparameters under the names of the service. */
+function hyperParametersOf(body: RecordRequest["body"]): Record<string, string> {
   return Object.fromEntries(
     parameterNames.flatMap(([name, theirs]) => {
-      const value = given[name];
-      return value === undefined || value === "auto" ? [] : [[theirs, String(value)]];
+      const value = hyperparameterOf(body, name);
+      return value === undefined ? [] : [[theirs, String(value)]];
     }),
   );
 }
 
 function toJob({ body, name }: RecordRequest): object {
   const options = isObject(body.provider_options) ? body.provider_options : {};
-  const training = decodeId(requireText(body.training_file, "training_file"));
+  const training = decodeId(requireJobText(body.training_file, "training_file"));
   const validation = typeof body.validation_file === "string" ? decodeId(body.validation_file) : undefined;
   const output = body.output_file ?? training.slice(0, training.lastIndexOf("/") + 1);
   return {
-    baseModelIdentifier: requireText(body.model ?? options.model, "model"),
-    customModelName: requireText(body.suffix ?? `gateway-${name}`, "suffix"),
-    jobName: requireText(body.job_name ?? options.job_name ?? `gateway-${name}`, "job_name"),
-    roleArn: requireText(body.role_arn ?? options.role_arn, "role_arn"),
+    baseModelIdentifier: requireJobText(body.model ?? options.model, "model"),
+    customModelName: requireJobText(body.suffix ?? `gateway-${name}`, "suffix"),
+    jobName: requireJobText(body.job_name ?? options.job_name ?? `gateway-${name}`, "job_name"),
+    roleArn: requireJobText(body.role_arn ?? options.role_arn, "role_arn"),
     customizationType: "FINE_TUNING",
     trainingDataConfig: { s3Uri: training },
     ...(validation !== undefined && { validationDataConfig: { validators: [{ s3Uri: validation }] } }),
-    outputDataConfig: { s3Uri: decodeId(requireText(output, "output_file")) },
+    outputDataConfig: { s3Uri: decodeId(requireJobText(output, "output_file")) },
     hyperParameters: hyperParametersOf(body),
   };
 }

@@ -51,9 +51,9 @@ function fromUpstream(body: unknown, { model }: ChatRequest, options: Conversion
 }
 
 /** Chat (https://docs.cohere.com/reference/chat). */
-export const chat: OperationAdapter<"chat"> = {
+export const chat = {
   path: () => "/v2/chat",
   toUpstream,
   fromUpstream,
   streamMapper: createMapper,
-};
+} satisfies OperationAdapter<"chat">;

@@ -1,3 +1,4 @@
+import { keyHeader } from "../auth/headers.ts";
 import type { Provider } from "../types.ts";
 import { toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
@@ -206,7 +207,7 @@ const declarations: readonly CompatDeclaration[] = [
     slug: "fal-ai",
     baseUrl: "https://fal.run/openrouter/router/openai/v1",
     operations: ["chat"],
-    authenticate: (key): Record<string, string> => (key === undefined ? {} : { authorization: `Key ${key}` }),
+    authenticate: keyHeader("authorization", "Key "),
   },
 ];
 

@@ -27,7 +27,7 @@ export const gptImageMembers = [
 
 /** Together AI's names (https://docs.together.ai/reference/post-images-generations). */
 export function toTogetherImage(body: RequestBody): void {
-  const size = sizeOf({ prompt: "", size: typeof body.size === "string" ? body.size : undefined });
+  const size = sizeOf({ size: typeof body.size === "string" ? body.size : undefined });
   delete body.size;
   if (size) Object.assign(body, size);
   if (body.response_format === "b64_json") body.response_format = "base64";
@@ -81,7 +81,7 @@ export const fireworksImages: ImageAdapter = {
     const list = Array.isArray(found) ? found : found.base64.map((base64) => ({ ...found, base64 }));
     const kept = list.filter(({ finishReason }) => !Object.hasOwn(filters, finishReason ?? ""));
     const pictures = kept.flatMap(({ base64 }): Picture[] => (base64 ? [{ b64_json: base64 }] : []));
-    return toFilteredAnswer("fireworks-ai", pictures, { ...options, reason: list[0]?.finishReason ?? undefined });
+    return toFilteredAnswer("fireworks-ai", pictures, { ...options, reason: list[0]?.finishReason });
   },
 };
 

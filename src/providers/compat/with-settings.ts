@@ -3,6 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { createRecords } from "../fireworks-ai/records.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
+import { hostLabel } from "../settings.ts";
 import { decideAt } from "../shapes/decisions.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
@@ -10,7 +11,7 @@ import { embed } from "./byteplus-embed.ts";
 import { oldTokenLimit, rightButForExtras } from "./declare.ts";
 import { fireworksImages, gptImageMembers } from "./images.ts";
 
-const HostLabel = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be part of a host name"));
+const HostLabel = hostLabel("must be part of a host name");
 
 /** OpenRouter (https://openrouter.ai/docs/api-reference/overview): names the application that calls, and which hosts may serve. */
 const openrouter = openaiCompatible({

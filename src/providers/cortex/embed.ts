@@ -1,20 +1,20 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
 import { encodeVector, requireNumbers } from "../shapes/embeddings.ts";
+import { requireTexts } from "../shapes/inputs.ts";
+import { copyMembers } from "../shapes/members.ts";
 import type { OperationAdapter } from "../types.ts";
 import { EmbedAnswer } from "./wire.ts";
 
 /** Embeddings (https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api). */
 export const embed: OperationAdapter<"embed"> = {
   path: () => "/cortex/inference:embed",
-  toUpstream({ model, input, encoding_format: encoding, ...rest }, { drop }) {
-    const texts = typeof input === "string" ? [input] : input.filter((one) => typeof one === "string");
-    if (texts.length === 0 || (Array.isArray(input) && texts.length !== input.length)) {
-      throw new InvalidRequestError("Invalid input: cortex takes texts", { param: "input", code: "invalid_value" });
-    }
-    requireNumbers("cortex", { model, encoding_format: encoding });
-    for (const [name, value] of Object.entries(rest)) if (value !== null && value !== undefined) drop(name);
-    return { model, text: texts };
+  toUpstream(request, { drop }) {
+    requireNumbers("cortex", request);
+    const handled = ["model", "input", "encoding_format"];
+    return {
+      ...{ model: request.model, text: requireTexts("cortex", request) },
+      ...copyMembers(request, {}, { handled, drop }),
+    };
   },
   fromUpstream(body, request) {
     const { model, data, usage } = v.parse(EmbedAnswer, body);

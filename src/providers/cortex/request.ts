@@ -1,19 +1,20 @@
-import { InvalidRequestError } from "../../errors.ts";
+import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import {
   argumentsOf,
   type ForeignPart,
   type PlainMessage,
-  readDataUrl,
   readJsonFormat,
   readMessages,
   readToolChoice,
   readTools,
+  refuseValue,
   requireOneChoice,
   textOf,
   unreadMembers,
 } from "../chat-messages.ts";
+import { maxTokensOf } from "../shapes/members.ts";
 import type { ConversionOptions } from "../types.ts";
 
 /** Members that go as they are. */
@@ -27,13 +28,11 @@ const read = new Set([
 function toItem(part: string | ForeignPart): object {
   if (typeof part === "string") return { type: "text", text: part };
   const image = isObject(part.value.image_url) ? part.value.image_url.url : part.value.image_url;
-  const found = part.type === "image_url" ? readDataUrl(image) : undefined;
-  if (found) {
+  const found = part.type === "image_url" && typeof image === "string" ? readDataUrl(image) : undefined;
+  if (found?.isBase64) {
     return { type: "image", details: { type: "base64", content: found.data, content_type: found.type } };
   }
-  throw new InvalidRequestError(`Invalid messages: cortex takes texts and images as data URLs, not ${part.type}`, {
-    ...{ param: "messages", code: "invalid_value" },
-  });
+  return refuseValue("messages", `cortex takes texts and images as data URLs, not ${part.type}`);
 }
 
 /** The name of each call that was made: results have to repeat it. */
@@ -92,12 +91,12 @@ export function toCompleteRequest(request: ChatRequest, options: ConversionOptio
   }));
   const choice = toChoice(request);
   const format = readJsonFormat(request);
-  const most = request.max_completion_tokens ?? request.max_tokens;
+  const most = maxTokensOf(request);
   return {
     ...Object.fromEntries(passed.flatMap((name) => (request[name] == null ? [] : [[name, request[name]]]))),
     messages: toMessages(request),
     stream: request.stream === true,
-    ...(most != null && { max_tokens: most }),
+    ...(most !== undefined && { max_tokens: most }),
     ...(tools.length > 0 && { tools }),
     ...(choice && { tool_choice: choice }),
     ...(format && { response_format: { type: "json", schema: format.schema ?? { type: "object" } } }),

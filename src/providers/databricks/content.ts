@@ -8,7 +8,7 @@ const Part = v.looseObject({
 });
 
 /** What a message says, its reasoning apart. */
-export interface SplitContent {
+interface SplitContent {
   content: unknown;
   reasoning: string;
   /** Reasoning with the signatures that are needed to replay it. */
@@ -16,7 +16,7 @@ export interface SplitContent {
 }
 
 /** Takes a list of `reasoning` and `text` parts apart; other contents stay as they are. */
-export function splitContent(content: unknown): SplitContent {
+function splitContent(content: unknown): SplitContent {
   if (!Array.isArray(content)) return { content, reasoning: "", blocks: [] };
   const parts = v.parse(v.array(Part), content);
   const summaries = parts.flatMap(({ summary }) => summary ?? []);

@@ -1,7 +1,12 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
-import { cutPage, type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
+import {
+  cutPage,
+  hyperparameterOf,
+  type RecordAdapters,
+  type RecordRequest,
+  requireJobText,
+  toSeconds,
+} from "../records.ts";
 import { encodeSegment } from "../shapes/hosts.ts";
 
 const text = v.nullish(v.string());
@@ -58,29 +63,17 @@ function toTuningJob(body: unknown): Record<string, unknown> & { id: string } {
   };
 }
 
-function requireText(value: unknown, param: string): string {
-  if (typeof value === "string" && value !== "") return value;
-  throw new InvalidRequestError(`Cannot make the job: give ${param}`, { param, code: "invalid_body" });
-}
-
-function parameterOf({ method, hyperparameters }: Readonly<Record<string, unknown>>, name: string): unknown {
-  const ofMethod = isObject(method) ? method[String(method.type)] : undefined;
-  const given = isObject(ofMethod) && isObject(ofMethod.hyperparameters) ? ofMethod.hyperparameters : hyperparameters;
-  const value = isObject(given) ? given[name] : undefined;
-  return value === "auto" ? undefined : value;
-}
-
 function toJob({ body }: RecordRequest, account: string): object {
-  const model = requireText(body.model, "model");
+  const model = requireJobText(body.model, "model");
   const named = (id: string) => (id.includes("/") ? id : `accounts/${account}/datasets/${id}`);
   const { suffix, validation_file: validation } = body;
   return {
-    dataset: named(requireText(body.training_file, "training_file")),
+    dataset: named(requireJobText(body.training_file, "training_file")),
     baseModel: model.includes("/") ? model : `accounts/fireworks/models/${model}`,
     ...(typeof validation === "string" && { evaluationDataset: named(validation) }),
     ...(typeof suffix === "string" && { displayName: suffix, outputModel: `accounts/${account}/models/${suffix}` }),
-    epochs: parameterOf(body, "n_epochs"),
-    learningRate: parameterOf(body, "learning_rate_multiplier"),
+    epochs: hyperparameterOf(body, "n_epochs"),
+    learningRate: hyperparameterOf(body, "learning_rate_multiplier"),
   };
 }
 

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
+import { toSeconds } from "../records.ts";
 import type { ConversionOptions } from "../types.ts";
 import { extrasOf, imagesOf, soundOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
@@ -10,11 +11,10 @@ import { type Candidate, GenerateContentResponse, type Part } from "./wire.ts";
 /** Members every answer and chunk has. */
 export function sharedMembers(body: GenerateContentResponse, request: ChatRequest) {
   const { responseId, createTime, modelVersion } = body;
-  const createdMs = createTime ? Date.parse(createTime) : Number.NaN;
   const model = modelVersion ?? request.model;
   return {
     id: `chatcmpl-${responseId || model}`,
-    created: Number.isNaN(createdMs) ? 0 : Math.floor(createdMs / 1000),
+    created: toSeconds(createTime) ?? 0,
     model,
   };
 }

@@ -65,7 +65,7 @@ function fromImagen(body: unknown, slug: string, options: ConversionOptions): Im
   const pictures = predictions.flatMap(({ bytesBase64Encoded: bytes, prompt }) =>
     bytes ? [{ b64_json: bytes, ...(prompt && { revised_prompt: prompt }) }] : [],
   );
-  const reason = predictions.find((one) => one.raiFilteredReason)?.raiFilteredReason ?? "no picture came";
+  const reason = predictions.find((one) => one.raiFilteredReason)?.raiFilteredReason;
   return toFilteredAnswer(slug, pictures, { ...options, reason });
 }
 

@@ -1,4 +1,5 @@
 import { InvalidRequestError } from "../../errors.ts";
+import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
 
 /** Media types by the end of a file's name. */
@@ -46,10 +47,9 @@ function typeOfName(name: string | undefined): string | undefined {
 }
 
 function fromDataUrl(url: string, what: string): MediaPart {
-  const comma = url.indexOf(",");
-  const [type, ...parameters] = url.slice("data:".length, Math.max(comma, 0)).split(";");
-  if (comma < 0 || parameters.at(-1)?.trim().toLowerCase() !== "base64") refuse(what, "its data URL is not base64");
-  return { inlineData: { mimeType: type || "text/plain", data: url.slice(comma + 1) } };
+  const inline = readDataUrl(url);
+  if (!inline?.isBase64) return refuse(what, "its data URL is not base64");
+  return { inlineData: { mimeType: inline.type || "text/plain", data: inline.data } };
 }
 
 /** What is known of a medium besides where it lies. */

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isThoughtPart } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 import { type MediaPart, toMediaPart } from "./media.ts";
 import { traitsOf } from "./model.ts";
@@ -55,7 +56,7 @@ function fromPart(part: unknown, { drop }: ConversionOptions): RequestPart[] {
     const signed = signedBy(part);
     return said === "" && !signed.thoughtSignature ? [] : [{ text: said, ...signed }];
   }
-  if (part.type === "thinking" || part.type === "redacted_thinking") return fromThought(part, drop);
+  if (isThoughtPart(part)) return fromThought(part, drop);
   // pictures that were only thought of are no part of the conversation
   if (part.thought === true) return [];
   const code = fromCode(part);

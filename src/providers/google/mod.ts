@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
+import { keyHeader } from "../auth/headers.ts";
 import { defineProvider, passBelow } from "../define.ts";
 import { inBatches } from "../shapes/embeddings.ts";
 import { decodeSegment } from "../shapes/hosts.ts";
@@ -10,7 +11,7 @@ import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
 import { fromGoogleImages, isImagen, toGoogleImages } from "./images.ts";
 import { modelName, modelPath } from "./model.ts";
-import { nativeOperations } from "./native.ts";
+import { generateAction, nativeOperations } from "./native.ts";
 import { type GeminiHost, toGeminiRequest } from "./request.ts";
 import { speak } from "./speech.ts";
 import { createGeminiMapper } from "./stream.ts";
@@ -30,8 +31,7 @@ const host: GeminiHost = {
 };
 
 const chat: OperationAdapter<"chat"> = {
-  path: ({ model, stream }) =>
-    `/v1beta${modelPath(model)}:${stream === true ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+  path: ({ model, stream }) => `/v1beta${modelPath(model)}:${generateAction(stream === true)}`,
   toUpstream: (request, options) => toGeminiRequest(request, options, host),
   fromUpstream: (body, request, { strict }) => fromGeminiAnswer(body, request, { strict, slug: host.slug }),
   streamMapper: (request, options) => createGeminiMapper(request, options, host),
@@ -83,7 +83,6 @@ export const google = defineProvider({
     const isUpload = /^\/(?:upload|download)\//.test(asked.path);
     return { ...passBelow(asked, isUpload ? "" : "/v1beta"), ...(model && { model: decodeSegment(model) }) };
   },
-  authenticate: (credential): Record<string, string> =>
-    credential === undefined ? {} : { "x-goog-api-key": credential },
+  authenticate: keyHeader("x-goog-api-key"),
   operations: { chat, embed, models, countChat, ...nativeOperations, generateImage, speak },
 });

@@ -44,8 +44,8 @@ export function toOwnRequest(request: GenerateContentRequest, options: Conversio
 }
 
 /** The action of a call of generateContent. */
-export function generateAction({ stream }: { stream?: boolean }): string {
-  return stream === true ? "streamGenerateContent?alt=sse" : "generateContent";
+export function generateAction(isStream: boolean): string {
+  return isStream ? "streamGenerateContent?alt=sse" : "generateContent";
 }
 
 /** The whole request whose tokens are to be counted, where there is one. */
@@ -67,7 +67,7 @@ function toBatchRequest({ model: name, requests }: BatchEmbedContentsRequest): M
 /** The Gemini API at Google itself (https://ai.google.dev/api): requests and answers go on as they came. */
 export const nativeOperations = {
   generateContent: {
-    path: (request) => `/v1beta${modelPath(request.model)}:${generateAction(request)}`,
+    path: (request) => `/v1beta${modelPath(request.model)}:${generateAction(request.stream === true)}`,
     toUpstream: toOwnRequest,
   },
   countContents: {

@@ -49,7 +49,7 @@ export function toBlock(part: Part): Block | undefined {
 }
 
 /** Bytes as a data URL. */
-export function toDataUrl({ mimeType, data }: NonNullable<Part["inlineData"]>): string {
+function toDataUrl({ mimeType, data }: NonNullable<Part["inlineData"]>): string {
   return `data:${mimeType ?? "application/octet-stream"};base64,${data}`;
 }
 

@@ -1,13 +1,13 @@
 import * as v from "valibot";
-import { UpstreamError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { failureOfError } from "../failures.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import { sharedMembers } from "./answer.ts";
 import { extrasOf, imagesOf, soundOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
 import { toFinishReason, toUsage } from "./usage.ts";
-import { type Candidate, ErrorStatus, GenerateContentResponse, type Part, type UsageMetadata } from "./wire.ts";
+import { type Candidate, GenerateContentResponse, type Part, type UsageMetadata } from "./wire.ts";
 
 /** What is known of one of the answers that are streamed beside each other. */
 interface Progress {
@@ -18,20 +18,10 @@ interface Progress {
   block: { index: number; kind: string };
 }
 
-/**
- * Throws the failure an event tells of: an object, or a list of one.
- *
- * @throws {UpstreamError} With the status it names.
- */
-function throwFailure(body: unknown, provider: string): void {
-  const found = Array.isArray(body) ? body[0] : body;
-  if (!isObject(found) || !isObject(found.error)) return;
-  const { code, message, status } = v.parse(ErrorStatus, found.error);
-  const details = status ? { type: status, code: status } : {};
-  throw new UpstreamError(code ?? 502, `${provider} error: ${message ?? "the stream failed"}`, {
-    provider,
-    ...details,
-  });
+/** @throws {UpstreamError} The failure an event tells of, with the status it names: an object, or a list of one. */
+export function requireNoError(body: unknown, provider: string): void {
+  const found: unknown = Array.isArray(body) ? body[0] : body;
+  if (isObject(found) && isObject(found.error)) throw failureOfError(found.error, provider);
 }
 
 /** The answers of one stream, by their index. */
@@ -127,7 +117,7 @@ export function createGeminiMapper(
   return {
     map({ data }) {
       const body: unknown = JSON.parse(data);
-      throwFailure(body, slug);
+      requireNoError(body, slug);
       const slice = v.parse(GenerateContentResponse, body);
       if (!shared) {
         shared = sharedMembers(slice, request);

@@ -61,9 +61,6 @@ export const GenerateContentResponse = v.looseObject({
 });
 export type GenerateContentResponse = v.InferOutput<typeof GenerateContentResponse>;
 
-/** A failure (https://cloud.google.com/apis/design/errors). */
-export const ErrorStatus = v.looseObject({ code: count, message: text, status: text });
-
 /** Answer of embedContent. */
 export const EmbedContentResponse = v.looseObject({
   embedding: v.looseObject({ values: v.array(v.number()) }),

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { UpstreamError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
+import { failureOfError } from "../failures.ts";
 import type { ConversionOptions } from "../types.ts";
 import {
   type AnswerReader,
@@ -24,36 +24,13 @@ type Choice = v.InferOutput<typeof Choice>;
 const Answer = v.looseObject({ id: v.nullish(v.string()), choices: v.array(Choice) });
 type Answer = v.InferOutput<typeof Answer>;
 
-const statusOfCode: Readonly<Record<string, number>> = {
-  rate_limit_exceeded: 429,
-  rate_limit_error: 429,
-  insufficient_quota: 429,
-  overloaded_error: 529,
-  invalid_request_error: 400,
-};
-
-/** The failure an event of a stream tells of. */
-export function failureOf(error: unknown, slug: string): UpstreamError {
-  if (!isObject(error)) return new UpstreamError(502, `${slug} error: ${String(error)}`, { provider: slug });
-  const { message, code, type } = error;
-  const number = Number(code);
-  const isStatus = Number.isInteger(number) && number >= 400 && number <= 599;
-  const status = isStatus ? number : (statusOfCode[String(code)] ?? statusOfCode[String(type)] ?? 502);
-  const text = typeof message === "string" ? message : JSON.stringify(error);
-  return new UpstreamError(status, `${slug} error: ${text}`, {
-    provider: slug,
-    ...(typeof type === "string" && { type }),
-    ...((typeof code === "string" || typeof code === "number") && { code: String(code) }),
-  });
-}
-
 /** Throws the failure a body tells of, at its top or, as OpenRouter does, in a choice. */
 export function requireSuccess(body: Members, { slug, check }: AnswerReader): void {
   check?.(body);
   const holders = [body, ...(Array.isArray(body.choices) ? body.choices : [])];
   for (const holder of holders) {
     const error = isObject(holder) ? holder.error : undefined;
-    if (isObject(error) || (typeof error === "string" && error !== "")) throw failureOf(error, slug);
+    if (isObject(error) || (typeof error === "string" && error !== "")) throw failureOfError(error, slug);
   }
 }
 

@@ -26,7 +26,7 @@ export interface MediaRules {
 }
 
 /** Paths below the base address (https://platform.openai.com/docs/api-reference/images, https://platform.openai.com/docs/api-reference/audio). */
-export const mediaPaths: Readonly<Record<MediaOperation, string>> = {
+const mediaPaths: Readonly<Record<MediaOperation, string>> = {
   generateImage: "/images/generations",
   editImage: "/images/edits",
   speak: "/audio/speech",

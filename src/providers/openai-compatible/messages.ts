@@ -1,4 +1,5 @@
 import { isObject } from "../../lib/json.ts";
+import { isThoughtPart } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 
 /** How a provider's messages differ from the gateway's. */
@@ -37,16 +38,13 @@ function without(value: Part, member: string, { drop }: ConversionOptions): Part
   return rest;
 }
 
-const isThinking = (part: unknown): boolean =>
-  isObject(part) && (part.type === "thinking" || part.type === "redacted_thinking");
-
 const textOf = (part: unknown): string => (isObject(part) && typeof part.text === "string" ? part.text : "");
 
 function adaptContent(content: readonly unknown[], rules: MessageRules, options: ConversionOptions): unknown {
   let parts = content;
-  if (parts.some(isThinking)) {
+  if (parts.some(isThoughtPart)) {
     options.drop("thinking");
-    parts = parts.filter((part) => !isThinking(part));
+    parts = parts.filter((part) => !isThoughtPart(part));
     if (parts.length === 0) return null;
   }
   if (rules.cacheControl) return parts;

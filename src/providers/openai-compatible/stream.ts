@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
+import { failureOfError } from "../failures.ts";
 import type { ChunkCorrector, ConversionOptions, StreamMapper, UpstreamEvent } from "../types.ts";
-import { failureOf, requireSuccess } from "./answer.ts";
+import { requireSuccess } from "./answer.ts";
 import {
   type AnswerReader,
   isSilent,
@@ -118,7 +119,7 @@ class ChunkMapper implements StreamMapper {
     if (event === "ping") return [];
     const body: unknown = JSON.parse(data);
     if (isObject(body)) requireSuccess(body, this.#reader);
-    if (event === "error") throw failureOf(body, this.#reader.slug);
+    if (event === "error") throw failureOfError(body, this.#reader.slug);
     const chunk = v.parse(Chunk, body);
     this.#usage = settleUsage(usageOf(chunk), this.#reader, this.#options.strict) ?? this.#usage;
     const choices = (chunk.choices ?? [])

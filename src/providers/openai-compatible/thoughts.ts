@@ -2,7 +2,7 @@
 export type Message = Record<string, unknown>;
 
 /** What the model thought, under whichever of its names; empty where it did not. */
-export function thoughtOf({ reasoning_content: content, reasoning }: Message): string {
+function thoughtOf({ reasoning_content: content, reasoning }: Message): string {
   if (typeof content === "string") return content;
   return typeof reasoning === "string" ? reasoning : "";
 }
@@ -13,7 +13,7 @@ export function hasThought({ reasoning_content: content, reasoning }: Message): 
 }
 
 /** The message with its thoughts under one name. */
-export function nameThought(message: Message): Message {
+function nameThought(message: Message): Message {
   const { reasoning, ...rest } = message;
   if (typeof reasoning !== "string") return reasoning === undefined ? message : rest;
   if (typeof rest.reasoning_content !== "string") rest.reasoning_content = reasoning;

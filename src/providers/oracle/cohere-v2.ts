@@ -74,11 +74,7 @@ function toCall({ id, function: called }: NonNullable<CohereV2Message["toolCalls
 }
 
 /** The answer of models of the second version of Cohere's format. */
-export function fromCohereV2Answer(
-  body: unknown,
-  request: ChatRequest,
-  options: ConversionOptions,
-): ChatResponse | undefined {
+export function fromCohereV2Answer(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse {
   const { modelId, chatResponse } = v.parse(CohereV2Answer, body);
   const { id, message, finishReason, usage: told, errorMessage } = chatResponse;
   if (errorMessage) throw toFailure(errorMessage);
@@ -93,9 +89,9 @@ export function fromCohereV2Answer(
       ...{ tool_plan: toolPlan, tool_calls: calls, citations },
     },
   };
-  const answer = cohereChat.fromUpstream?.(reply, request, options);
+  const answer = cohereChat.fromUpstream(reply, request, options);
   const usage = toUsage(told);
-  return answer && { ...answer, model: modelId ?? request.model, ...(usage && { usage }) };
+  return { ...answer, model: modelId ?? request.model, ...(usage && { usage }) };
 }
 
 function toFailure(message: string): UpstreamError {

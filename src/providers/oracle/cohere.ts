@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { UpstreamError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import {
@@ -9,11 +9,13 @@ import {
   readMessages,
   readToolChoice,
   readTools,
+  refuseValue,
   requireOneChoice,
   type ToolFunction,
   textOf,
   unreadMembers,
 } from "../chat-messages.ts";
+import { maxTokensOf } from "../shapes/members.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import { numberNames, renamed, stopsOf } from "./generic.ts";
 import { CohereAnswer, type CohereCall, CohereReply, namesOf, toFinishReason, toUsage } from "./wire.ts";
@@ -24,10 +26,6 @@ const read = new Set([
   ...["model", "messages", "stream", "stream_options", "stop", "tools", "tool_choice", "response_format"],
   ...["max_completion_tokens", "n"],
 ]);
-
-function refuse(param: string, problem: string): never {
-  throw new InvalidRequestError(`Invalid ${param}: ${problem}`, { param, code: "invalid_value" });
-}
 
 function toCalls({ calls }: PlainMessage): object[] {
   return calls.map((call) => ({ name: call.name, parameters: argumentsOf(call) }));
@@ -64,7 +62,7 @@ function toolsOf(request: ChatRequest): object[] {
   const choice = readToolChoice(request);
   const tools = readTools(request).map(toTool);
   if (choice?.kind === "none") return [];
-  if (choice && choice.kind !== "auto") refuse("tool_choice", "models of Cohere's format choose themselves");
+  if (choice && choice.kind !== "auto") refuseValue("tool_choice", "models of Cohere's format choose themselves");
   return tools;
 }
 
@@ -74,7 +72,7 @@ export function toCohereRequest(request: ChatRequest, options: ConversionOptions
   for (const name of unreadMembers(request, read)) options.drop(name);
   const messages = readMessages(request);
   if (messages.some(({ parts }) => parts.some((part) => typeof part !== "string"))) {
-    refuse("messages", "models of Cohere's format take texts");
+    refuseValue("messages", "models of Cohere's format take texts");
   }
   const preamble = messages.filter(({ role }) => role === "system").map(({ parts }) => textOf(parts));
   const history = toHistory(messages.filter(({ role }) => role !== "system"));
@@ -84,7 +82,7 @@ export function toCohereRequest(request: ChatRequest, options: ConversionOptions
   const tools = toolsOf(request);
   const stop = stopsOf(request);
   const format = readJsonFormat(request);
-  const most = request.max_completion_tokens ?? request.max_tokens;
+  const most = maxTokensOf(request);
   return {
     apiFormat: "COHERE",
     message: last?.message ?? "",
@@ -92,7 +90,7 @@ export function toCohereRequest(request: ChatRequest, options: ConversionOptions
     ...(preamble.length > 0 && { preambleOverride: preamble.join("\n") }),
     ...(results.length > 0 && { toolResults: results }),
     ...renamed(request, names),
-    ...(most !== null && most !== undefined && { maxTokens: most }),
+    ...(most !== undefined && { maxTokens: most }),
     ...(stop && { stopSequences: stop }),
     isStream: request.stream === true,
     ...(request.stream === true && { streamOptions: { isIncludeUsage: true } }),

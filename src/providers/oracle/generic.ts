@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { UpstreamError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import {
@@ -9,6 +9,7 @@ import {
   readMessages,
   readToolChoice,
   readTools,
+  refuseValue,
   unreadMembers,
 } from "../chat-messages.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
@@ -54,11 +55,7 @@ function toPart(part: string | ForeignPart): object {
   const known = Object.hasOwn(addressed, part.type) ? addressed[part.type] : undefined;
   const value = part.value[part.type];
   const { url, detail } = isObject(value) ? value : { url: value, detail: undefined };
-  if (!known || typeof url !== "string") {
-    throw new InvalidRequestError(`Invalid messages: oracle does not take ${part.type}`, {
-      ...{ param: "messages", code: "invalid_value" },
-    });
-  }
+  if (!known || typeof url !== "string") return refuseValue("messages", `oracle does not take ${part.type}`);
   const [type, member] = known;
   return { type, [member]: { url, ...(typeof detail === "string" && { detail: detail.toUpperCase() }) } };
 }

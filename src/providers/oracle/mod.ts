@@ -3,6 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { signOci } from "../auth/oci.ts";
 import { defineProvider } from "../define.ts";
+import { hostLabel } from "../settings.ts";
 import { joinEmbeddings } from "../shapes/embeddings.ts";
 import type { ConversionOptions, OperationAdapter, OperationAdapters, StreamMapper } from "../types.ts";
 import { createCohereMapper, fromCohereAnswer, toCohereRequest } from "./cohere.ts";
@@ -14,7 +15,7 @@ import { createGenericMapper, fromGenericAnswer, toGenericRequest } from "./gene
 const identifier = v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._:-]{1,255}$/, "must be an identifier")));
 
 const settings = v.object({
-  region: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be a region such as us-chicago-1"))),
+  region: v.optional(hostLabel("must be a region such as us-chicago-1")),
   api_version: v.optional(v.pipe(v.string(), v.regex(/^[0-9]{8}$/, "must be a date such as 20231130")), "20231130"),
   compartment_id: identifier,
   serving_mode: v.optional(v.picklist(["ON_DEMAND", "DEDICATED"], "must be ON_DEMAND or DEDICATED"), "ON_DEMAND"),
@@ -36,7 +37,7 @@ function requireText(value: string | undefined, name: string): string {
 /** How the models of one format are asked, and what they answer. */
 interface Format {
   toRequest(request: ChatRequest, options: ConversionOptions): object;
-  fromAnswer(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse | undefined;
+  fromAnswer(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse;
   createMapper(request: ChatRequest, options: ConversionOptions): StreamMapper;
 }
 

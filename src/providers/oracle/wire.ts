@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { toSeconds } from "../records.ts";
 import type { ConversionOptions } from "../types.ts";
 
 const ToolCall = v.looseObject({
@@ -146,7 +147,5 @@ export function namesOf(
   { answerId, created }: ConversionOptions,
   time?: string | null,
 ): { id: string; created: number } {
-  const milliseconds = Date.parse(time ?? "");
-  const seconds = Number.isNaN(milliseconds) ? (created ?? 0) : Math.floor(milliseconds / 1000);
-  return { id: answerId ?? "chatcmpl-oracle", created: seconds };
+  return { id: answerId ?? "chatcmpl-oracle", created: toSeconds(time) ?? created ?? 0 };
 }

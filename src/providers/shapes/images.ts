@@ -11,7 +11,7 @@ export type Picture = ImageResponse["data"][number];
  *
  * @throws {InvalidRequestError} If it is no size.
  */
-export function sizeOf({ size }: ImageRequest): { width: number; height: number } | undefined {
+export function sizeOf({ size }: Pick<ImageRequest, "size">): { width: number; height: number } | undefined {
   if (!isGiven(size) || size === "auto") return undefined;
   const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(String(size)) ?? [];
   if (width !== undefined && height !== undefined) return { width: Number(width), height: Number(height) };
@@ -79,15 +79,15 @@ export function toImageAnswer(pictures: readonly Picture[], { created = 0 }: Con
 /**
  * As `toImageAnswer`, where pictures may have been filtered out.
  *
- * @throws {UpstreamError} 400 if none is left.
+ * @throws {UpstreamError} 400 if none is left, with the reason the provider gives.
  */
 export function toFilteredAnswer(
   provider: string,
   pictures: readonly Picture[],
-  { reason, ...options }: ConversionOptions & { reason: string | undefined },
+  { reason, ...options }: ConversionOptions & { reason: string | null | undefined },
 ): ImageResponse {
-  if (pictures.length > 0 || reason === undefined) return toImageAnswer(pictures, options);
-  throw new UpstreamError(400, `${provider} error: the picture was filtered: ${reason}`, {
+  if (pictures.length > 0) return toImageAnswer(pictures, options);
+  throw new UpstreamError(400, `${provider} error: the picture was filtered: ${reason ?? "no picture came"}`, {
     ...{ provider, code: "content_filter" },
   });
 }

@@ -1,3 +1,4 @@
+import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
 import type { EmbeddingRequest } from "../../schemas/embeddings.ts";
 import { refuseMember } from "./messages.ts";
@@ -48,8 +49,10 @@ function readMedium(given: unknown, kind: "image" | "video"): Medium | undefined
   const { url, base64, mime_type: stated, text: _, ...more } = isObject(given) ? given : { url: given };
   const source = typeof base64 === "string" ? base64 : url;
   if (typeof source !== "string" || source === "") return undefined;
-  const [, type, bytes] = /^data:([^;,]+)(?:;[^;,]+)*;base64,(.*)$/s.exec(source) ?? [];
-  if (type !== undefined && bytes !== undefined) return { base64: bytes, type, more };
+  const inline = readDataUrl(source);
+  if (inline?.isBase64) {
+    return { base64: inline.data, type: inline.type || typeOf(inline.data, beginnings, kind), more };
+  }
   const isAddress = /^[a-z][a-z0-9+.-]*:\/\//i.test(source);
   if (!isAddress) {
     return { base64: source, type: typeof stated === "string" ? stated : typeOf(source, beginnings, kind), more };

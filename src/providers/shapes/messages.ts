@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 
 const Image = v.union([v.string(), v.looseObject({ url: v.string(), detail: v.nullish(v.string()) })]);
@@ -47,7 +48,7 @@ export function readMessages({ messages }: ChatRequest): Message[] {
 }
 
 /** Texts of a content, joined; undefined when it holds anything else. */
-export function readPlainText(content: Message["content"]): string | undefined {
+function readPlainText(content: Message["content"]): string | undefined {
   if (typeof content === "string") return content;
   if (!content) return "";
   let text = "";
@@ -72,6 +73,11 @@ export function imageOf({ image_url }: Part): { url: string; detail?: string } |
   if (typeof image_url === "string") return { url: image_url };
   if (!image_url) return undefined;
   return { url: image_url.url, ...(typeof image_url.detail === "string" && { detail: image_url.detail }) };
+}
+
+/** Whether a part of a message is what a model thought, open or sealed. */
+export function isThoughtPart(part: unknown): boolean {
+  return isObject(part) && (part.type === "thinking" || part.type === "redacted_thinking");
 }
 
 /** A member that is given: neither absent nor null. */

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { UpstreamError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
+import { failureOfError } from "../failures.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import {
   type ChunkMaker,
@@ -180,16 +180,6 @@ function toDelta(message: Message, { strict }: ConversionOptions): Record<string
   };
 }
 
-function throwFailure(provider: string, error: unknown): never {
-  const { message, code, type } = isObject(error) ? error : { message: error };
-  const status = Number(code);
-  throw new UpstreamError(Number.isInteger(status) ? status : 502, `${provider} error: ${String(message)}`, {
-    provider,
-    ...(typeof type === "string" && { type }),
-    code: typeof code === "string" ? code : "upstream_failed",
-  });
-}
-
 /** Maps streams that are OpenAI's but for the same details. */
 export function createOpenaiLikeMapper(
   provider: string,
@@ -221,7 +211,7 @@ export function createOpenaiLikeMapper(
   return {
     map({ data }) {
       const { choices, usage: counts, error, ...given } = v.parse(Chunk, JSON.parse(data));
-      if (error !== undefined && error !== null) throwFailure(provider, error);
+      if (error !== undefined && error !== null) throw failureOfError(error, provider);
       if (!makeChunk) head = toHead("0", given, options);
       makeChunk ??= createChunkMaker(head, model);
       usage = readUsage(counts) ?? usage;

@@ -2,10 +2,8 @@ import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions, OperationAdapter } from "../types.ts";
 import { maxTokensOf } from "./members.ts";
-import { type Message, type Part, readMessages, refuseMember } from "./messages.ts";
+import { isThoughtPart, type Message, type Part, readMessages, refuseMember } from "./messages.ts";
 import { createOpenaiLikeMapper, fromOpenaiLike } from "./openai-like.ts";
-
-const thoughts: ReadonlySet<string> = new Set(["thinking", "redacted_thinking"]);
 
 function toPlainPart({ cache_control: _, ...part }: Part): object {
   return part;
@@ -15,7 +13,7 @@ function toPlainMessage(message: Message, { drop }: ConversionOptions): Message 
   const { content_blocks: blocks, reasoning_content: _reasoning, cache_control: _control, ...rest } = message;
   if (blocks) drop("messages.content_blocks");
   const { content, role, tool_calls: calls } = rest;
-  const parts = Array.isArray(content) ? content.filter(({ type }) => !thoughts.has(type)) : undefined;
+  const parts = Array.isArray(content) ? content.filter((part) => !isThoughtPart(part)) : undefined;
   if (parts && parts.length !== content?.length) drop("messages.content.thinking");
   return {
     ...rest,

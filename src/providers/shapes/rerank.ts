@@ -13,6 +13,7 @@ const optional = [
   ...(["priority", "rank_fields", "truncation", "parameters"] as const),
 ];
 type OptionalMember = (typeof optional)[number];
+const known: ReadonlySet<string> = new Set(["model", "query", "documents", ...optional]);
 
 /** Members a provider takes, by its names for them. */
 export type RerankMembers = { readonly [Name in OptionalMember]?: string };
@@ -36,7 +37,6 @@ export function takenMembers(
 
 /** Members nobody knows: they go on as they are. */
 export function unknownMembers(request: RerankRequest): Record<string, unknown> {
-  const known = new Set<string>(["model", "query", "documents", ...optional]);
   return Object.fromEntries(Object.entries(request).filter(([name]) => !known.has(name)));
 }
 

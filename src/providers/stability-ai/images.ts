@@ -15,38 +15,39 @@ import {
 import { copyMembers } from "../shapes/members.ts";
 import type { ConversionOptions, OperationAdapter } from "../types.ts";
 
-/** What a model of Stability AI is called by: engines by name, newer ones as services of their own. */
-interface Family {
-  /** Last segment of the path of newer ones; undefined for engines. */
-  service: "core" | "ultra" | "sd3" | undefined;
-}
-
-function familyOf(model: string): Family {
-  if (/^(?:stable-image-)?core\b/.test(model)) return { service: "core" };
-  if (/^(?:stable-image-)?ultra\b/.test(model)) return { service: "ultra" };
-  return { service: /^(?:sd3|stable-diffusion-3)/.test(model) ? "sd3" : undefined };
+/** Last segment of the path of a newer model, which is a service of its own; undefined for engines, called by name. */
+function serviceOf(model: string): "core" | "ultra" | "sd3" | undefined {
+  if (/^(?:stable-image-)?core\b/.test(model)) return "core";
+  if (/^(?:stable-image-)?ultra\b/.test(model)) return "ultra";
+  return /^(?:sd3|stable-diffusion-3)/.test(model) ? "sd3" : undefined;
 }
 
 /** Ratios of the newer models (https://platform.stability.ai/docs/api-reference#tag/Generate). */
-export const stabilityRatios = ["1:1", "16:9", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"] as const;
+const ratios = ["1:1", "16:9", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"] as const;
 
 /** Members the newer models take under their own names. */
-export const newerMembers = {
+const newerMembers = {
   ...{ negative_prompt: "negative_prompt", seed: "seed", style_preset: "style_preset", style: "style_preset" },
   ...{ mode: "mode", output_format: "output_format", strength: "strength", aspect_ratio: "aspect_ratio" },
+  image: "image",
 } as const;
 
 /** A request of the newer models. */
 export function toNewer(provider: string, request: ImageRequest, { drop }: ConversionOptions): Record<string, unknown> {
   requireBytes(provider, request);
   requireOnePicture(provider, request);
-  const ratio = ratioOf(request, stabilityRatios);
+  const ratio = ratioOf(request, ratios);
   return {
     prompt: request.prompt,
     ...(ratio !== undefined && { aspect_ratio: ratio }),
-    ...copyMembers(request, { ...newerMembers, image: "image" }, { handled: pictureMembers, drop }),
+    ...copyMembers(request, newerMembers, { handled: pictureMembers, drop }),
   };
 }
+
+const engineMembers = {
+  ...{ cfg_scale: "cfg_scale", clip_guidance_preset: "clip_guidance_preset", sampler: "sampler", seed: "seed" },
+  ...{ steps: "steps", extras: "extras", style_preset: "style_preset", style: "style_preset" },
+} as const;
 
 /** A request of the engines. */
 export function toEngine(
@@ -55,13 +56,11 @@ export function toEngine(
   { drop }: ConversionOptions,
 ): Record<string, unknown> {
   requireBytes(provider, request);
-  const names = ["cfg_scale", "clip_guidance_preset", "sampler", "seed", "steps", "extras", "style_preset"];
-  const members = { ...Object.fromEntries(names.map((name) => [name, name])), style: "style_preset" };
   return {
     text_prompts: [{ text: request.prompt, weight: 1 }],
     ...sizeOf(request),
     ...(typeof request.n === "number" && { samples: request.n }),
-    ...copyMembers(request, members, { handled: pictureMembers, drop }),
+    ...copyMembers(request, engineMembers, { handled: pictureMembers, drop }),
   };
 }
 
@@ -75,7 +74,7 @@ export function fromEngine(provider: string, body: unknown, options: ConversionO
   const { artifacts } = v.parse(Artifacts, body);
   const kept = artifacts.filter(({ finishReason }) => (finishReason ?? "SUCCESS") === "SUCCESS");
   const pictures = kept.flatMap(({ base64 }): Picture[] => (base64 ? [{ b64_json: base64 }] : []));
-  const reason = artifacts.find(({ finishReason }) => finishReason !== "SUCCESS")?.finishReason ?? undefined;
+  const reason = artifacts.find(({ finishReason }) => finishReason !== "SUCCESS")?.finishReason;
   return toFilteredAnswer(provider, pictures, { ...options, reason });
 }
 
@@ -85,27 +84,24 @@ const Newer = v.looseObject({ image: text, finish_reason: text });
 export const generateImage: OperationAdapter<"generateImage"> = {
   path(request) {
     const model = modelOf("stability-ai", request);
-    const { service } = familyOf(model);
+    const service = serviceOf(model);
     return service === undefined
       ? `/v1/generation/${pathSegment("model", model)}/text-to-image`
       : `/v2beta/stable-image/generate/${service}`;
   },
   toUpstream(request, options) {
     const model = modelOf("stability-ai", request);
-    const { service } = familyOf(model);
+    const service = serviceOf(model);
     if (service === undefined) return toEngine("stability-ai", request, options);
     const members = toNewer("stability-ai", request, options);
     return new FormRequest(service === "sd3" && model !== "sd3" ? { ...members, model } : members);
   },
   fromUpstream(body, request, options) {
-    if (familyOf(modelOf("stability-ai", request)).service === undefined) {
+    if (serviceOf(modelOf("stability-ai", request)) === undefined) {
       return fromEngine("stability-ai", body, options);
     }
     const { image, finish_reason: reason } = v.parse(Newer, body);
     const isKept = image && reason !== "CONTENT_FILTERED";
-    return toFilteredAnswer("stability-ai", isKept ? [{ b64_json: image }] : [], {
-      ...options,
-      reason: reason ?? "no picture came",
-    });
+    return toFilteredAnswer("stability-ai", isKept ? [{ b64_json: image }] : [], { ...options, reason });
   },
 };

@@ -1,10 +1,11 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import { dropUnmapped, embedMembers, fromEmbedAnswer, readContents } from "../google/embed.ts";
 import { encodeVector, joinEmbeddings, requireNumbers, splitInputs, toEmbeddingAnswer } from "../shapes/embeddings.ts";
 import { requireTexts } from "../shapes/inputs.ts";
+import { type MediaInput, type Medium, readInputs } from "../shapes/media-inputs.ts";
+import { refuseMember } from "../shapes/messages.ts";
 import type { ConversionOptions, OperationAdapter } from "../types.ts";
 import { toLabels } from "./chat.ts";
 import { googleModelPath, type PublishedModel, readModel } from "./publishers.ts";
@@ -58,44 +59,38 @@ function modelOf({ model }: EmbeddingRequest): PublishedModel {
 }
 
 /** Where a medium lies, or its bytes. */
-function toMedium(given: unknown): object | undefined {
-  if (!isObject(given)) return undefined;
-  const { url, base64 } = given;
-  if (typeof base64 === "string") return { bytesBase64Encoded: base64 };
-  const [, bytes] = typeof url === "string" ? (/^data:[^,]*;base64,(.*)$/s.exec(url) ?? []) : [];
-  return bytes === undefined ? { gcsUri: url } : { bytesBase64Encoded: bytes };
+function toMedium({ url, base64 }: Medium): object {
+  return base64 === undefined ? { gcsUri: url } : { bytesBase64Encoded: base64 };
 }
 
-function toMediaInstance(one: unknown): object {
-  if (typeof one === "string") return { text: one };
-  const { text, image, video } = isObject(one) ? one : {};
-  const { start_offset: from, end_offset: to, interval } = isObject(video) ? video : {};
+/** The part of a film that is meant. */
+function toSegment({ more: { start_offset: from, end_offset: to, interval } }: Medium): object {
   const segment = { startOffsetSec: from, endOffsetSec: to, intervalSec: interval };
-  const isCut = Object.values(segment).some((value) => value !== undefined);
+  return Object.values(segment).some((value) => value !== undefined) ? { videoSegmentConfig: segment } : {};
+}
+
+function toMediaInstance({ text, image, video }: MediaInput): object {
   const instance = {
-    ...(typeof text === "string" && { text }),
-    ...(isObject(image) && { image: toMedium(image) }),
-    ...(isObject(video) && { video: { ...toMedium(video), ...(isCut && { videoSegmentConfig: segment }) } }),
+    ...(text !== undefined && { text }),
+    ...(image && { image: toMedium(image) }),
+    ...(video && { video: { ...toMedium(video), ...toSegment(video) } }),
   };
   if (Object.keys(instance).length > 0) return instance;
-  throw new InvalidRequestError("Cannot embed this input: it has no text, image or video", {
-    ...{ param: "input", code: "unsupported_parameter" },
-  });
+  return refuseMember("vertex-ai", "input", "an input has no text, image or video");
 }
 
 function toBody(request: EmbeddingRequest, options: ConversionOptions): object {
   const kind = kindOf(modelOf(request));
   requireNumbers("vertex-ai", request);
   dropUnmapped(request, options, ["metadata", "labels", ...(kind === "text" ? ["auto_truncate"] : [])]);
-  const { dimensions, task_type: task, title, auto_truncate: truncate, input } = request;
+  const { dimensions, task_type: task, title, auto_truncate: truncate } = request;
   if (kind === "content") {
     const [content] = readContents("vertex-ai", request);
     return { content, ...embedMembers(request) };
   }
   if (kind === "media") {
-    const all: readonly unknown[] = Array.isArray(input) ? input : [input];
     const parameters = typeof dimensions === "number" ? { parameters: { dimension: dimensions } } : {};
-    return { instances: all.map(toMediaInstance), ...parameters, ...toLabels(request) };
+    return { instances: readInputs("vertex-ai", request).map(toMediaInstance), ...parameters, ...toLabels(request) };
   }
   const beside = { ...(typeof task === "string" && { task_type: task }), ...(typeof title === "string" && { title }) };
   const parameters = {

@@ -84,7 +84,7 @@ export function createGemini(settings: VertexSettings, embed: EmbedAdapter) {
   return {
     generateContent: {
       serves: isGemini,
-      path: (request) => googleModelPath(readModel(request.model), generateAction(request), settings),
+      path: (request) => googleModelPath(readModel(request.model), generateAction(request.stream === true), settings),
       toUpstream: toOwnRequest,
     },
     countContents: {

@@ -1,8 +1,7 @@
 import * as v from "valibot";
-import { UpstreamError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
 import { type ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
 import { dropUnknown } from "../google/request.ts";
+import { requireNoError } from "../google/stream.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import type { PublishedModel } from "./publishers.ts";
 
@@ -67,8 +66,7 @@ export function createOpenModelMapper(slug: string): StreamMapper {
   return {
     map({ data }) {
       const body: unknown = JSON.parse(data);
-      const failed: unknown = Array.isArray(body) ? body[0] : body;
-      if (isObject(failed) && isObject(failed.error)) throw toFailure(failed.error, slug);
+      requireNoError(body, slug);
       const { usage: counts, choices, ...rest } = v.parse(Chunk, body);
       usage = counts ?? usage;
       isFinished ||= (choices ?? []).some(({ finish_reason: reason }) => Boolean(reason));
@@ -77,13 +75,4 @@ export function createOpenModelMapper(slug: string): StreamMapper {
     isComplete: () => isFinished,
     usage: () => usage,
   };
-}
-
-function toFailure({ code, status, message, type }: Record<string, unknown>, slug: string): UpstreamError {
-  const text = typeof message === "string" ? message : "the stream failed";
-  const name = [status, type].find((one) => typeof one === "string");
-  return new UpstreamError(Number(code) || 502, `${slug} error: ${text}`, {
-    provider: slug,
-    ...(typeof name === "string" && { type: name }),
-  });
 }

@@ -1,5 +1,6 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { modelName } from "../google/model.ts";
+import { generateAction } from "../google/native.ts";
 import { encodeText } from "../shapes/hosts.ts";
 import { locationPath, projectOf, type VertexSettings } from "./settings.ts";
 
@@ -70,9 +71,7 @@ export function googleModelPath({ name }: PublishedModel, action: string, settin
 export function chatPath(model: string, isStream: boolean, settings: VertexSettings): string {
   const found = readModel(model);
   const { dialect, version, isDeployed, name, publisher } = found;
-  if (dialect === "gemini") {
-    return googleModelPath(found, isStream ? "streamGenerateContent?alt=sse" : "generateContent", settings);
-  }
+  if (dialect === "gemini") return googleModelPath(found, generateAction(isStream), settings);
   const location = locationPath(settings, version);
   if (dialect === "openai") return `${location}/endpoints/${isDeployed ? name : "openapi"}/chat/completions`;
   const action = isStream ? "streamRawPredict" : "rawPredict";

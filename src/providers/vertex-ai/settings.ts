@@ -1,13 +1,14 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { readServiceAccount } from "../auth/google.ts";
+import { hostLabel } from "../settings.ts";
 
 const ProjectId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$/, "must be the id of a project"));
 
 /** Settings of Vertex AI, from headers `x-gateway-vertex-…`. */
 export const VertexSettings = v.object({
   project_id: v.optional(ProjectId),
-  region: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be the name of a region")), "us-central1"),
+  region: v.optional(hostLabel("must be the name of a region"), "us-central1"),
   storage_bucket_name: v.optional(
     v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$/, "must be the name of a bucket")),
   ),

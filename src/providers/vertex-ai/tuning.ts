@@ -1,7 +1,13 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
-import { cutPage, decodeId, type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
+import {
+  cutPage,
+  decodeId,
+  hyperparameterOf,
+  type RecordAdapters,
+  type RecordRequest,
+  requireJobText,
+  toSeconds,
+} from "../records.ts";
 import { encodeSegment } from "../shapes/hosts.ts";
 import { readModel } from "./publishers.ts";
 import { locationPath, type VertexSettings } from "./settings.ts";
@@ -49,24 +55,16 @@ function toTuningJob(body: unknown): Record<string, unknown> & { id: string } {
   };
 }
 
-function requireText(value: unknown, param: string): string {
-  if (typeof value === "string" && value !== "") return value;
-  throw new InvalidRequestError(`Cannot make the job: give ${param}`, { param, code: "invalid_body" });
-}
-
 const parameterNames = [
   ["n_epochs", "epochCount"],
   ["learning_rate_multiplier", "learningRateMultiplier"],
   ["batch_size", "adapterSize"],
 ] as const;
 
-function hyperParametersOf({ method, hyperparameters }: Readonly<Record<string, unknown>>): object {
-  const ofMethod = isObject(method) ? method[String(method.type)] : undefined;
-  const given = isObject(ofMethod) && isObject(ofMethod.hyperparameters) ? ofMethod.hyperparameters : hyperparameters;
-  if (!isObject(given)) return {};
+function hyperParametersOf(body: RecordRequest["body"]): object {
   const known = parameterNames.flatMap(([name, theirs]) => {
-    const value = given[name];
-    return value === undefined || value === "auto" ? [] : [[theirs, value] as const];
+    const value = hyperparameterOf(body, name);
+    return value === undefined ? [] : [[theirs, value] as const];
   });
   return known.length === 0 ? {} : { hyperParameters: Object.fromEntries(known) };
 }
@@ -74,10 +72,10 @@ function hyperParametersOf({ method, hyperparameters }: Readonly<Record<string, 
 function toJob({ body }: RecordRequest): object {
   const validation = typeof body.validation_file === "string" ? decodeId(body.validation_file) : undefined;
   return {
-    baseModel: readModel(requireText(body.model, "model")).name,
+    baseModel: readModel(requireJobText(body.model, "model")).name,
     ...(typeof body.suffix === "string" && { tunedModelDisplayName: body.suffix }),
     supervisedTuningSpec: {
-      trainingDatasetUri: decodeId(requireText(body.training_file, "training_file")),
+      trainingDatasetUri: decodeId(requireJobText(body.training_file, "training_file")),
       ...(validation !== undefined && { validationDatasetUri: validation }),
       ...hyperParametersOf(body),
     },

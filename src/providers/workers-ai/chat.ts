@@ -115,9 +115,9 @@ function createMapper(request: ChatRequest, options: ConversionOptions): StreamM
 }
 
 /** Chat (https://developers.cloudflare.com/workers-ai/models/). */
-export const chat: OperationAdapter<"chat"> = {
+export const chat = {
   path: ({ model }) => modelPath(model),
   toUpstream,
   fromUpstream,
   streamMapper: createMapper,
-};
+} satisfies OperationAdapter<"chat">;

@@ -21,12 +21,6 @@ export const complete: OperationAdapter<"complete"> = {
       ...(isGiven(max_tokens) && { max_tokens }),
     };
   },
-  fromUpstream: (body, request, options) => {
-    const answer = chat.fromUpstream?.(body, asChat(request), options);
-    return toTextAnswer(answer ?? { choices: [] });
-  },
-  streamMapper: (request, options) => {
-    const mapper = chat.streamMapper?.(asChat(request), options);
-    return toTextMapper(mapper ?? { map: () => [], isComplete: () => false, usage: () => undefined });
-  },
+  fromUpstream: (body, request, options) => toTextAnswer(chat.fromUpstream(body, asChat(request), options)),
+  streamMapper: (request, options) => toTextMapper(chat.streamMapper(asChat(request), options)),
 };
