@@ -1,3 +1,4 @@
+import { joinBytes } from "./bytes.ts";
 import { isHeaderName, isHeaderValue } from "./headers.ts";
 import { decodeUtf8 } from "./json.ts";
 
@@ -214,11 +215,5 @@ export function writeForm(parts: readonly FormPart[], boundary: string): Uint8Ar
     pieces.push(lineEnd);
   }
   pieces.push(encoder.encode(`--${boundary}--\r\n`));
-  const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
-  let position = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, position);
-    position += piece.length;
-  }
-  return bytes;
+  return joinBytes(pieces);
 }

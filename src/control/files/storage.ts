@@ -5,8 +5,9 @@ import { createFileStore, type FileStore } from "../../db/stores/files.ts";
 import type { WorkspaceTenant } from "../../db/stores/record-pages.ts";
 import type { GatewayFileRow } from "../../db/tables/files.ts";
 import { BodyTooLargeError, BudgetError, UnavailableError } from "../../errors.ts";
+import { fromBase64Url, toBase64Url } from "../../lib/base64.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { fromBase64Url, randomBytes, toBase64Url } from "../../lib/hash.ts";
+import { randomBytes } from "../../lib/hash.ts";
 import { CredentialUnavailableError, type Vault } from "../vault.ts";
 import { createDatabasePieces, type PieceStore } from "./pieces.ts";
 

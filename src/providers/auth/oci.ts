@@ -1,4 +1,5 @@
 import { InvalidRequestError } from "../../errors.ts";
+import { toBase64 } from "../../lib/base64.ts";
 import type { AuthTools, SignableRequest } from "../types.ts";
 import { readRsaKey } from "./private-key.ts";
 
@@ -15,12 +16,6 @@ export interface OciIdentity {
 
 const encoder = new TextEncoder();
 
-function toBase64(bytes: ArrayBuffer): string {
-  let text = "";
-  for (const byte of new Uint8Array(bytes)) text += String.fromCharCode(byte);
-  return btoa(text);
-}
-
 /** Headers that describe the body, all of which are signed. */
 async function bodyHeaders({ body, headers }: SignableRequest): Promise<Record<string, string>> {
   if (body === undefined) {
@@ -28,7 +23,7 @@ async function bodyHeaders({ body, headers }: SignableRequest): Promise<Record<s
   }
   const bytes = typeof body === "string" ? encoder.encode(body) : Uint8Array.from(body);
   return {
-    "x-content-sha256": toBase64(await crypto.subtle.digest("SHA-256", bytes)),
+    "x-content-sha256": toBase64(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))),
     "content-type": headers["content-type"] ?? "application/json",
     // sent by the transport, which counts the same bytes
     "content-length": String(bytes.length),
@@ -59,7 +54,7 @@ export async function signOci(
     .map(([name, value]) => `${name}: ${value}`)
     .join("\n");
   const key = await readRsaKey(privateKey, { passphrase, param: "oracle_private_key" });
-  const signature = toBase64(await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key, encoder.encode(text)));
+  const signature = toBase64(new Uint8Array(await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key, encoder.encode(text))));
   const parts = {
     ...{ version: "1", keyId: `${tenancy}/${user}/${fingerprint}`, algorithm: "rsa-sha256" },
     ...{ headers: Object.keys(signed).join(" "), signature },

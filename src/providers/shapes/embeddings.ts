@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { toBase64 } from "../../lib/base64.ts";
 import { isObject } from "../../lib/json.ts";
 import { type EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import { refuseMember } from "./messages.ts";
@@ -15,11 +16,7 @@ export function encodeVector(values: unknown, { encoding_format: format }: Pick<
   if (!values.every((value) => typeof value === "number")) return values;
   const view = new DataView(new ArrayBuffer(values.length * 4));
   for (const [index, value] of values.entries()) view.setFloat32(index * 4, value, true);
-  const bytes = new Uint8Array(view.buffer);
-  let text = "";
-  // a call takes some thousand arguments
-  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(text);
+  return toBase64(new Uint8Array(view.buffer));
 }
 
 /**
