@@ -145,6 +145,32 @@ test("the upkeep removes what is past its end, was given up or deleted, and noth
   await database.close();
 });
 
+test("what is added to a file lies where its beginning lies, also once new files go elsewhere", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  const common = {
+    database,
+    stores: createControlStores(database),
+    vault: createTestVault(),
+    clock: createTestClock(),
+  };
+  const limits = { fileBytes: 1_000, workspaceBytes: 10_000 };
+  const before = createFileStorage({ ...common, limits });
+  const { id, statements } = await before.open(tenant, { filename: "answers", purpose: "batch" }, 1e15);
+  await database.write(statements);
+  const refuse = () => assert.fail("the other place was asked");
+  const elsewhere = { name: "s3", pieceBytes: 10, put: refuse, get: refuse, remove: refuse } as const;
+  const after = createFileStorage({ ...common, limits, pieces: elsewhere });
+  await database.write(await after.append(tenant, id, new TextEncoder().encode("one line")));
+  await database.write([after.finish(tenant, id, null)]);
+  const file = await after.find(tenant, id);
+  assert.ok(file);
+  let text = "";
+  for await (const piece of after.read(file)) text += new TextDecoder().decode(piece);
+  assert.equal(text, "one line");
+  await database.close();
+});
+
 test("a file that is written bit by bit is seen when it is finished, and read from any byte", async () => {
   const clock = createTestClock();
   const database = await openDatabase({ url: ":memory:" });

@@ -19,7 +19,12 @@ export interface PieceStore {
   remove(place: FilePlace, pieces: number): Promise<InStatement[]>;
 }
 
-function refuseMissing(cause?: unknown): never {
+/**
+ * Refuses to read a file.
+ *
+ * @throws {UnavailableError} Always.
+ */
+export function refuseContent(cause?: unknown): never {
   throw new UnavailableError("Cannot read the file: its content is not available", {
     ...{ cause, code: "file_unavailable", retryAfterSeconds: 5 },
   });
@@ -32,7 +37,7 @@ export function createDatabasePieces(store: FileStore): PieceStore {
     // with its seal a row stays below 1 MiB
     pieceBytes: 1024 * 1024 - 64,
     put: async (place, seq, content) => [store.insertPiece(place, seq, content)],
-    get: async (place, seq) => (await store.readPiece(place, seq)) ?? refuseMissing(),
+    get: async (place, seq) => (await store.readPiece(place, seq)) ?? refuseContent(),
     remove: async (place) => [store.removePieces(place)],
   };
 }
@@ -73,7 +78,7 @@ export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound
         ...(body && { body }),
       });
     } catch (cause) {
-      return refuseMissing(cause);
+      return refuseContent(cause);
     }
   };
   const discard = (response: Response) => response.body?.cancel().catch(() => {});
@@ -93,14 +98,14 @@ export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound
       const response = await send("GET", urlOf(place, seq));
       if (response.status === 200) return new Uint8Array(await response.arrayBuffer());
       discard(response);
-      return refuseMissing(new Error(`the S3 store answered ${response.status}`));
+      return refuseContent(new Error(`the S3 store answered ${response.status}`));
     },
     async remove(place, pieces) {
       for (let seq = 0; seq < pieces; seq++) {
         const response = await send("DELETE", urlOf(place, seq));
         discard(response);
         if (response.status >= 300 && response.status !== 404) {
-          refuseMissing(new Error(`the S3 store answered ${response.status}`));
+          refuseContent(new Error(`the S3 store answered ${response.status}`));
         }
       }
       return [];
