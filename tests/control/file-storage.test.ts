@@ -18,7 +18,7 @@ const keys = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-store
 /** A store of objects that takes signed requests only. */
 async function startS3() {
   const objects = new Map<string, Uint8Array>();
-  const state = { status: 200 };
+  const state = { status: 200, breaksOff: false };
   const server = await startRecordingUpstream((request, response) => {
     const { method, path, headers, body } = request;
     const { scope } = requireSigned({ method, url: path, headers, body }, keys);
@@ -29,6 +29,10 @@ async function startS3() {
       return void response.writeHead(200).end();
     }
     const found = objects.get(path);
+    if (state.breaksOff) {
+      response.writeHead(200, { "content-length": "1000" });
+      return void response.write("beginning", () => setTimeout(() => response.destroy(), 20));
+    }
     if (method === "DELETE") {
       objects.delete(path);
       return void response.writeHead(204).end();
@@ -69,6 +73,21 @@ test("files lie in an S3 store where one is set, sealed and in pieces", async ()
     assert.equal(refused.status, 503);
     const { error } = await readJson<{ error: { code: string } }>(refused);
     assert.equal(error.code, "file_store_unavailable");
+  } finally {
+    await gateway.close();
+    await server.close();
+  }
+});
+
+test("a file whose store breaks off cannot be read, and says so", async () => {
+  const { server, state, s3 } = await startS3();
+  const gateway = await createTestGateway({ files: { s3 } });
+  try {
+    const file = await readJson<FileObject>(await upload(gateway, chatLines(1)));
+    state.breaksOff = true;
+    const response = await sendOwn(gateway, `/v1/files/${file.id}/content`);
+    const { error } = await readJson<{ error: { code: string } }>(response);
+    assert.deepEqual([response.status, error.code], [503, "file_unavailable"]);
   } finally {
     await gateway.close();
     await server.close();

@@ -1,6 +1,7 @@
 import type { InStatement } from "@libsql/client";
 import type { FilePlace, FileStore } from "../../db/stores/files.ts";
 import { UnavailableError } from "../../errors.ts";
+import { readBytes } from "../../lib/body.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Outbound } from "../../lib/outbound.ts";
 import { signAwsRequest } from "../../providers/auth/aws.ts";
@@ -55,6 +56,9 @@ export interface S3Settings {
 }
 
 const answerTimeoutMs = 60_000;
+const s3PieceBytes = 8 * 1024 * 1024;
+/** Bounds of a piece with its seal. */
+const answerBounds = { bytes: s3PieceBytes + 64, totalMs: answerTimeoutMs, silenceMs: answerTimeoutMs };
 
 /** Pieces as objects of an S3-compatible store (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html). */
 export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound; clock: Clock }): PieceStore {
@@ -84,7 +88,7 @@ export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound
   const discard = (response: Response) => response.body?.cancel().catch(() => {});
   return {
     name: "s3",
-    pieceBytes: 8 * 1024 * 1024,
+    pieceBytes: s3PieceBytes,
     async put(place, seq, content) {
       const response = await send("PUT", urlOf(place, seq), content);
       discard(response);
@@ -96,7 +100,7 @@ export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound
     },
     async get(place, seq) {
       const response = await send("GET", urlOf(place, seq));
-      if (response.status === 200) return new Uint8Array(await response.arrayBuffer());
+      if (response.status === 200) return readBytes(response, answerBounds).catch(refuseContent);
       discard(response);
       return refuseContent(new Error(`the S3 store answered ${response.status}`));
     },
