@@ -1,5 +1,4 @@
 import { InvalidRequestError } from "../../errors.ts";
-import { fromBase64 } from "../../lib/base64.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ConversionOptions } from "../types.ts";
 
@@ -38,7 +37,7 @@ function readDataUrl(url: string): { mediaType: string; data: string } | undefin
 
 function decodeText(data: string): string {
   try {
-    return new TextDecoder().decode(fromBase64(data));
+    return new TextDecoder().decode(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)));
   } catch {
     return refuse("Cannot read file_data: it is not base64", "messages");
   }

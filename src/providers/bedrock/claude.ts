@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
-import { fromBase64, toBase64 } from "../../lib/base64.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import { repairMessages, toHostRequest } from "../anthropic/native.ts";
@@ -16,15 +15,13 @@ const host: ClaudeHost = {
   omits: ["model", "stream", "service_tier", "speed", "container", "mcp_servers", "inference_geo"],
 };
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
 const Chunk = v.looseObject({ bytes: v.string() });
 
 /** The event inside a chunk: base64 of JSON. */
 function readChunk(data: string): object {
   const { bytes } = v.parse(Chunk, parseJson(data));
-  const event = parseJson(decoder.decode(fromBase64(bytes)));
+  const binary = atob(bytes);
+  const event = parseJson(new TextDecoder().decode(Uint8Array.from(binary, (character) => character.charCodeAt(0))));
   if (!isObject(event)) throw new TypeError("the chunk holds no event");
   // figures of the service itself, which the API does not have
   const { "amazon-bedrock-invocationMetrics": _, ...rest } = event;
@@ -53,8 +50,10 @@ function createChunkReader(): StreamMapper {
 
 /** What the service counts: a whole request, which names a length. */
 function toCount(request: object): object {
-  const body = toBase64(encoder.encode(JSON.stringify({ ...request, max_tokens: 1 })));
-  return { input: { invokeModel: { body } } };
+  const text = new TextEncoder().encode(JSON.stringify({ ...request, max_tokens: 1 }));
+  let binary = "";
+  for (const byte of text) binary += String.fromCharCode(byte);
+  return { input: { invokeModel: { body: btoa(binary) } } };
 }
 
 const Count = v.looseObject({ inputTokens: v.number() });
