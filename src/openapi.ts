@@ -111,7 +111,7 @@ const errorSchema = {
 };
 
 /** The OpenAPI document of the rows. */
-export async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
+async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
   const convert = await loadConverter();
   const paths: Record<string, Record<string, object>> = {};
   for (const endpoint of endpoints) {

@@ -174,8 +174,7 @@ function tokens(environment: Environment): NonNullable<GatewayOptions["tokens"]>
 
 /** Variables by which clouds tell a process who it is. */
 function cloudEnvironment(environment: Environment): Record<string, string | undefined> {
-  const names =
-    /^(?:AWS_|AZURE_|GCP_WIF_|GCP_AUTH_MODE$|GOOGLE_APPLICATION_CREDENTIALS$|IDENTITY_(?:ENDPOINT|HEADER)$)/;
+  const names = /^(?:AWS_|AZURE_|GCP_WIF_|GCP_AUTH_MODE$|IDENTITY_(?:ENDPOINT|HEADER)$)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => names.test(name)));
 }
 

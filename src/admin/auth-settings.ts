@@ -3,7 +3,7 @@ import { toRecord } from "../control/settings.ts";
 import type { OrganisationRow } from "../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { type AddressGuard, AddressRefusedError } from "../lib/address.ts";
-import { fromBase64Url } from "../lib/hash.ts";
+import { fromBase64Url } from "../lib/base64.ts";
 import { isObject } from "../lib/json.ts";
 import { UpdateAuthSettings } from "../schemas/organisations.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";

@@ -9,6 +9,7 @@ import type { Tenant } from "../db/tenant-store.ts";
 import { defineEndpoint, type Endpoint, readJsonBody } from "../endpoint.ts";
 import { ConflictError, toErrorReply } from "../errors.ts";
 import { randomBase62 } from "../lib/hash.ts";
+import { dayMs } from "../lib/periods.ts";
 import { jsonReply } from "../lib/reply.ts";
 import { AcceptInvite } from "../schemas/invites.ts";
 import { auditRefusal, commitAudited } from "./audited.ts";
@@ -17,7 +18,7 @@ import { isRecordId, requireFound } from "./request.ts";
 import { checkBody, maxAdminBodyBytes, toAdminError } from "./serve.ts";
 
 /** How long an invite can be accepted. */
-export const inviteLifetimeMs = 7 * 86_400_000;
+export const inviteLifetimeMs = 7 * dayMs;
 
 /** What an invite's row says of it now. */
 export function inviteStatus({ status, expiresAt }: InviteRow, now: number): string {

@@ -6,6 +6,7 @@ import type { ControlStores } from "../db/stores/control.ts";
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { Filter, Tenant } from "../db/tenant-store.ts";
 import { InvalidRequestError } from "../errors.ts";
+import { dayMs } from "../lib/periods.ts";
 import { mintKey } from "./key-minting.ts";
 import { applyMetadataSchema, type RecordMetadata } from "./metadata-schema.ts";
 
@@ -54,8 +55,6 @@ export interface MembershipChange {
 
 /** A record that changed, as the audited commit names it. */
 const keyChange = (recordId: string) => ({ resource: "api_keys", recordId });
-
-const dayMs = 86_400_000;
 
 /** When a new user key ends: the asked time or the default lifetime, within the longest one. Null is never. */
 export function userKeyExpiry(settings: WorkspaceSettings, asked: number | null, now: number): number | null {

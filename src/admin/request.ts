@@ -1,5 +1,6 @@
 import type { Tenant } from "../db/tenant-store.ts";
 import { InvalidRequestError, NotFoundError, PermissionError } from "../errors.ts";
+import { toHex } from "../lib/base64.ts";
 import { randomBytes } from "../lib/hash.ts";
 import type { AdminCall } from "./endpoint.ts";
 
@@ -170,6 +171,6 @@ export function createSlug(name: string, options: { prefix?: string; letters?: n
     .replace(/[^a-z0-9]+/g, "-")
     .slice(0, letters)
     .replace(/^-+|-+$/g, "");
-  const suffix = Array.from(randomBytes(3), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const suffix = toHex(randomBytes(3));
   return [prefix, stem, suffix].filter((part) => part !== "").join("-");
 }

@@ -103,6 +103,11 @@ function hasDigest(row: ApiKeyRow, digest: string, now: number): boolean {
   return row.formerDigest === digest && row.transitionEndsAt !== null && now < row.transitionEndsAt;
 }
 
+/** Whether a key's time is over. */
+function hasExpired({ status, expiresAt }: ApiKeyRow, now: number): boolean {
+  return status === "expired" || (expiresAt !== null && expiresAt <= now);
+}
+
 /** Counts wrong keys by address in windows of a minute. */
 function createFailureCounter(clock: Clock, limit: number) {
   const counts = new BoundedMap<string, { since: number; failures: number }>(10_000);
@@ -134,10 +139,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     throw new AuthenticationError(message, { code: "invalid_api_key" });
   };
   const requireUsable = (entry: KnownKey, address: () => string): Principal => {
-    const { status, expiresAt } = entry.row;
+    const { row } = entry;
     const now = clock.now();
-    if (status === "revoked" || !hasDigest(entry.row, entry.digest, now)) return refuse(address);
-    if (status === "expired" || (expiresAt !== null && expiresAt <= now)) {
+    if (row.status === "revoked" || !hasDigest(row, entry.digest, now)) return refuse(address);
+    if (hasExpired(row, now)) {
       throw new AuthenticationError("Cannot use this API key: it has expired", { code: "api_key_expired" });
     }
     return entry.principal;
@@ -230,8 +235,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     },
     async ofKey(keyId) {
       const row = await store.findById(keyId);
-      const isLive = row && ["active", "exhausted"].includes(row.status);
-      return isLive && (row.expiresAt === null || row.expiresAt > clock.now()) ? toPrincipal(row) : undefined;
+      return row && row.status !== "revoked" && !hasExpired(row, clock.now()) ? toPrincipal(row) : undefined;
     },
     refuse,
     forget({ organisationId, keyId, tokensOnly }) {

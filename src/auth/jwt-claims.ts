@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { AuthenticationError } from "../errors.ts";
-import { fromBase64Url, toBase64Url } from "../lib/hash.ts";
+import { fromBase64Url, toBase64Url } from "../lib/base64.ts";
 import { decodeUtf8, findJsonExcess, hasRepeatedName, isObject, parseJson } from "../lib/json.ts";
 import { readMetadata } from "../lib/metadata.ts";
 import { type TokenAlgorithm, tokenAlgorithms } from "../schemas/auth-settings.ts";

@@ -1,4 +1,5 @@
-import { deriveKey, fromBase64Url, randomBytes, toBase64Url } from "../lib/hash.ts";
+import { fromBase64Url, toBase64Url } from "../lib/base64.ts";
+import { deriveKey, randomBytes } from "../lib/hash.ts";
 
 /** One version of the key that wraps other keys. */
 export interface MasterKey {

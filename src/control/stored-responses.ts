@@ -1,6 +1,7 @@
 import type { ResponseLink, ResponseOwner, StoredResponseStore } from "../db/stores/stored-responses.ts";
 import type { StoredResponseRow } from "../db/tables/stored-responses.ts";
 import { startTimer } from "../lib/clock.ts";
+import { dayMs } from "../lib/periods.ts";
 import { decryptText, encryptText, importDataKey } from "./vault.ts";
 
 /** What is kept of a response. */
@@ -134,7 +135,7 @@ class ResponseKeeper implements StoredResponses {
 
   async upkeep(): Promise<void> {
     const { store, now, retentionDays } = this.#options;
-    const time = now() - retentionDays * 86_400_000;
+    const time = now() - retentionDays * dayMs;
     while ((await store.purge(time, purgeRows)) === purgeRows);
     while ((await store.purgeArchived(purgeRows)) === purgeRows);
   }

@@ -1,6 +1,7 @@
 import { type MasterKey, type ReadMasterKeys, wrappingKey } from "../auth/master-keys.ts";
 import type { SecretRow } from "../db/tables/secrets.ts";
-import { fromBase64Url, randomBytes, toBase64Url } from "../lib/hash.ts";
+import { fromBase64Url, toBase64Url } from "../lib/base64.ts";
+import { randomBytes } from "../lib/hash.ts";
 
 /** Where a secret belongs. A sealed secret that is found elsewhere does not open. */
 export interface SecretPlace {

@@ -17,6 +17,7 @@ import { createBatchStore } from "../db/stores/batches.ts";
 import { createLogStore, type LogStore, toBatches } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
+import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { webMac } from "../lib/hash.ts";
@@ -160,6 +161,13 @@ function createRouting(options: GatewayOptions, providers: ProviderRegistry, clo
 const keylessProviders = new Set(["ollama", "triton"]);
 
 const defaultFileLimits = { fileBytes: 32 * 1024 * 1024, workspaceBytes: 1024 * 1024 * 1024 };
+
+/** Bytes of the largest body any route takes: a host need not let more in. */
+export function largestBodyBytes({ limits, files }: Pick<GatewayOptions, "limits" | "files">): number {
+  const { jsonBodyBytes, formBodyBytes, streamedBodyBytes } = { ...defaultLimits, ...limits };
+  const { fileBytes } = { ...defaultFileLimits, ...files };
+  return Math.max(jsonBodyBytes, formBodyBytes, streamedBodyBytes, fileBytes + formBytes);
+}
 
 /** What the gateway keeps of files and batches. */
 function createOwnStore(

@@ -1,6 +1,7 @@
 import type { Services } from "../context.ts";
 import { startHeadTeller } from "../control/audit-heads.ts";
 import { followEveryMs } from "../control/follower.ts";
+import { dayMs } from "../lib/periods.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
 
@@ -19,7 +20,7 @@ export function startTimers(
     const now = services.clock.monotonic();
     for (const stream of [...services.streams]) stream.tick(now);
   }, 1_000);
-  const keepMs = (options.logRetentionDays ?? 30) * 86_400_000;
+  const keepMs = (options.logRetentionDays ?? 30) * dayMs;
   const purgeOld = async () => {
     const time = services.clock.now() - keepMs;
     while ((await writer.purge(time, purgeBatches)) === purgeBatches);

@@ -66,11 +66,16 @@ function readAtOnce(message: Request | Response, { bytes, silenceMs, timers }: B
   return silenceMs === Number.POSITIVE_INFINITY ? whole : withDeadline(whole, silenceMs, timers);
 }
 
+/** Starts a timer: a shared one where there are such. */
+function start(timers: Timers | undefined, delayMs: number, action: () => void): () => void {
+  return timers ? timers.start(delayMs, action) : startTimer(delayMs, action);
+}
+
 /** The same outcome, or a timeout. */
 function withDeadline<Value>(outcome: Promise<Value>, delayMs: number, timers: Timers | undefined): Promise<Value> {
   return new Promise((resolve, reject) => {
     const expire = () => reject(new BodyError("timeout"));
-    const cancel = timers ? timers.start(delayMs, expire) : startTimer(delayMs, expire);
+    const cancel = start(timers, delayMs, expire);
     outcome.then(
       (value) => {
         cancel();
@@ -137,7 +142,7 @@ function watchReader(reader: ReadableStreamDefaultReader<Uint8Array>, { totalMs,
     if (delayMs <= 0) {
       watch.expired = true;
       reader.cancel().catch(() => {});
-    } else stop = timers ? timers.start(delayMs, arm) : startTimer(delayMs, arm);
+    } else stop = start(timers, delayMs, arm);
   };
   arm();
   return watch;
@@ -156,7 +161,7 @@ export function countBytes(body: ReadableStream<Uint8Array>, bounds: BodyBounds)
     {
       async pull(controller) {
         let expired = false;
-        const cancelTimer = startTimer(Math.min(bounds.silenceMs, deadline - performance.now()), () => {
+        const cancelTimer = start(bounds.timers, Math.min(bounds.silenceMs, deadline - performance.now()), () => {
           expired = true;
           reader.cancel().catch(() => {});
         });

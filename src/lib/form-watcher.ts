@@ -1,3 +1,4 @@
+import { joinBytes } from "./bytes.ts";
 import { BytePattern, readPart } from "./multipart.ts";
 
 /** Parts up to this many bytes are looked at. */
@@ -5,19 +6,12 @@ const maxPartBytes = 8 * 1024;
 const encoder = new TextEncoder();
 const lineEnd = encoder.encode("\r\n");
 
-function join(one: Uint8Array, other: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(one.length + other.length);
-  joined.set(one);
-  joined.set(other, one.length);
-  return joined;
-}
-
 /** Tells the short texts of a form while its bytes flow by. What it cannot read it passes over: others judge the form. */
 export class FieldWatcher {
   readonly #delimiter: BytePattern;
   readonly #note: (name: string, text: string) => void;
   /** Bytes that may belong to what comes next. */
-  #rest = lineEnd;
+  #rest: Uint8Array = lineEnd;
   #isInPart = false;
 
   /** @param note Called with each short text, under its name as it was sent. */
@@ -28,7 +22,7 @@ export class FieldWatcher {
 
   /** Sees the next bytes; they stay as they are. */
   push(chunk: Uint8Array): void {
-    let bytes: Uint8Array | undefined = join(this.#rest, chunk);
+    let bytes: Uint8Array | undefined = joinBytes([this.#rest, chunk]);
     while (bytes !== undefined) bytes = this.#isInPart ? this.#readPart(bytes) : this.#findPart(bytes);
   }
 

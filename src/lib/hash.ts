@@ -1,3 +1,5 @@
+import { fromBase64Url, toBase64Url, toHex } from "./base64.ts";
+
 /** HMAC-SHA-256 bound to one key; the digest comes as base64url. Hosts with a synchronous digest answer at once. */
 export type Mac = (text: string) => string | Promise<string>;
 /** Makes a `Mac` from a key. */
@@ -33,31 +35,7 @@ export function randomBytes(length: number): Uint8Array<ArrayBuffer> {
 
 /** SHA-256 of a text in lower-case hex. */
 export async function sha256Hex(text: string): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** Bytes as base64url without padding (RFC 4648, section 5). */
-export function toBase64Url(bytes: Uint8Array): string {
-  let text = "";
-  // as many at once as a call takes arguments everywhere; spreading them would take ten times as long
-  for (let at = 0; at < bytes.length; at += 8_192) {
-    const page: ArrayLike<number> = bytes.subarray(at, at + 8_192);
-    text += String.fromCharCode.apply(undefined, page as number[]); // any list of numbers will do
-  }
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-/**
- * Bytes of a base64url text, padded or not.
- *
- * @throws {DOMException} If a character is not of the alphabet.
- */
-export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-  return bytes;
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text))));
 }
 
 /** A whole number as base62, padded on the left with zeros to `length` letters. */

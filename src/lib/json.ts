@@ -6,13 +6,12 @@ export interface JsonLimits {
   values: number;
   /** Members of one object. */
   keys: number;
+  /** Shorter texts, in bytes, are not looked at; by default all are. */
+  ignoredBelow?: number;
 }
 
-/** Bounds for request and answer bodies. */
-export const bodyLimits: JsonLimits = { depth: 64, values: 200_000, keys: 10_000 };
-
-/** Below this many bytes no text can nest deep enough to overflow a stack. */
-const smallJson = 2048;
+/** Bounds for request and answer bodies. No short one can nest deep enough to overflow a stack. */
+export const bodyLimits: JsonLimits = { depth: 64, values: 200_000, keys: 10_000, ignoredBelow: 2048 };
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -52,7 +51,7 @@ function closesNothing(bytes: Uint8Array, index: number, opener: number): boolea
  * @returns What is too large, or undefined. Malformed texts may pass: the parser reports them.
  */
 export function findJsonExcess(bytes: Uint8Array, limits: JsonLimits = bodyLimits): string | undefined {
-  if (bytes.length < smallJson) return undefined;
+  if (bytes.length < (limits.ignoredBelow ?? 0)) return undefined;
   const keys = new Uint32Array(limits.depth + 1);
   let depth = 0;
   let values = 1;

@@ -1,3 +1,5 @@
+import { joinBytes } from "./bytes.ts";
+
 /** One line of a text of bytes. */
 export interface Line {
   /** Without its line feed; empty when it is too long. */
@@ -25,15 +27,7 @@ class Pending {
   }
 
   take(): Uint8Array {
-    const [only] = this.#pieces;
-    const bytes = this.#pieces.length === 1 && only ? only : new Uint8Array(this.length);
-    if (bytes !== only) {
-      let position = 0;
-      for (const piece of this.#pieces) {
-        bytes.set(piece, position);
-        position += piece.length;
-      }
-    }
+    const bytes = joinBytes(this.#pieces);
     this.clear();
     return bytes;
   }

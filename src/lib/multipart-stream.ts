@@ -1,8 +1,13 @@
-import { BytePattern } from "./multipart.ts";
+import { joinBytes } from "./bytes.ts";
+import { BytePattern, FormError, headEnd, maxHeadBytes, readPartHead, skipBlanks, unescapeName } from "./multipart.ts";
 
 /** A multipart body that cannot be read. */
 export class MultipartError extends Error {
   override readonly name = "MultipartError";
+  /** @param problem What is wrong with it. */
+  constructor(problem: string, options?: ErrorOptions) {
+    super(`Cannot read the form: ${problem}`, options);
+  }
 }
 
 /** One part of a multipart body. */
@@ -17,22 +22,12 @@ export interface MultipartPart {
   body: AsyncGenerator<Uint8Array, void>;
 }
 
-/** Most parts of a body, and bytes of the headers of one. */
+/** Most parts of a body. */
 const maxParts = 64;
-const maxHeaderBytes = 16 * 1024;
 
 const encoder = new TextEncoder();
 const lineEnd = encoder.encode("\r\n");
-const headersEnd = new BytePattern(encoder.encode("\r\n\r\n"));
 const none = new Uint8Array(0);
-
-function join(first: Uint8Array, second: Uint8Array): Uint8Array {
-  if (first.length === 0) return second;
-  const joined = new Uint8Array(first.length + second.length);
-  joined.set(first);
-  joined.set(second, first.length);
-  return joined;
-}
 
 /** Bytes that came and were not taken yet. */
 class Source {
@@ -47,8 +42,8 @@ class Source {
   /** @throws {MultipartError} At the end of the body. */
   async fill(): Promise<void> {
     const { done, value } = await this.#reader.read();
-    if (done) throw new MultipartError("Cannot read the form: it ends before its last boundary");
-    this.bytes = join(this.bytes, value);
+    if (done) throw new MultipartError("it ends before its last boundary");
+    this.bytes = this.bytes.length === 0 ? value : joinBytes([this.bytes, value]);
   }
 
   /** What comes before a delimiter, piece by piece; the delimiter itself is taken too. */
@@ -70,40 +65,27 @@ class Source {
   }
 }
 
-/** A parameter of a header value. */
-function readParameter(value: string, name: string): string | undefined {
-  const match = new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;"]+))`, "i").exec(value);
-  return match?.[1]?.replace(/\\(["\\])/g, "$1").replace(/%22/g, '"') ?? match?.[2];
-}
-
-/** A file name in the extended form (RFC 8187). */
-function readExtended(value: string): string | undefined {
-  const match = /;\s*filename\*=utf-8'[^']*'([^\s;]+)/i.exec(value);
-  try {
-    return match?.[1] === undefined ? undefined : decodeURIComponent(match[1]);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Headers of the part that begins here. */
+/**
+ * The head of the part that begins here, behind its boundary.
+ *
+ * @throws {MultipartError}
+ */
 async function readHead(source: Source): Promise<Omit<MultipartPart, "body">> {
   let bytes: Uint8Array = none;
-  for await (const piece of source.until(headersEnd)) {
-    bytes = join(bytes, piece);
-    if (bytes.length > maxHeaderBytes) throw new MultipartError("Cannot read the form: headers of a part are too long");
+  for await (const piece of source.until(headEnd)) {
+    bytes = joinBytes([bytes, piece]);
+    if (bytes.length > maxHeadBytes) throw new MultipartError("the head of a part is too long");
   }
-  const lines = new TextDecoder().decode(bytes).split("\r\n");
-  const headerOf = (name: string) =>
-    lines
-      .find((line) => line.toLowerCase().startsWith(`${name}:`))
-      ?.slice(name.length + 1)
-      .trim();
-  const disposition = headerOf("content-disposition") ?? "";
-  const name = readParameter(disposition, "name");
-  if (name === undefined) throw new MultipartError("Cannot read the form: a part has no name");
-  const filename = readExtended(disposition) ?? readParameter(disposition, "filename");
-  return { name, filename, type: headerOf("content-type") };
+  const line = skipBlanks(bytes, 0);
+  if (line < bytes.length && !lineEnd.every((byte, index) => bytes[line + index] === byte)) {
+    throw new MultipartError("a boundary is broken");
+  }
+  try {
+    const { name, fileName, type } = readPartHead(bytes.subarray(line + lineEnd.length));
+    return { name, filename: fileName === undefined ? undefined : unescapeName(fileName), type };
+  } catch (cause) {
+    throw cause instanceof FormError ? new MultipartError(cause.message, { cause }) : cause;
+  }
 }
 
 /**
@@ -126,7 +108,7 @@ export async function* readMultipart(
         isWhole = true;
         return;
       }
-      if (parts === maxParts) throw new MultipartError(`Cannot read the form: it has more than ${maxParts} parts`);
+      if (parts === maxParts) throw new MultipartError(`it has more than ${maxParts} parts`);
       const head = await readHead(source);
       const content = source.until(delimiter);
       yield { ...head, body: content };

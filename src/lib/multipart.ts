@@ -1,3 +1,4 @@
+import { joinBytes } from "./bytes.ts";
 import { isHeaderName, isHeaderValue } from "./headers.ts";
 import { decodeUtf8 } from "./json.ts";
 
@@ -36,7 +37,7 @@ export class FormError extends Error {
 /** Most parts of one form. */
 const maxParts = 1_000;
 /** Most bytes of the head of one part. */
-const maxHeadBytes = 16 * 1024;
+export const maxHeadBytes = 16 * 1024;
 /** Most bytes of a part that is no file. */
 const maxTextBytes = 4 * 1024 * 1024;
 
@@ -139,6 +140,31 @@ function toText(bytes: Uint8Array): string {
   }
 }
 
+/** What the head of a part says. */
+export interface PartHead {
+  /** Its name as it was sent, such as `image[]`. */
+  name: string;
+  /** The file's name as it is written between the quotes; undefined for parts that are no files. */
+  fileName: string | undefined;
+  /** The content type it names. */
+  type: string | undefined;
+}
+
+/**
+ * Reads the head of a part, without the empty line that ends it.
+ *
+ * @throws {FormError}
+ */
+export function readPartHead(bytes: Uint8Array): PartHead {
+  const head = readHead(bytes);
+  const disposition = readDisposition(head.get("content-disposition") ?? "");
+  const name = disposition.get("name") ?? "";
+  if (name === "" || name.includes("\\")) throw new FormError("a part has no name, or one that cannot be read");
+  const extended = disposition.get("filename*");
+  const fileName = extended === undefined ? disposition.get("filename") : readExtendedName(extended);
+  return { name, fileName, type: head.get("content-type") };
+}
+
 /**
  * Reads one part, head and content.
  *
@@ -147,20 +173,15 @@ function toText(bytes: Uint8Array): string {
 export function readPart(bytes: Uint8Array): FormPart {
   const end = headEnd.indexIn(bytes, 0);
   if (end < 0) throw new FormError("a part has no end of its head");
-  const head = readHead(bytes.subarray(0, end));
+  const { name, fileName, type } = readPartHead(bytes.subarray(0, end));
   const content = bytes.subarray(end + headEnd.bytes.length);
-  const disposition = readDisposition(head.get("content-disposition") ?? "");
-  const name = disposition.get("name") ?? "";
-  if (name === "" || name.includes("\\")) throw new FormError("a part has no name, or one that cannot be read");
-  const extended = disposition.get("filename*");
-  const fileName = extended === undefined ? disposition.get("filename") : readExtendedName(extended);
-  if (fileName !== undefined) return { name, value: new FormFile(fileName, head.get("content-type"), content) };
+  if (fileName !== undefined) return { name, value: new FormFile(fileName, type, content) };
   if (content.length > maxTextBytes) throw new FormError("a part that is no file is too long");
   return { name, value: toText(content) };
 }
 
 /** Index behind the blanks that may follow a boundary. */
-function skipBlanks(bytes: Uint8Array, from: number): number {
+export function skipBlanks(bytes: Uint8Array, from: number): number {
   let index = from;
   while (bytes[index] === 0x20 || bytes[index] === 0x09) index++;
   return index;
@@ -193,12 +214,21 @@ export function readForm(bytes: Uint8Array, boundary: string): FormPart[] {
 }
 
 const encoder = new TextEncoder();
-const headEnd = new BytePattern(encoder.encode("\r\n\r\n"));
+/** What ends the head of a part. */
+export const headEnd = new BytePattern(encoder.encode("\r\n\r\n"));
 const lineEnd = encoder.encode("\r\n");
 
 /** Text as it can stand between the quotes of a part's head (WHATWG HTML, multipart/form-data encoding). */
 function escapeName(text: string): string {
   return text.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+/** The text that stands between the quotes of a part's head, whichever way it was escaped. */
+export function unescapeName(text: string): string {
+  const escaped = { "%22": '"', "%0d": "\r", "%0a": "\n" };
+  return text
+    .replace(/\\(["\\])/g, "$1")
+    .replace(/%(?:22|0d|0a)/gi, (code) => escaped[code.toLowerCase() as keyof typeof escaped]); // only these match
 }
 
 /** Bytes of a form; a file's name is written as it is. */
@@ -214,11 +244,5 @@ export function writeForm(parts: readonly FormPart[], boundary: string): Uint8Ar
     pieces.push(lineEnd);
   }
   pieces.push(encoder.encode(`--${boundary}--\r\n`));
-  const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
-  let position = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, position);
-    position += piece.length;
-  }
-  return bytes;
+  return joinBytes(pieces);
 }

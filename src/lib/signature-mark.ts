@@ -1,3 +1,5 @@
+import { fromBase64Url, toBase64 } from "./base64.ts";
+
 /**
  * What an answer in Gemini's shape carries of another family's thoughts: clients send a `thoughtSignature` back unread, and
  * what stands in it tells whose it is. It is base64, as some clients decode it.
@@ -9,6 +11,9 @@ export interface MarkedSignature {
   text: string;
 }
 
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
 const mark = "gateway:";
 /** Base64 of the bytes of the mark that fill whole groups. */
 const markPrefix = "Z2F0ZXdh";
@@ -16,10 +21,7 @@ const form = /^gateway:(signature|redacted|call):(.*)$/s;
 
 /** Writes a signature of another family. */
 export function markSignature({ kind, text }: MarkedSignature): string {
-  const bytes = new TextEncoder().encode(`${mark}${kind}:${text}`);
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
+  return toBase64(encoder.encode(`${mark}${kind}:${text}`));
 }
 
 /** Whether a signature was written by `markSignature`, without reading it. */
@@ -31,9 +33,7 @@ export function isMarked(signature: unknown): signature is string {
 export function readMarkedSignature(signature: unknown): MarkedSignature | undefined {
   if (!isMarked(signature)) return undefined;
   try {
-    const binary = atob(signature.replaceAll("-", "+").replaceAll("_", "/"));
-    const text = new TextDecoder().decode(Uint8Array.from(binary, (one) => one.charCodeAt(0)));
-    const [, kind, rest] = form.exec(text) ?? [];
+    const [, kind, rest] = form.exec(decoder.decode(fromBase64Url(signature))) ?? [];
     return kind === undefined ? undefined : { kind: kind as MarkedSignature["kind"], text: rest ?? "" }; // one of the form's
   } catch {
     return undefined;

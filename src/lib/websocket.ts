@@ -46,7 +46,7 @@ export interface SocketAcceptance {
   protocol: string | undefined;
   /** Largest message, in bytes. */
   maxMessageBytes: number;
-  /** Takes the socket over. Called once. */
+  /** Takes the socket over: listens to it before it returns, as not every host can hold a peer back. Called once. */
   open(end: SocketEnd): void;
 }
 

@@ -1,3 +1,4 @@
+import { fromBase64Url, toHex } from "../lib/base64.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
 
@@ -8,15 +9,8 @@ const alwaysSensitive = [
     own,
   ),
   ...["aws-external-id", "vertex-service-account-json", "azure-ad-token", "azure-entra-client-secret"].map(own),
-  ...[
-    "anthropic-api-key",
-    "oracle-private-key",
-    "oracle-key-passphrase",
-    "oauth",
-    "databricks-client-secret",
-    "modal-key",
-    "modal-secret",
-  ].map(own),
+  ...["anthropic-api-key", "oracle-private-key", "oracle-key-passphrase", "oauth", "databricks-client-secret"].map(own),
+  ...["modal-key", "modal-secret"].map(own),
   ...["modal-key", "modal-secret", "x-amz-security-token"],
 ];
 
@@ -150,6 +144,5 @@ export function createRedactor(options: RedactorOptions): Redactor {
 
 /** The first 12 hexadecimal digits of a base64url digest. */
 function hexOf(digest: string): string {
-  const binary = atob(digest.slice(0, 8).replaceAll("-", "+").replaceAll("_", "/"));
-  return Array.from(binary, (character) => character.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+  return toHex(fromBase64Url(digest.slice(0, 8)));
 }

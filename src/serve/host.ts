@@ -1,4 +1,5 @@
 import process from "node:process";
+import { largestBodyBytes } from "../gateway/services.ts";
 import { createGateway, type Gateway } from "../gateway.ts";
 import type { Transport } from "../lib/outbound.ts";
 import type { Settings } from "../settings.ts";
@@ -34,13 +35,6 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
     readFile: readCloudFile,
   };
   return createGateway({ ...settings.gateway, ...host });
-}
-
-/** Largest body of any route. */
-function maxBodyBytes(settings: Settings): number {
-  const limits = settings.gateway.limits ?? {};
-  const { jsonBodyBytes = 0, formBodyBytes = 0, streamedBodyBytes = 512 * 1024 * 1024 } = limits;
-  return Math.max(jsonBodyBytes, formBodyBytes, streamedBodyBytes);
 }
 
 /** Time between "not ready" and "no new connections", for load balancers to notice. */
@@ -90,8 +84,8 @@ async function serve(): Promise<void> {
   const settings = loadSettings();
   const gateway = await createGatewayFromEnvironment(settings);
   const firstKeys = await gateway.start();
-  const { hostname } = settings;
-  const listener = await listen(gateway, { hostname, port: settings.port, maxBodyBytes: maxBodyBytes(settings) });
+  const { hostname, port } = settings;
+  const listener = await listen(gateway, { hostname, port, maxBodyBytes: largestBodyBytes(settings.gateway) });
   handleProcessEvents(createShutdown(gateway, listener, settings.drainSeconds));
   printBanner(urlOf(hostname, listener.port), firstKeys);
 }

@@ -6,7 +6,7 @@ import type { LookupFunction } from "node:net";
 import { AddressRefusedError } from "../lib/address.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { maxAnswerHeaderLength, OutboundError, type TransportInit, toOutboundError } from "../lib/outbound.ts";
-import { announcedLength, decodeAnswer, hasBody, iterateChunks, toWebStream } from "./transport-streams.ts";
+import { announcedLength, decodeAnswer, hasBody, headersOf, iterateChunks, toWebStream } from "./transport-streams.ts";
 
 /** All addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
@@ -38,7 +38,8 @@ interface Target {
 
 /** Time a connection may take. */
 export const defaultConnectTimeoutMs = 10_000;
-const idleSocketMs = 4_000;
+/** Time a connection is kept that nobody uses. */
+export const idleSocketMs = 4_000;
 const idleSocketsPerHost = 64;
 const maxPools = 256;
 const resolvedForMs = 5_000;
@@ -233,10 +234,7 @@ async function pumpBody(request: ClientRequest, chunks: AsyncIterableIterator<Ui
 }
 
 function toResponse(request: ClientRequest, message: IncomingMessage, init: TransportInit): Response {
-  const headers = new Headers();
-  for (let i = 0; i + 1 < message.rawHeaders.length; i += 2) {
-    headers.append(message.rawHeaders[i] ?? "", message.rawHeaders[i + 1] ?? "");
-  }
+  const headers = headersOf(message);
   const status = message.statusCode ?? 0;
   if (!hasBody(init.method, status)) {
     message.resume();

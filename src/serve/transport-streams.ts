@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { OutboundError, toOutboundError } from "../lib/outbound.ts";
 
@@ -61,6 +62,15 @@ export function toWebStream(
     },
     byteStrategy,
   );
+}
+
+/** Headers of a message as they were sent, repeated ones joined. */
+export function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
+  }
+  return headers;
 }
 
 /** Value of a header whatever the case of its name. */

@@ -7,10 +7,8 @@ import {
   type TransportInit,
   toOutboundError,
 } from "../lib/outbound.ts";
+import { defaultConnectTimeoutMs, idleSocketMs } from "./transport-http.ts";
 import { announcedLength, byteStrategy, decodeAnswer, hasBody, iterateChunks } from "./transport-streams.ts";
-
-const connectTimeoutMs = 10_000;
-const idleSocketMs = 4_000;
 
 /** Delay before undici is loaded unasked: loading takes 100 ms, which neither the start nor the first request should pay. */
 const preloadAfterMs = 500;
@@ -45,7 +43,7 @@ async function openAgent(): Promise<Agent> {
   const undici = await import("undici");
   return new undici.Agent({
     allowH2: false,
-    connect: { timeout: connectTimeoutMs },
+    connect: { timeout: defaultConnectTimeoutMs },
     headersTimeout: 0, // the callers' signals end a silent upstream
     bodyTimeout: 0,
     keepAliveTimeout: idleSocketMs,

@@ -6,18 +6,6 @@ import { announcedLength, decodeAnswer, findHeader, markBody } from "./transport
 import { createUndiciSender } from "./transport-undici.ts";
 import { createSocketConnector } from "./websocket-connect.ts";
 
-/** Members of `fetch` options the DOM types do not know. */
-interface FetchInit extends RequestInit {
-  /** Needed for streamed bodies. */
-  duplex?: "half";
-  /** Bun: false leaves content codings alone. */
-  decompress?: boolean;
-  /** Bun: false switches off its own five minutes. */
-  timeout?: boolean;
-  /** Bun: false ignores the proxy variables of the environment. */
-  proxy?: boolean;
-}
-
 const acceptEncoding = "accept-encoding";
 
 /** Bun: global `fetch`, the fastest client there, and the checked connector. */
@@ -49,10 +37,10 @@ export function createUndiciTransport(options: SocketSenderOptions = {}): Transp
   };
 }
 
-function toFetchInit({ method, headers, body, signal }: TransportInit): FetchInit {
+function toFetchInit({ method, headers, body, signal }: TransportInit): RequestInit {
   // without this header, fetch would ask for codings that the caller did not ask for
   const asked = findHeader(headers, acceptEncoding) !== undefined;
-  const init: FetchInit = { method, headers: asked ? headers : { ...headers, [acceptEncoding]: "identity" } };
+  const init: RequestInit = { method, headers: asked ? headers : { ...headers, [acceptEncoding]: "identity" } };
   init.redirect = "manual";
   if (signal) init.signal = signal;
   if (body instanceof ReadableStream) {

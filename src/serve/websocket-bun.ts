@@ -12,8 +12,6 @@ export interface BunSocketData {
 /** A WebSocket of Bun's server. Its peer cannot be held back. */
 class BunSocketEnd implements SocketEnd {
   readonly #socket: BunServerSocket<BunSocketData>;
-  /** What came before somebody listened. */
-  #early: SocketMessage[] = [];
   #listener: SocketListener | undefined;
 
   constructor(socket: BunServerSocket<BunSocketData>) {
@@ -26,7 +24,6 @@ class BunSocketEnd implements SocketEnd {
 
   listen(listener: SocketListener): void {
     this.#listener = listener;
-    for (const message of this.#early.splice(0)) listener.message(message);
   }
 
   send(message: SocketMessage): void {
@@ -46,8 +43,7 @@ class BunSocketEnd implements SocketEnd {
   resume(): void {}
 
   hear(message: SocketMessage): void {
-    if (this.#listener) this.#listener.message(message);
-    else this.#early.push(message);
+    this.#listener?.message(message);
   }
 
   drained(): void {

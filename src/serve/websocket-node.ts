@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Gateway } from "../gateway.ts";
 import { isValidHost } from "../lib/path.ts";
 import type { SocketAcceptance } from "../lib/websocket.ts";
+import { headersOf } from "./transport-streams.ts";
 import { acceptKeyOf } from "./websocket-connect.ts";
 import { RawSocketEnd } from "./websocket-end.ts";
 
@@ -14,21 +15,12 @@ export function isUpgrade({ method, headers }: IncomingMessage): boolean {
   return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
 }
 
-/** Headers as they were sent, repeated ones joined. */
-function toHeaders({ rawHeaders }: IncomingMessage): Headers {
-  const headers = new Headers();
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
-  }
-  return headers;
-}
-
 /** The message as a request. A host no address can be made of is left for the gateway to refuse. */
 function toRequest(message: IncomingMessage, signal: AbortSignal): Request {
   const host = message.headers.host ?? "";
   const path = message.url?.startsWith("/") ? message.url : "/";
   const url = `http://${isValidHost(host) ? host : "invalid.invalid"}${path}`;
-  return new Request(url, { method: message.method ?? "GET", headers: toHeaders(message), signal });
+  return new Request(url, { method: message.method ?? "GET", headers: headersOf(message), signal });
 }
 
 function headText(status: number, headers: Iterable<readonly [string, string]>): string {

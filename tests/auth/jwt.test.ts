@@ -6,7 +6,7 @@ import { createTokenAuthenticator, type TokenAuthenticatorOptions, type TokenFai
 import type { TokenPerson } from "../../src/auth/jwt-workspace.ts";
 import { defaultSecuritySettings, roleAllows } from "../../src/auth/roles.ts";
 import { GatewayError } from "../../src/errors.ts";
-import { toBase64Url } from "../../src/lib/hash.ts";
+import { toBase64Url } from "../../src/lib/base64.ts";
 import { createTestClock } from "../support/gateway.ts";
 import {
   createTokenKey,

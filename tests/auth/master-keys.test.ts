@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMasterKeyText, readMasterKeys, unwrapRootSecret, wrapRootSecret } from "../../src/auth/master-keys.ts";
-import { randomBytes, toBase64Url } from "../../src/lib/hash.ts";
+import { toBase64Url } from "../../src/lib/base64.ts";
+import { randomBytes } from "../../src/lib/hash.ts";
 
 const first = toBase64Url(Uint8Array.from({ length: 32 }, (_, index) => index));
 const second = toBase64Url(Uint8Array.from({ length: 32 }, (_, index) => index + 100));

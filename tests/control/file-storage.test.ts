@@ -27,7 +27,7 @@ const keys = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-store
 /** A store of objects that takes signed requests only. */
 async function startS3() {
   const objects = new Map<string, Uint8Array>();
-  const state = { status: 200 };
+  const state = { status: 200, breaksOff: false };
   const server = await startRecordingUpstream((request, response) => {
     const { method, path, headers, body } = request;
     const { scope } = requireSigned({ method, url: path, headers, body }, keys);
@@ -38,6 +38,10 @@ async function startS3() {
       return void response.writeHead(200).end();
     }
     const found = objects.get(path);
+    if (state.breaksOff) {
+      response.writeHead(200, { "content-length": "1000" });
+      return void response.write("beginning", () => setTimeout(() => response.destroy(), 20));
+    }
     if (method === "DELETE") {
       objects.delete(path);
       return void response.writeHead(204).end();
@@ -78,6 +82,21 @@ test("files lie in an S3 store where one is set, sealed and in pieces", async ()
     assert.equal(refused.status, 503);
     const { error } = await readJson<{ error: { code: string } }>(refused);
     assert.equal(error.code, "file_store_unavailable");
+  } finally {
+    await gateway.close();
+    await server.close();
+  }
+});
+
+test("a file whose store breaks off cannot be read, and says so", async () => {
+  const { server, state, s3 } = await startS3();
+  const gateway = await createTestGateway({ files: { s3 } });
+  try {
+    const file = await readJson<FileObject>(await upload(gateway, chatLines(1)));
+    state.breaksOff = true;
+    const response = await sendOwn(gateway, `/v1/files/${file.id}/content`);
+    const { error } = await readJson<{ error: { code: string } }>(response);
+    assert.deepEqual([response.status, error.code], [503, "file_unavailable"]);
   } finally {
     await gateway.close();
     await server.close();
@@ -151,6 +170,32 @@ test("the upkeep removes what is past its end, was given up or deleted, and noth
   await database.write([{ sql: "UPDATE gateway_files SET status = 'deleted'", args: [] }]);
   await storage.upkeep();
   assert.deepEqual(await idsIn("SELECT id FROM gateway_files"), []);
+  await database.close();
+});
+
+test("what is added to a file lies where its beginning lies, also once new files go elsewhere", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  const common = {
+    database,
+    stores: createControlStores(database),
+    vault: createTestVault(),
+    clock: createTestClock(),
+  };
+  const limits = { fileBytes: 1_000, workspaceBytes: 10_000 };
+  const before = createFileStorage({ ...common, limits });
+  const { id, statements } = await before.open(tenant, { filename: "answers", purpose: "batch" }, 1e15);
+  await database.write(statements);
+  const refuse = () => assert.fail("the other place was asked");
+  const elsewhere = { name: "s3", pieceBytes: 10, put: refuse, get: refuse, remove: refuse } as const;
+  const after = createFileStorage({ ...common, limits, pieces: elsewhere });
+  await database.write(await after.append(tenant, id, new TextEncoder().encode("one line")));
+  await database.write([after.finish(tenant, id, null)]);
+  const file = await after.find(tenant, id);
+  assert.ok(file);
+  let text = "";
+  for await (const piece of after.read(file)) text += new TextDecoder().decode(piece);
+  assert.equal(text, "one line");
   await database.close();
 });
 

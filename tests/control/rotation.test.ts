@@ -17,7 +17,7 @@ import { createControlStores } from "../../src/db/stores/control.ts";
 import { createInstallationStore } from "../../src/db/stores/installation.ts";
 import { createRotationStore, type RotationStore } from "../../src/db/stores/rotation.ts";
 import type { SecretRow } from "../../src/db/tables/secrets.ts";
-import { toBase64Url } from "../../src/lib/hash.ts";
+import { toBase64Url } from "../../src/lib/base64.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 
 /** The master key of a version, the same in every run. */

@@ -2,17 +2,8 @@ import assert from "node:assert/strict";
 import { hkdfSync } from "node:crypto";
 import { test } from "node:test";
 import { crc32 as zlibCrc32 } from "node:zlib";
-import {
-  crc32,
-  deriveKey,
-  fromBase64Url,
-  randomBase62,
-  randomBytes,
-  toBase62,
-  toBase64Url,
-  verifyMac,
-  webMac,
-} from "../../src/lib/hash.ts";
+import { fromBase64Url, toBase64Url } from "../../src/lib/base64.ts";
+import { crc32, deriveKey, randomBase62, randomBytes, toBase62, verifyMac, webMac } from "../../src/lib/hash.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, "hex"));

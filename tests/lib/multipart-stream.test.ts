@@ -81,10 +81,26 @@ for (const [what, text] of [
   ["a part that is cut off", form.slice(0, 200)],
   ["no last boundary", form.slice(0, form.indexOf("--b--"))],
   ["a part without a name", "--b\r\ncontent-type: text/plain\r\n\r\nx\r\n--b--"],
+  ["a boundary that goes on", `--bc\r\n${form.slice(form.indexOf("--b") + 5)}`],
+  ["two names", '--b\r\ncontent-disposition: form-data; name="file"; filename="a"; name="purpose"\r\n\r\nx\r\n--b--'],
+  ["a header twice", `--b\r\n${'content-disposition: form-data; name="x"\r\n'.repeat(2)}\r\nx\r\n--b--`],
   ["headers without end", `--b\r\n${"x".repeat(20_000)}`],
   ["too many parts", `${'--b\r\ncontent-disposition: form-data; name="x"\r\n\r\ny\r\n'.repeat(65)}--b--`],
 ] as const) {
   test(`readMultipart() refuses ${what}`, async () => {
     await assert.rejects(readAll(inPieces(text, 50)), MultipartError);
+  });
+}
+
+for (const [written, name] of [
+  ['filename="a; name=\\"purpose\\".txt"', 'a; name="purpose".txt'],
+  ['filename="a%22b.txt"', 'a"b.txt'],
+  ["filename*=utf-8''%C3%A4%20b.txt; filename=\"a b.txt\"", "ä b.txt"],
+  ["filename=plain.txt", "plain.txt"],
+] as const) {
+  test(`readMultipart() reads the name in ${written}`, async () => {
+    const text = `--b\r\ncontent-disposition: form-data; name="file"; ${written}\r\n\r\nx\r\n--b--`;
+    const [part] = await readAll(inPieces(text, 7));
+    assert.deepEqual([part?.name, part?.filename], ["file", name]);
   });
 }

@@ -20,9 +20,9 @@ export interface Fault {
 
 const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
 /** First event of a chat stream. */
-export const firstEvent = event({ id: "x", choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: null }] });
+const firstEvent = event({ id: "x", choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: null }] });
 /** What ends a chat stream. */
-export const lastEvents = `${event({ id: "x", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}data: [DONE]\n\n`;
+const lastEvents = `${event({ id: "x", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}data: [DONE]\n\n`;
 const message = { role: "assistant", content: "Hi" };
 const answer = JSON.stringify({
   ...{ id: "x", object: "chat.completion", model: "upstream-model" },

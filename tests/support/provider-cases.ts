@@ -7,7 +7,7 @@ const awsKeys = { accessKeyId: "AKIAFAKEFAKEFAKE0000", secretAccessKey: "fake-se
 
 /** The smallest bytes that begin as a picture does. */
 export const pixel = "iVBORw0KGgo=";
-export const pixelUrl = `data:image/png;base64,${pixel}`;
+const pixelUrl = `data:image/png;base64,${pixel}`;
 
 export const opening = {
   type: "object" as const,

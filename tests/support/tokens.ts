@@ -1,5 +1,5 @@
 import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from "jose";
-import { toBase64Url } from "../../src/lib/hash.ts";
+import { toBase64Url } from "../../src/lib/base64.ts";
 
 /** A key of an identity provider. */
 export interface TokenKey {

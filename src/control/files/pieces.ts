@@ -1,6 +1,7 @@
 import type { InStatement } from "@libsql/client";
 import type { FilePlace, FileStore } from "../../db/stores/files.ts";
 import { UnavailableError } from "../../errors.ts";
+import { readBytes } from "../../lib/body.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Outbound } from "../../lib/outbound.ts";
 import { signAwsRequest } from "../../providers/auth/aws.ts";
@@ -19,7 +20,12 @@ export interface PieceStore {
   remove(place: FilePlace, pieces: number): Promise<InStatement[]>;
 }
 
-function refuseMissing(cause?: unknown): never {
+/**
+ * Refuses to read a file.
+ *
+ * @throws {UnavailableError} Always.
+ */
+export function refuseContent(cause?: unknown): never {
   throw new UnavailableError("Cannot read the file: its content is not available", {
     ...{ cause, code: "file_unavailable", retryAfterSeconds: 5 },
   });
@@ -32,7 +38,7 @@ export function createDatabasePieces(store: FileStore): PieceStore {
     // with its seal a row stays below 1 MiB
     pieceBytes: 1024 * 1024 - 64,
     put: async (place, seq, content) => [store.insertPiece(place, seq, content)],
-    get: async (place, seq) => (await store.readPiece(place, seq)) ?? refuseMissing(),
+    get: async (place, seq) => (await store.readPiece(place, seq)) ?? refuseContent(),
     remove: async (place) => [store.removePieces(place)],
   };
 }
@@ -50,6 +56,9 @@ export interface S3Settings {
 }
 
 const answerTimeoutMs = 60_000;
+const s3PieceBytes = 8 * 1024 * 1024;
+/** Bounds of a piece with its seal. */
+const answerBounds = { bytes: s3PieceBytes + 64, totalMs: answerTimeoutMs, silenceMs: answerTimeoutMs };
 
 /** Pieces as objects of an S3-compatible store (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html). */
 export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound; clock: Clock }): PieceStore {
@@ -73,13 +82,13 @@ export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound
         ...(body && { body }),
       });
     } catch (cause) {
-      return refuseMissing(cause);
+      return refuseContent(cause);
     }
   };
   const discard = (response: Response) => response.body?.cancel().catch(() => {});
   return {
     name: "s3",
-    pieceBytes: 8 * 1024 * 1024,
+    pieceBytes: s3PieceBytes,
     async put(place, seq, content) {
       const response = await send("PUT", urlOf(place, seq), content);
       discard(response);
@@ -91,16 +100,16 @@ export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound
     },
     async get(place, seq) {
       const response = await send("GET", urlOf(place, seq));
-      if (response.status === 200) return new Uint8Array(await response.arrayBuffer());
+      if (response.status === 200) return readBytes(response, answerBounds).catch(refuseContent);
       discard(response);
-      return refuseMissing(new Error(`the S3 store answered ${response.status}`));
+      return refuseContent(new Error(`the S3 store answered ${response.status}`));
     },
     async remove(place, pieces) {
       for (let seq = 0; seq < pieces; seq++) {
         const response = await send("DELETE", urlOf(place, seq));
         discard(response);
         if (response.status >= 300 && response.status !== 404) {
-          refuseMissing(new Error(`the S3 store answered ${response.status}`));
+          refuseContent(new Error(`the S3 store answered ${response.status}`));
         }
       }
       return [];

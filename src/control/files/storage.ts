@@ -4,11 +4,13 @@ import type { ControlStores } from "../../db/stores/control.ts";
 import { createFileStore, type FileStore } from "../../db/stores/files.ts";
 import type { WorkspaceTenant } from "../../db/stores/record-pages.ts";
 import type { GatewayFileRow } from "../../db/tables/files.ts";
-import { BodyTooLargeError, BudgetError, ConflictError, UnavailableError } from "../../errors.ts";
+import { BodyTooLargeError, BudgetError, ConflictError } from "../../errors.ts";
+import { fromBase64Url, toBase64Url } from "../../lib/base64.ts";
+import { joinBytes } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { fromBase64Url, randomBytes, toBase64Url } from "../../lib/hash.ts";
-import { CredentialUnavailableError, type Vault } from "../vault.ts";
-import { createDatabasePieces, type PieceStore } from "./pieces.ts";
+import { randomBytes } from "../../lib/hash.ts";
+import { CredentialUnavailableError, importDataKey, type Vault } from "../vault.ts";
+import { createDatabasePieces, type PieceStore, refuseContent } from "./pieces.ts";
 
 /** Bounds an operator can move. */
 export interface FileLimits {
@@ -84,33 +86,26 @@ function boundData(row: Pick<GatewayFileRow, "id">, seq: number): Uint8Array<Arr
   return encoder.encode(`file-piece|v1|${row.id}|${seq}`);
 }
 
+/** The same bytes as WebCrypto's types want them: no other thread shares them, and nothing here shares. */
+function unshared(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return bytes as Uint8Array<ArrayBuffer>;
+}
+
 async function sealPiece(key: CryptoKey, bound: Uint8Array<ArrayBuffer>, content: Uint8Array): Promise<Uint8Array> {
   const iv = randomBytes(12);
   const parameters = { name: "AES-GCM", iv, additionalData: bound };
-  const sealed = new Uint8Array(await crypto.subtle.encrypt(parameters, key, content.slice()));
-  const piece = new Uint8Array(iv.length + sealed.length);
-  piece.set(iv);
-  piece.set(sealed, iv.length);
-  return piece;
+  const sealed = new Uint8Array(await crypto.subtle.encrypt(parameters, key, unshared(content)));
+  return joinBytes([iv, sealed]);
 }
 
 async function openPiece(key: CryptoKey, bound: Uint8Array<ArrayBuffer>, piece: Uint8Array): Promise<Uint8Array> {
-  const parameters = { name: "AES-GCM", iv: piece.slice(0, 12), additionalData: bound };
+  const bytes = unshared(piece);
+  const parameters = { name: "AES-GCM", iv: bytes.subarray(0, 12), additionalData: bound };
   try {
-    return new Uint8Array(await crypto.subtle.decrypt(parameters, key, piece.slice(12)));
+    return new Uint8Array(await crypto.subtle.decrypt(parameters, key, bytes.subarray(12)));
   } catch (cause) {
     return refuseContent(cause);
   }
-}
-
-function refuseContent(cause: unknown): never {
-  throw new UnavailableError("Cannot read the file: its content is not available", {
-    ...{ cause, code: "file_unavailable", retryAfterSeconds: 5 },
-  });
-}
-
-function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
-  return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
 /** Puts pieces of any length together to pieces of one length; the last one may be shorter. */
@@ -255,7 +250,7 @@ class Storage implements FileStorage {
     const row = await stores.secrets.find(tenant, { kind: secretKind, recordId, field: secretField });
     if (!row) return refuseContent(new Error("the key of the file is gone"));
     try {
-      return await importKey(fromBase64Url(await vault.open(row)));
+      return await importDataKey(fromBase64Url(await vault.open(row)));
     } catch (cause) {
       if (cause instanceof CredentialUnavailableError) return refuseContent(cause);
       throw cause;
@@ -281,13 +276,13 @@ class Storage implements FileStorage {
       stores.gatewayFiles.insert(tenant, row),
       stores.secrets.insert(tenant, await vault.seal(place, toBase64Url(key), now)),
     ];
-    return { row, key: await importKey(key), statements };
+    return { row, key: await importDataKey(key), statements };
   }
 
   /** Adds a piece; the row counts it. */
   async #add(row: GatewayFileRow, key: CryptoKey, piece: Uint8Array): Promise<InStatement[]> {
     const sealed = await sealPiece(key, boundData(row, row.pieces), piece);
-    const put = await this.#target.put(row, row.pieces, sealed);
+    const put = await this.#piecesOf(row).put(row, row.pieces, sealed);
     row.bytes += piece.length;
     row.pieces += 1;
     const { bytes, pieces } = row;

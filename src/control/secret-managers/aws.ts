@@ -1,5 +1,5 @@
 import { AwsV4Signer } from "aws4fetch";
-import { fromBase64Url } from "../../lib/hash.ts";
+import { fromBase64Url } from "../../lib/base64.ts";
 import { decodeUtf8, isObject } from "../../lib/json.ts";
 import type { Outbound } from "../../lib/outbound.ts";
 import type { AwsAuth } from "../../schemas/secret-references.ts";

@@ -30,7 +30,6 @@ export const gatewayFiles = sqliteTable(
   ],
 );
 export type GatewayFileRow = typeof gatewayFiles.$inferSelect;
-export type NewGatewayFileRow = typeof gatewayFiles.$inferInsert;
 
 /** Pieces of files that lie in the database: at most 1 MiB each, sealed. */
 export const gatewayFilePieces = sqliteTable(

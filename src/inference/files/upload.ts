@@ -11,8 +11,8 @@ import { hasControlCharacter } from "../../lib/path.ts";
 import { ExpiresAfter, filePurposes } from "../../schemas/files.ts";
 import { tenantOf } from "./own-store.ts";
 
-/** What a form may hold besides the file. */
-const formBytes = 1024 * 1024;
+/** Bytes a form may hold besides the file. */
+export const formBytes = 1024 * 1024;
 /** Longest field that is no file. */
 const maxFieldBytes = 64 * 1024;
 /** How far into a line it is looked for an object. */

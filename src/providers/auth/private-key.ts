@@ -1,4 +1,5 @@
 import { InvalidRequestError } from "../../errors.ts";
+import { toHex } from "../../lib/base64.ts";
 
 const encoder = new TextEncoder();
 
@@ -58,8 +59,7 @@ function writeElement(tag: number, ...parts: Uint8Array[]): Uint8Array<ArrayBuff
 /** `AlgorithmIdentifier` of RSA, with its version before it. */
 const rsaHead = Uint8Array.of(2, 1, 0, 0x30, 13, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 1, 1, 5, 0);
 
-const hexOf = (bytes: Uint8Array | undefined) =>
-  Array.from(bytes ?? [], (byte) => byte.toString(16).padStart(2, "0")).join("");
+const hexOf = (bytes: Uint8Array | undefined) => (bytes ? toHex(bytes) : "");
 
 /** Pseudo-random functions of PBKDF2 (RFC 8018, appendix B.1.2). */
 const hashes: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { fromBase64 } from "../../lib/base64.ts";
+import { joinBytes } from "../../lib/bytes.ts";
 import { refuseSpeechEvents } from "../openai-compatible/media.ts";
 import { BinaryAnswer } from "../operations.ts";
 import { formatOf, speechTypes, toWav, voiceOf } from "../shapes/speech.ts";
@@ -49,15 +50,3 @@ export const speak: OperationAdapter<"speak"> = {
     return new BinaryAnswer(format === "wav" ? toWav(samples, rate) : samples, speechTypes[format] ?? "");
   },
 };
-
-function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
-  const [first] = pieces;
-  if (first && pieces.length === 1) return first;
-  const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
-  let position = 0;
-  for (const piece of pieces) {
-    joined.set(piece, position);
-    position += piece.length;
-  }
-  return joined;
-}
