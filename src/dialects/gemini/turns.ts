@@ -1,13 +1,12 @@
 import { isObject } from "../../lib/json.ts";
 import { isMarked, readMarkedSignature } from "../../lib/signature-mark.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { toContent } from "../messages/turns.ts";
+import { type Part, toContent } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { toMedia } from "./media.ts";
 import { itemsOf, type Members, membersOf, textOf } from "./members.ts";
 
 type Message = ChatRequest["messages"][number];
-type Part = Record<string, unknown>;
 
 const textPart = (text: string): Part => ({ type: "text", text });
 
