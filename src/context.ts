@@ -194,7 +194,7 @@ export interface RelayRules {
 const noLabels: readonly string[] = [];
 
 /** A draft of which nothing is known. */
-export function createLogDraft(): LogDraft {
+function createLogDraft(): LogDraft {
   return {
     operation: "",
     provider: null,
