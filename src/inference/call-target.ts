@@ -17,6 +17,7 @@ import type { CallFailure, ConversionOptions, OperationAdapters } from "../provi
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { noteDropped } from "./dropped.ts";
 import { createCutter, isEventStream } from "./framing.ts";
 import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
 import { isStreamed, type ServedOperation, serveOperation } from "./operation.ts";
@@ -249,10 +250,7 @@ function conversionOptions(
     now: () => Math.floor(clock.now() / 1000),
     overResponses: namesBeta(context, responsesBeta),
     ...(keepAnswer && { keep: keepAnswer }),
-    drop(member) {
-      log.dropped ??= [];
-      if (!log.dropped.includes(member)) log.dropped.push(member);
-    },
+    drop: (member) => noteDropped(log, member),
   };
 }
 

@@ -19,6 +19,7 @@ import { requireOperation } from "../providers/types.ts";
 import type { ChatRequest } from "../schemas/chat.ts";
 import type { DecisionAnswer, DecisionsRequest } from "../schemas/decisions.ts";
 import { callTarget, type Target } from "./call-target.ts";
+import { droppedHeader, noteDropped } from "./dropped.ts";
 import { runTargets } from "./run.ts";
 import { namesBeta } from "./target.ts";
 
@@ -179,12 +180,11 @@ class ChatDecisions {
     });
     log.usage = isCounted ? toLoggedUsage(usage) : null;
     log.responseBody = body;
-    const ignored = ignoredMembers(this.#request);
-    log.dropped = ignored.length > 0 ? ignored : null;
+    // what the chats lacked was the gateway's own
+    log.dropped = null;
+    for (const name of ignoredMembers(this.#request)) noteDropped(log, name);
     const { "x-gateway-dropped-params": _, ...headers } = this.#headers ?? {};
-    if (ignored.length > 0) headers["x-gateway-dropped-params"] = ignored.join(",");
-    headers["content-type"] = "application/json";
-    return { status: 200, headers, body };
+    return { status: 200, headers: { ...headers, ...droppedHeader(log), "content-type": "application/json" }, body };
   }
 }
 

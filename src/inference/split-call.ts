@@ -7,6 +7,7 @@ import type { Destination } from "../providers/call.ts";
 import type { OperationName, Operations } from "../providers/operations.ts";
 import type { OperationAdapter } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
+import { droppedHeader } from "./dropped.ts";
 import { readTimeout } from "./target.ts";
 
 /** Most calls of one request that are under way at once. */
@@ -72,7 +73,6 @@ export function callSplit<Name extends OperationName>(
     log.usage = toLoggedUsage(Reflect.get(answer, "usage"));
     log.responseBody = text;
     log.dropped = dropped.size > 0 ? [...dropped] : null;
-    if (dropped.size > 0) first.headers["x-gateway-dropped-params"] = [...dropped].join(",");
-    return { ...first, body: text };
+    return { ...first, headers: { ...first.headers, ...droppedHeader(log) }, body: text };
   });
 }
