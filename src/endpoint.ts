@@ -214,12 +214,7 @@ export function toBodyError(error: unknown, maxBytes: number): unknown {
 export function readJsonBody(context: RequestContext, maxBytes: number, timers: Timers): Promise<JsonBody<unknown>> {
   const { headers } = context;
   const type = headers.get("content-type");
-  if (type !== undefined && type !== "application/json" && !isJsonType(type)) {
-    throw new InvalidRequestError("Invalid content type passed: send application/json", {
-      code: "invalid_content_type",
-      param: "content-type",
-    });
-  }
+  if (type !== undefined && type !== "application/json" && !isJsonType(type)) refuseType("application/json");
   const { totalMs, silenceMs } = receiveTimes;
   const coding = (headers.get("content-encoding") ?? "identity").toLowerCase();
   const received = readBytes(context.request, { bytes: maxBytes, totalMs, silenceMs, timers });

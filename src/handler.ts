@@ -155,10 +155,13 @@ function checkCaller(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint, contex
       param: "x-gateway-config",
     });
   }
-  const takesEncoded = "takesEncodedSlash" in endpoint && endpoint.takesEncodedSlash;
-  if (!takesEncoded && !takesSlashes(endpoint.path) && hasEncodedSlash(context.url.pathname)) {
+  if (hasEncodedSlash(context.url.pathname) && !takesEncodedSlash(endpoint)) {
     throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "invalid_path" });
   }
+}
+
+function takesEncodedSlash(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint): boolean {
+  return ("takesEncodedSlash" in endpoint && endpoint.takesEncodedSlash === true) || takesSlashes(endpoint.path);
 }
 
 /** Runs a row once everything it asks for is there. */

@@ -1,4 +1,4 @@
-import { isObject } from "../lib/json.ts";
+import { isObject, objectsIn, parseJson } from "../lib/json.ts";
 
 /** A piece of a chat's answer: what a chunk adds, or a part of an answer that came whole. */
 export type ChatPiece =
@@ -20,22 +20,24 @@ export interface CallPiece {
   signature: string | undefined;
 }
 
-/** What a chunk, or an answer, says of the first choice. */
-export interface ChatReading {
-  id: string | undefined;
-  model: string | undefined;
+/** What a chunk, or an answer, says of one choice. */
+export interface ChoiceReading {
   pieces: ChatPiece[];
   /** Why the answer ended, in the provider's words. */
   finish: string | undefined;
   /** The text that ended it. */
   stopSequence: string | undefined;
+}
+
+/** What a chunk, or an answer, says besides its choices. */
+export interface ChatHead {
+  model: string | undefined;
   usage: Record<string, unknown> | undefined;
 }
 
 type Members = Record<string, unknown>;
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
 function readCall(call: Members, place: number): CallPiece {
   const named = isObject(call.function) ? call.function : {};
@@ -68,7 +70,7 @@ function readThoughtBlock(block: Members): ChatPiece[] {
 
 /** Thoughts, as blocks where the provider gives them, else as text. */
 function readThoughts(message: Members): ChatPiece[] {
-  const pieces = listOf(message.content_blocks).flatMap(readThoughtBlock);
+  const pieces = objectsIn(message.content_blocks).flatMap(readThoughtBlock);
   if (pieces.length > 0) return pieces;
   const text = textOf(message.reasoning_content) ?? textOf(message.reasoning);
   return text === undefined ? [] : [{ kind: "thinking", text }];
@@ -77,7 +79,7 @@ function readThoughts(message: Members): ChatPiece[] {
 /** Text of a content, whichever form it has. */
 function readContent(content: unknown): string {
   if (typeof content === "string") return content;
-  return listOf(content)
+  return objectsIn(content)
     .map((part) => textOf(part.text) ?? "")
     .join("");
 }
@@ -85,32 +87,46 @@ function readContent(content: unknown): string {
 function readPieces(message: Members, choice: Members): ChatPiece[] {
   const pieces = readThoughts(message);
   const text = readContent(message.content);
-  const logprobs = listOf(isObject(choice.logprobs) ? choice.logprobs.content : undefined);
+  const logprobs = objectsIn(isObject(choice.logprobs) ? choice.logprobs.content : undefined);
   if (text !== "") pieces.push({ kind: "text", text, ...(logprobs.length > 0 && { logprobs }) });
   const refusal = textOf(message.refusal);
   if (refusal !== undefined) pieces.push({ kind: "refusal", text: refusal });
-  for (const annotation of listOf(message.annotations)) pieces.push({ kind: "annotation", annotation });
-  for (const [place, call] of listOf(message.tool_calls).entries()) pieces.push(readCall(call, place));
+  for (const annotation of objectsIn(message.annotations)) pieces.push({ kind: "annotation", annotation });
+  for (const [place, call] of objectsIn(message.tool_calls).entries()) pieces.push(readCall(call, place));
   return pieces;
 }
 
-/**
- * What a chunk of a chat, or a whole answer, says. Nothing is required: members of another type count as absent.
- *
- * @param value A `chat.completion` or `chat.completion.chunk` (https://platform.openai.com/docs/api-reference/chat).
- */
-export function readChat(value: unknown): ChatReading {
-  const answer = isObject(value) ? value : {};
-  const [choice = {}] = listOf(answer.choices);
+/** What one choice of a chunk, or of a whole answer, says. */
+export function readChoice(choice: Members): ChoiceReading {
   const message = isObject(choice.message) ? choice.message : isObject(choice.delta) ? choice.delta : {};
   return {
-    id: textOf(answer.id),
-    model: textOf(answer.model),
     pieces: readPieces(message, choice),
     finish: textOf(choice.finish_reason),
     stopSequence: textOf(choice.stop_sequence),
-    usage: isObject(answer.usage) ? answer.usage : undefined,
   };
+}
+
+/** What a chunk, or a whole answer, says besides its choices. */
+export function readHead(value: unknown): ChatHead {
+  const { model, usage } = isObject(value) ? value : {};
+  return { model: textOf(model), usage: isObject(usage) ? usage : undefined };
+}
+
+/**
+ * What a chunk of a chat, or a whole answer, says by its first choice. Nothing is required: members of another type count as
+ * absent.
+ *
+ * @param value A `chat.completion` or `chat.completion.chunk` (https://platform.openai.com/docs/api-reference/chat).
+ */
+export function readChat(value: unknown): ChatHead & ChoiceReading {
+  const [choice = {}] = isObject(value) ? objectsIn(value.choices) : [];
+  return { ...readHead(value), ...readChoice(choice) };
+}
+
+/** Arguments of a call as an object; an empty one where they are none. */
+export function readArguments(text: string): Record<string, unknown> {
+  const value = parseJson(text);
+  return isObject(value) ? value : {};
 }
 
 /** Why an answer ended, whichever words its provider has. */
@@ -137,7 +153,8 @@ export interface ChatUsage {
   reasoning: number;
 }
 
-function count(holder: unknown, name: string): number {
+/** A count above 0 among the members of an object; 0 where there is none. */
+export function readCount(holder: unknown, name: string): number {
   const value = isObject(holder) ? holder[name] : undefined;
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
@@ -145,13 +162,13 @@ function count(holder: unknown, name: string): number {
 /** Token counts from a chat's usage; 0 for what it does not tell. */
 export function readUsage(usage: unknown): ChatUsage {
   const details = isObject(usage) ? usage.prompt_tokens_details : undefined;
-  const [prompt, completion] = [count(usage, "prompt_tokens"), count(usage, "completion_tokens")];
+  const [prompt, completion] = [readCount(usage, "prompt_tokens"), readCount(usage, "completion_tokens")];
   return {
     prompt,
     completion,
-    total: count(usage, "total_tokens") || prompt + completion,
-    cached: count(details, "cached_tokens"),
-    cacheWritten: count(details, "cache_write_tokens") || count(usage, "cache_creation_input_tokens"),
-    reasoning: count(isObject(usage) ? usage.completion_tokens_details : undefined, "reasoning_tokens"),
+    total: readCount(usage, "total_tokens") || prompt + completion,
+    cached: readCount(details, "cached_tokens"),
+    cacheWritten: readCount(details, "cache_write_tokens") || readCount(usage, "cache_creation_input_tokens"),
+    reasoning: readCount(isObject(usage) ? usage.completion_tokens_details : undefined, "reasoning_tokens"),
   };
 }

@@ -40,6 +40,8 @@ export class Sequencer<Event> {
   readonly #sink: SegmentSink<Event>;
   #open: string | undefined;
   #arguments = "";
+  /** Whether the arguments are whole JSON; undefined while nobody looked. */
+  #isWhole: boolean | undefined;
   /** Nothing more belongs to the open thought: its signature came, or it was redacted. */
   #sealed = false;
   #waiting: ChatPiece[] = [];
@@ -82,11 +84,15 @@ export class Sequencer<Event> {
   /** Whether nothing more can belong to what is open. */
   #mayClose(): boolean {
     if (this.#open === undefined || !this.#open.startsWith("call ")) return true;
-    return parseJson(this.#arguments) !== undefined;
+    this.#isWhole ??= parseJson(this.#arguments) !== undefined;
+    return this.#isWhole;
   }
 
   #add(piece: ChatPiece): Event[] {
-    if (piece.kind === "call") this.#arguments += piece.arguments;
+    if (piece.kind === "call") {
+      this.#arguments += piece.arguments;
+      this.#isWhole = undefined;
+    }
     if (piece.kind === "signature" || piece.kind === "redacted") this.#sealed = true;
     return this.#sink.add(piece);
   }
@@ -101,6 +107,7 @@ export class Sequencer<Event> {
     const closed = this.#close();
     this.#open = keyOf(piece) ?? "text";
     this.#arguments = "";
+    this.#isWhole = undefined;
     this.#sealed = false;
     return [...closed, ...this.#sink.open(toSegment(piece)), ...this.#add(piece)];
   }

@@ -24,6 +24,8 @@ export interface StreamError {
   message: string;
   type: string;
   code: string | null;
+  /** The member of the request at fault. */
+  param?: string | null;
   /** The status an answer with this error would have; absent where nobody knows it. */
   status?: number;
 }

@@ -2,6 +2,7 @@ import type { CallerContext, LogDraft, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { answerHeaders } from "../lib/headers.ts";
 import { readFailure } from "../providers/failures.ts";
+import { droppedHeader } from "./dropped.ts";
 
 /** Headers that tell how a request was served. */
 export function routingHeaders(provider: string, { label, retries }: LogDraft): Record<string, string> {
@@ -21,9 +22,7 @@ export function unifiedHeaders(
   services: Services,
 ): Record<string, string> {
   const headers = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
-  Object.assign(headers, routingHeaders(provider, log));
-  if (log.dropped) headers["x-gateway-dropped-params"] = log.dropped.join(",");
-  return headers;
+  return Object.assign(headers, routingHeaders(provider, log), droppedHeader(log));
 }
 
 /** The error a caller gets for an upstream's failure: status, wait hints and request id survive. */

@@ -2,6 +2,7 @@ import type { CallerContext, Services } from "../context.ts";
 import { ClientClosedError } from "../errors.ts";
 import type { Timers } from "../lib/timers.ts";
 import { AbortReason, addressOf, type ProviderCall, sendCall, toCallError } from "../providers/call.ts";
+import type { AuthTools } from "../providers/types.ts";
 
 /** One call to a provider while it runs: its timer and its ties to the caller. */
 export interface Attempt {
@@ -54,6 +55,15 @@ export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTi
 /** What a call needs besides the parts that belong to its attempt. */
 export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
 
+/** Notes a call in the log draft; gives what its authentication may use. */
+export function beginCall(url: string, { log, principal, metadata }: CallerContext, services: Services): AuthTools {
+  log.upstreamStartedAt = services.clock.monotonic();
+  log.upstreamUrl = url.replace(/\?.*$/, "");
+  log.upstreamCalls++;
+  const { organisationId, workspaceId } = principal;
+  return { ...services.authTools, tenant: [organisationId, workspaceId ?? ""], metadata };
+}
+
 /**
  * Sends a prepared call and notes it in the log draft.
  *
@@ -66,15 +76,8 @@ export function send(
   services: Services,
 ): Promise<Response> {
   const { log } = context;
-  log.upstreamStartedAt = services.clock.monotonic();
   const url = addressOf(call, services.authTools.environment);
-  log.upstreamUrl = url.replace(/\?.*$/, "");
-  log.upstreamCalls++;
-  const { organisationId, workspaceId } = context.principal;
-  const tools = {
-    ...services.authTools,
-    ...{ tenant: [organisationId, workspaceId ?? ""], metadata: context.metadata },
-  };
+  const tools = beginCall(url, context, services);
   return sendCall(Object.assign(call, { signal: attempt.signal, url }), tools).then(
     (response) => {
       log.firstByteAt = services.clock.monotonic();

@@ -5,7 +5,6 @@ import { isJsonType } from "../endpoint.ts";
 import { UpstreamError } from "../errors.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import type { Clock } from "../lib/clock.ts";
-import { readNameList } from "../lib/headers.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -19,6 +18,7 @@ import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { noteCounts } from "./counts.ts";
+import { noteDropped } from "./dropped.ts";
 import { createCutter, isEventStream } from "./framing.ts";
 import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
 import { isStreamed, type ServedOperation, serveOperation } from "./operation.ts";
@@ -26,7 +26,7 @@ import { relayEvents } from "./relay.ts";
 import { sendRepaired } from "./repair.ts";
 import { settle } from "./settle.ts";
 import { callSplit } from "./split-call.ts";
-import { readClientHeader, readForwardedHeaders, readTimeout } from "./target.ts";
+import { namesBeta, readClientHeader, readForwardedHeaders, readTimeout } from "./target.ts";
 
 /** Largest decoded answer that is read whole. */
 const maxAnswerBytes = 64 * 1024 * 1024;
@@ -233,10 +233,6 @@ function withModel<Request extends object>(request: Request, model: string | und
 /** Value of `x-gateway-beta` with which messages go by way of the Responses API. */
 const responsesBeta = "use-responses-api-2026-07-30";
 
-/** Whether a header names a beta. */
-const namesBeta = (header: string | null, beta: string): boolean =>
-  header !== null && readNameList(header)?.includes(beta) === true;
-
 /** How answers are converted, and who is told of what is left out. */
 function conversionOptions(
   { destination, settings }: Target,
@@ -256,12 +252,9 @@ function conversionOptions(
       return Math.floor(timeOfId(id) / 1000);
     },
     now: () => Math.floor(clock.now() / 1000),
-    overResponses: namesBeta(header("beta"), responsesBeta),
+    overResponses: namesBeta(context, responsesBeta),
     ...(keepAnswer && { keep: keepAnswer }),
-    drop(member) {
-      log.dropped ??= [];
-      if (!log.dropped.includes(member)) log.dropped.push(member);
-    },
+    drop: (member) => noteDropped(log, member),
   };
 }
 

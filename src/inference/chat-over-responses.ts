@@ -4,8 +4,15 @@ import { toResponsesRequest } from "../dialects/chat-over-responses/request.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { OperationAdapter, StreamMapper } from "../providers/types.ts";
 import type { ChatRequest } from "../schemas/chat.ts";
+import type { ResponsesRequest } from "../schemas/responses.ts";
 import { toFailureOfChunk } from "./dialect-observer.ts";
 import { typedFailureOf } from "./typed-streams.ts";
+
+/** A request in the words of the Responses API, and the members it lacks there. */
+interface Converted {
+  asked: ResponsesRequest;
+  dropped: readonly string[];
+}
 
 function createChunkMapper(provider: string): StreamMapper {
   const maker = new ChunkMaker();
@@ -24,12 +31,21 @@ function createChunkMapper(provider: string): StreamMapper {
 
 /** A provider's chat by way of its Responses API. */
 export function chatOverResponses(native: OperationAdapter<"responses">, provider: string): OperationAdapter<"chat"> {
-  const quietly = (request: ChatRequest) => toResponsesRequest(request, () => {});
+  const converted = new WeakMap<ChatRequest, Converted>();
+  const convert = (request: ChatRequest): Converted => {
+    const known = converted.get(request);
+    if (known) return known;
+    const dropped: string[] = [];
+    const made = { asked: toResponsesRequest(request, (member) => dropped.push(member)), dropped };
+    converted.set(request, made);
+    return made;
+  };
   return {
-    path: (request) => native.path(quietly(request)),
-    headers: (request, given) => native.headers?.(quietly(request), given) ?? {},
+    path: (request) => native.path(convert(request).asked),
+    headers: (request, given) => native.headers?.(convert(request).asked, given) ?? {},
     toUpstream(request, options) {
-      const asked = toResponsesRequest(request, options.drop);
+      const { asked, dropped } = convert(request);
+      for (const member of dropped) options.drop(member);
       return native.toUpstream ? native.toUpstream(asked, options) : asked;
     },
     fromUpstream: toChatAnswer,

@@ -2,7 +2,7 @@ import { fromUsageMetadata } from "../dialects/gemini/candidates.ts";
 import { toErrorEvent } from "../dialects/gemini/events.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { encodeEvent, readEvents } from "../lib/sse.ts";
-import type { StreamObserver } from "./stream-observer.ts";
+import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -41,12 +41,7 @@ export function createContentObserver(): StreamObserver {
     state: () => state,
     isOver: () => state === "failed",
     ending: () => undefined,
-    failure(body, status) {
-      const error: unknown = Reflect.get(body, "error");
-      const { message, type } = isObject(error) ? error : {};
-      const told = { message: String(message ?? ""), type: String(type ?? "api_error"), code: null, status };
-      return encoder.encode(encodeEvent(toErrorEvent(told)));
-    },
+    failure: (body, status) => encoder.encode(encodeEvent(toErrorEvent(toStreamError(body, status)))),
     usage() {
       const event = counted === undefined ? undefined : parseJson(counted);
       return isObject(event) ? fromUsageMetadata(event) : undefined;

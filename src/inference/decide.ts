@@ -11,8 +11,8 @@ import { toLabelRequest, toStructuredRequest } from "../dialects/decisions/promp
 import { listQuestions, type Question, readQuestions } from "../dialects/decisions/questions.ts";
 import type { JsonBody } from "../endpoint.ts";
 import { GatewayError, UpstreamError } from "../errors.ts";
-import { readNameList } from "../lib/headers.ts";
 import { parseJson } from "../lib/json.ts";
+import { mapParallel } from "../lib/parallel.ts";
 import type { Reply } from "../lib/reply.ts";
 import { addUsage, toLoggedUsage } from "../logs/usage.ts";
 import { requireOperation } from "../providers/types.ts";
@@ -20,7 +20,9 @@ import type { ChatRequest } from "../schemas/chat.ts";
 import type { DecisionAnswer, DecisionsRequest } from "../schemas/decisions.ts";
 import type { LoggedUsage } from "../schemas/logs.ts";
 import { callTarget, type Target } from "./call-target.ts";
+import { droppedHeader, noteDropped } from "./dropped.ts";
 import { runTargets } from "./run.ts";
+import { namesBeta } from "./target.ts";
 
 /** Calls of one request that run at the same time. */
 const maxParallel = 8;
@@ -36,33 +38,9 @@ interface Parts {
 }
 
 /** The way the caller insists on, in `x-gateway-beta`. */
-function readWay({ header }: CallerContext): Way | undefined {
-  const names = readNameList(header("beta") ?? "") ?? [];
+function readWay(context: CallerContext): Way | undefined {
   const ways = ["logprobs", "structured", "native"] as const;
-  return ways.find((way) => names.includes(`decisions-${way}`));
-}
-
-/**
- * What `work` makes of each item, a few of them at a time. After a failure no more is begun, and what runs is waited for:
- * nothing goes on once the next target is called.
- */
-async function mapBounded<Item, Made>(items: readonly Item[], work: (item: Item) => Promise<Made>): Promise<Made[]> {
-  const made: Made[] = [];
-  const failures: unknown[] = [];
-  const waiting = [...items.entries()];
-  const run = async () => {
-    for (let next = waiting.shift(); next && failures.length === 0; next = waiting.shift()) {
-      const [index, item] = next;
-      try {
-        made[index] = await work(item);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(maxParallel, items.length) }, run));
-  if (failures.length > 0) throw failures[0];
-  return made;
+  return ways.find((way) => namesBeta(context, `decisions-${way}`));
 }
 
 /** Members of the gateway's own requests that a model may not take, and how its refusals name them. */
@@ -107,7 +85,7 @@ class ChatDecisions {
     const startedAt = services.clock.monotonic();
     const byLabel = way === "logprobs" || (way === undefined && this.#target.destination.provider.hasLogprobs);
     const few = byLabel ? questions.filter(({ outcomes }) => outcomes.length <= maxLabels) : [];
-    await mapBounded(few, (question) => this.#askLabel(question, way === "logprobs"));
+    await mapParallel(few, maxParallel, (question) => this.#askLabel(question, way === "logprobs"));
     const open = questions.filter(({ name }) => !this.#answers.has(name));
     if (open.length > 0) await this.#askStructured(open);
     context.log.upstreamStartedAt = startedAt;
@@ -205,12 +183,11 @@ class ChatDecisions {
     });
     log.usage = isCounted ? this.#usage : null;
     log.responseBody = body;
-    const ignored = ignoredMembers(this.#request);
-    log.dropped = ignored.length > 0 ? ignored : null;
+    // what the chats lacked was the gateway's own
+    log.dropped = null;
+    for (const name of ignoredMembers(this.#request)) noteDropped(log, name);
     const { "x-gateway-dropped-params": _, ...headers } = this.#headers ?? {};
-    if (ignored.length > 0) headers["x-gateway-dropped-params"] = ignored.join(",");
-    headers["content-type"] = "application/json";
-    return { status: 200, headers, body };
+    return { status: 200, headers: { ...headers, ...droppedHeader(log), "content-type": "application/json" }, body };
   }
 }
 

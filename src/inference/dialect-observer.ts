@@ -4,7 +4,7 @@ import { isObject, parseJson } from "../lib/json.ts";
 import { readFailure, statusOfErrorBody } from "../providers/failures.ts";
 import type { StreamMapper, UpstreamEvent } from "../providers/types.ts";
 import { BlockWriter } from "./block-writer.ts";
-import type { StreamObserver } from "./stream-observer.ts";
+import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
 
@@ -73,12 +73,7 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
       return writer.isDone;
     },
     ending: () => encoder.encode(write(events.end(mapper.usage()))),
-    failure(body, status) {
-      const error: unknown = Reflect.get(body, "error");
-      const { message, type, code } = isObject(error) ? error : {};
-      const told = { message: String(message ?? ""), type: String(type ?? "api_error") };
-      return encoder.encode(write(events.fail({ ...told, code: typeof code === "string" ? code : null, status })));
-    },
+    failure: (body, status) => encoder.encode(write(events.fail(toStreamError(body, status)))),
     usage: () => mapper.usage(),
     model() {
       const model: unknown = Reflect.get(last, "model");

@@ -20,7 +20,7 @@ const maxRetriesInAll = 20;
 /** Timers may fire this much before their time. */
 const timerSlackMs = 2;
 
-/** Whether a call is the last that can be made, and how long it may take. */
+/** How long a call may take. */
 export interface CallTiming {
   /** Milliseconds of the monotonic clock at which the whole request ends; undefined without a total timeout. */
   deadline: number | undefined;

@@ -1,8 +1,6 @@
 import type { KeyAccess } from "../auth/access.ts";
-import type { CallerContext, Services } from "../context.ts";
 import { defineEndpoint, type Endpoint, type KeyEndpoint, type QueryParameter } from "../endpoint.ts";
 import { InvalidRequestError } from "../errors.ts";
-import type { Reply } from "../lib/reply.ts";
 import type { RecordRoute } from "../providers/records.ts";
 import { AnyBatchRequest, BatchList, BatchObject } from "../schemas/batches.ts";
 import { FileDeletion, FileForm, FileList, FileObject } from "../schemas/files.ts";
@@ -35,7 +33,7 @@ function ownOr(own: KeyHandler, route: RecordRoute): KeyHandler {
 }
 
 /** Jobs live at providers: the gateway tunes no models. */
-function refuseTuning(_context: CallerContext, _services: Services): Promise<Reply> {
+function refuseTuning(): never {
   throw new InvalidRequestError("Cannot tune a model here: name a provider in x-gateway-provider", {
     ...{ code: "provider_required", param: "x-gateway-provider" },
   });

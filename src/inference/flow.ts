@@ -23,7 +23,7 @@ export interface FlowEnd {
 }
 
 /** An upstream's answer flowing to the client as it comes, bounded in silence and time; `onEnd` is called once. */
-export function relayBytes(
+function relayBytes(
   body: ReadableStream<Uint8Array>,
   options: { attempt: Attempt; services: Services; keepText: boolean; onEnd(end: FlowEnd): void },
 ): ReadableStream<Uint8Array> {

@@ -9,7 +9,7 @@ const defaultPage = 50;
 const maxPage = 1_000;
 
 /** What can be asked of every model: which it answers, its provider decides. */
-const methods = [...["generateContent", "streamGenerateContent", "countTokens", "embedContent", "batchEmbedContents"]];
+const methods = ["generateContent", "streamGenerateContent", "countTokens", "embedContent", "batchEmbedContents"];
 
 function toModel(model: Record<string, unknown>): GeminiModel[] {
   const { id, slug } = model;

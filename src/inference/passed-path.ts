@@ -1,6 +1,7 @@
 import type { CallerContext, Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
 import type { Destination } from "../providers/call.ts";
+import { withoutKey } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
 
@@ -14,18 +15,20 @@ export interface PassedDestination {
 /**
  * Where a path that is passed on as it is leads at the provider of a request.
  *
- * @throws {GatewayError} 400 if the path names a host that is refused, or that a credential of ours must not be sent to; 412
- * if it names a model that is not allowed.
+ * @throws {GatewayError} 400 if the path names a host that is refused, or that a credential of ours must not be sent to, or
+ * if the query holds the gateway key; 412 if it names a model that is not allowed.
  */
 export function readPassedDestination(
   destination: Destination,
-  { url, log }: CallerContext,
+  context: CallerContext,
   services: Services,
 ): PassedDestination {
+  const { url, log } = context;
+  const query = withoutKey(url.search, "query", context);
   const written = url.pathname.replace(/^\/v1(?=\/|$)/, "");
   const isProxied = written.startsWith("/proxy/");
   const path = isProxied ? written.slice("/proxy".length) : written;
-  const target = destination.provider.passPath({ path, query: url.search, isProxied, model: log.model ?? undefined });
+  const target = destination.provider.passPath({ path, query, isProxied, model: log.model ?? undefined });
   if (target.model !== undefined) requireModelOfBody(destination, { model: target.model, isRead: true });
   if (target.baseUrl === undefined) return { destination, path: target.path };
   if (destination.managed !== undefined || destination.customHost !== undefined) {

@@ -24,17 +24,6 @@ const keptForm = /"type"\s*:\s*"(session\.created|session\.updated|response\.don
 
 const encoder = new TextEncoder();
 
-/** The usage of an answer by the names it has in chats. */
-function toChatUsage(usage: Record<string, unknown>): Record<string, unknown> {
-  return {
-    prompt_tokens: usage.input_tokens,
-    completion_tokens: usage.output_tokens,
-    total_tokens: usage.total_tokens,
-    prompt_tokens_details: usage.input_token_details,
-    completion_tokens_details: usage.output_token_details,
-  };
-}
-
 /** Notes of one session. */
 export function createSessionNotes(): SessionNotes {
   const pieces = new BodyPieces();
@@ -46,8 +35,8 @@ export function createSessionNotes(): SessionNotes {
       const event = parseJson(message);
       if (!isObject(event)) return;
       const { type, response, session } = event;
-      if (type === "response.done" && isObject(response) && isObject(response.usage)) {
-        usage = addUsage(usage, toLoggedUsage(toChatUsage(response.usage)));
+      if (type === "response.done" && isObject(response)) {
+        usage = addUsage(usage, toLoggedUsage(response.usage));
       }
       if (isObject(session) && typeof session.model === "string") model ??= session.model;
       pieces.add(encoder.encode(`${message}\n`));

@@ -8,7 +8,6 @@ import {
   UpgradeRequiredError,
   UpstreamError,
 } from "../errors.ts";
-import { isHeaderValue } from "../lib/headers.ts";
 import type { OpenedSocket, RefusedSocket, SocketOutbound } from "../lib/outbound.ts";
 import type { Reply } from "../lib/reply.ts";
 import { isAcceptableHandshake, isKeyProtocol, isSocketHandshake, readProtocols } from "../lib/websocket.ts";
@@ -20,7 +19,7 @@ import type { InheritedSettings } from "../routing/config.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import type { PlanNode } from "../routing/plan.ts";
 import { routingHeaders, toProviderError } from "./answer.ts";
-import { type Attempt, startAttempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, beginCall, startAttempt, toAttemptError } from "./attempt.ts";
 import { hideCredential } from "./call-target.ts";
 import { readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
@@ -30,7 +29,7 @@ import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { type RelayEnd, relaySockets } from "./socket-relay.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
-import { readForwardedHeaders, readRequestDestination, readTimeout } from "./target.ts";
+import { readClientHeader, readForwardedHeaders, readRequestDestination, readTimeout } from "./target.ts";
 
 /** Largest message of a session, in bytes. */
 const maxMessageBytes = 4 * 1024 * 1024;
@@ -88,8 +87,8 @@ function sessionHeaders(
 ): Record<string, string> {
   const headers = readForwardedHeaders(context, services, settings?.forwardHeaders);
   for (const name of [...provider.clientHeaders, "openai-beta"]) {
-    const value = context.headers.get(name);
-    if (value !== undefined && isHeaderValue(value) && !value.includes(context.gatewayKey)) headers[name] ??= value;
+    const value = readClientHeader(name, context);
+    if (value !== undefined) headers[name] ??= value;
   }
   // the handshake has its own
   for (const name of Object.keys(headers)) if (name.startsWith("sec-websocket-")) delete headers[name];
@@ -140,17 +139,13 @@ function prepareSession(
  */
 async function openSession(session: RealtimeRequest, target: SessionTarget, parts: SessionParts): Promise<OpenSession> {
   const { context, services, open } = parts;
-  const { log, principal } = context;
+  const { log } = context;
   const call = prepareSession(session, target, parts);
   const wholeMs = target.deadline === undefined ? undefined : target.deadline - services.clock.monotonic();
   const timeoutMs = readTimeout(context, services, target.settings?.requestTimeoutMs);
   const attempt = startAttempt(context.request, { timeoutMs, wholeMs }, services.timers);
-  log.upstreamStartedAt = services.clock.monotonic();
-  log.upstreamUrl = call.url.replace(/\?.*$/, "");
-  log.upstreamCalls++;
-  const tenant = [principal.organisationId, principal.workspaceId ?? ""];
+  const tools = beginCall(call.url, context, services);
   try {
-    const tools = { ...services.authTools, tenant, metadata: context.metadata };
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
     log.firstByteAt = services.clock.monotonic();
     if (upstream.end) return { upstream, attempt };

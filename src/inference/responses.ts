@@ -6,7 +6,7 @@ import { isOwnResponseId, toResponseId } from "../dialects/responses/ids.ts";
 import { replayEvents, toInputItems } from "../dialects/responses/stored.ts";
 import type { JsonBody } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError, UnavailableError } from "../errors.ts";
-import { isObject } from "../lib/json.ts";
+import { objectsIn } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { encodeEvent } from "../lib/sse.ts";
 import type { ResponsesRequest, ResponsesResponse } from "../schemas/responses.ts";
@@ -50,7 +50,7 @@ async function loadHistory(id: string, context: CallerContext, services: Service
 }
 
 function outputOf({ output }: KeptContent["response"]): Item[] {
-  return Array.isArray(output) ? output.filter(isObject) : [];
+  return objectsIn(output);
 }
 
 /** What keeps the answer of a request, unless it asks for the opposite. */

@@ -80,8 +80,6 @@ export async function runPlan<Value>(
   }
 }
 
-const noHeaders = undefined;
-
 /** Makes one call of a request to one target. */
 export type CallOne<Request> = (request: Request, target: Target) => Promise<Reply>;
 
@@ -111,7 +109,7 @@ function createCaller<Request extends Record<string, unknown>>(
       return call(request, { destination, settings, deadline });
     },
     statusOf: ({ status }) => status,
-    headersOf: () => noHeaders,
+    headersOf: () => undefined,
     discard: ({ body }) => {
       if (!(body instanceof ReadableStream)) return;
       context.log.deferred = false;
@@ -135,8 +133,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
   const given = readRequestConfig(context, services);
   const config = given instanceof Promise ? await given : given;
   if (config) {
-    const params: Record<string, unknown> = { ...value };
-    return runPlan(config, planRequest(config, params, parts), createCaller(value, call, parts), parts);
+    return runPlan(config, planRequest(config, value, parts), createCaller(value, call, parts), parts);
   }
   const found = readRequestDestination(context, services, { model });
   const destination = found instanceof Promise ? await found : found;

@@ -1,11 +1,13 @@
 import type { CallerContext, Services } from "../context.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import { mapParallel } from "../lib/parallel.ts";
 import type { Reply } from "../lib/reply.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import type { Destination } from "../providers/call.ts";
 import type { OperationName, Operations } from "../providers/operations.ts";
 import type { OperationAdapter } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
+import { droppedHeader } from "./dropped.ts";
 import { readTimeout } from "./target.ts";
 
 /** Most calls of one request that are under way at once. */
@@ -35,32 +37,6 @@ function deadlineOf({ settings, deadline }: SplitTarget, context: CallerContext,
   return Math.min(deadline ?? Number.POSITIVE_INFINITY, own);
 }
 
-/** Makes all calls, some at a time; after a failure no further ones, and it waits for those under way. */
-async function callAll<Part>(
-  parts: readonly Part[],
-  callOne: (part: Part) => Promise<Reply>,
-  noteStart: () => void,
-): Promise<Reply[]> {
-  const replies: Reply[] = [];
-  const failures: unknown[] = [];
-  const waiting = parts.entries();
-  const work = async () => {
-    for (const [at, part] of waiting) {
-      try {
-        const reply = callOne(part);
-        noteStart();
-        replies[at] = await reply;
-      } catch (error) {
-        failures.push(error);
-      }
-      if (failures.length > 0) return;
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(maxParallel, parts.length) }, work));
-  if (failures.length > 0) throw failures[0];
-  return replies;
-}
-
 function bodyOf({ body }: Reply): Record<string, unknown> {
   const value = typeof body === "string" ? parseJson(body) : undefined;
   return isObject(value) ? value : {};
@@ -82,11 +58,13 @@ export function callSplit<Name extends OperationName>(
   const { log } = context;
   const whole = { ...target, deadline: deadlineOf(target, context, services) };
   const dropped = new Set<string>();
-  // a call is converted before it waits for anything: what was left out stands in the log until the next one begins
-  const noteStart = () => {
+  const call = (part: Request<Name>): Promise<Reply> => {
+    const reply = callOne(part, whole);
+    // a call is converted before it waits for anything: what was left out stands in the log until the next one begins
     for (const member of log.dropped ?? []) dropped.add(member);
+    return reply;
   };
-  return callAll(parts, (part) => callOne(part, whole), noteStart).then((replies) => {
+  return mapParallel(parts, maxParallel, call).then((replies) => {
     const [first = { status: 200, headers: {}, body: null }] = replies;
     const bodies = replies.map(bodyOf);
     // each is an answer of the operation: its adapter made it, or the upstream's was one already
@@ -95,7 +73,6 @@ export function callSplit<Name extends OperationName>(
     log.usage = toLoggedUsage(Reflect.get(answer, "usage"));
     log.responseBody = text;
     log.dropped = dropped.size > 0 ? [...dropped] : null;
-    if (dropped.size > 0) first.headers["x-gateway-dropped-params"] = [...dropped].join(",");
-    return { ...first, body: text };
+    return { ...first, headers: { ...first.headers, ...droppedHeader(log) }, body: text };
   });
 }

@@ -1,3 +1,4 @@
+import type { StreamError } from "../dialects/types.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { doneEvent, encodeEvent, readEvents } from "../lib/sse.ts";
 import type { ChunkCorrector } from "../providers/types.ts";
@@ -19,6 +20,17 @@ export interface StreamObserver {
   usage(): unknown;
   /** The model that answers; undefined where no event that was looked into names it. */
   model?(): string | undefined;
+}
+
+/** What the gateway's own error body says, for streams that tell errors in a form of their own. */
+export function toStreamError(body: object, status: number): StreamError {
+  const error: unknown = Reflect.get(body, "error");
+  const { message, type, code, param } = isObject(error) ? error : {};
+  const textOrNull = (value: unknown) => (typeof value === "string" ? value : null);
+  return {
+    ...{ message: textOrNull(message) ?? "", type: textOrNull(type) ?? "api_error" },
+    ...{ code: textOrNull(code), param: textOrNull(param), status },
+  };
 }
 
 const encoder = new TextEncoder();

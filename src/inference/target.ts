@@ -96,6 +96,12 @@ export function readForwardedHeaders(
   return forwarded;
 }
 
+/** Whether `x-gateway-beta` names a beta. */
+export function namesBeta({ header }: CallerContext, beta: string): boolean {
+  const list = header("beta");
+  return list !== null && readNameList(list)?.includes(beta) === true;
+}
+
 /** A header of the client, if its value may go upstream: it is well formed and does not hold the gateway's key. */
 export function readClientHeader(name: string, { headers, gatewayKey }: CallerContext): string | undefined {
   const value = headers.get(name);

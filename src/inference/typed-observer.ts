@@ -1,8 +1,9 @@
+import type { StreamError } from "../dialects/types.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { encodeEvent, readEvents } from "../lib/sse.ts";
 import type { StreamMapper } from "../providers/types.ts";
 import { toStreamFailure } from "./block-writer.ts";
-import type { StreamObserver } from "./stream-observer.ts";
+import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
 type Members = Record<string, unknown>;
 
@@ -18,12 +19,11 @@ export interface SeenStream {
 export interface TypedStream {
   /** Types of the events that end an answer. */
   readonly last: ReadonlySet<string>;
-  /** Types of the events that tell of a failure; nothing follows them, `warnings` aside. */
   /** Several of them may come: the upstream says by closing that nothing more does. */
   readonly hasSeveralLast?: boolean;
   /** Most bytes of one event; by default as of any stream. */
   readonly maxEventBytes?: number;
-  /** Types of the events that tell of a failure; nothing follows them. */
+  /** Types of the events that tell of a failure; nothing follows them, `warnings` aside. */
   readonly failures: ReadonlySet<string>;
   /** Failures that the event which ends the stream may follow. */
   readonly warnings?: ReadonlySet<string>;
@@ -32,7 +32,7 @@ export interface TypedStream {
   /** Usage an event tells. */
   usageOf(event: Members): unknown;
   /** An error in the form of the stream: one event, or several. */
-  toFailures(error: Members, seen: SeenStream): readonly Members[];
+  toFailures(error: StreamError, seen: SeenStream): readonly Members[];
   /** Data behind the last event that belongs to the answer, such as `[DONE]`. */
   readonly ending?: string;
 }
@@ -89,10 +89,9 @@ function observeWith(
     observe,
     state: () => state.ended ?? "open",
     ending: () => undefined,
-    failure(body) {
-      const error: unknown = Reflect.get(body, "error");
+    failure(body, status) {
       const seen: SeenStream = { begun: state.begun, lastText: () => decoder.decode(state.last) };
-      const events = stream.toFailures(isObject(error) ? error : {}, seen);
+      const events = stream.toFailures(toStreamError(body, status), seen);
       return encoder.encode(events.map((event) => encodeEvent(event, String(event.type))).join(""));
     },
     usage: () => state.usage,

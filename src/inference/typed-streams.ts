@@ -4,15 +4,13 @@ import { isObject } from "../lib/json.ts";
 import type { OperationName } from "../providers/operations.ts";
 import type { TypedStream } from "./typed-observer.ts";
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
-
 /** Anthropic's Messages API (https://docs.claude.com/en/docs/build-with-claude/streaming). */
 const messages: TypedStream = {
   last: new Set(["message_stop"]),
   failures: new Set(["error"]),
   mark: /"(?:message_(?:start|delta|stop)|error)"/,
   usageOf: ({ message, usage }) => (isObject(message) ? message.usage : usage),
-  toFailures: ({ message, type }) => [toErrorEvent({ message: textOf(message), type: textOf(type), code: null })],
+  toFailures: (error) => [toErrorEvent(error)],
 };
 
 /** The error in an event of the Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). */
@@ -36,7 +34,7 @@ const responses: TypedStream = {
   usageOf: ({ response }) => (isObject(response) ? response.usage : undefined),
   toFailures({ message, type }, { begun, lastText }) {
     const next = lastNumberIn(lastText()) + 1;
-    const error = { code: toErrorCode({ type: textOf(type) }), message: textOf(message) };
+    const error = { code: toErrorCode({ type }), message };
     const told = { type: "error", sequence_number: next, ...error, param: null };
     if (!isObject(begun?.response)) return [told];
     const response = { ...begun.response, status: "failed", error };
@@ -51,7 +49,7 @@ function createMediaStream(last: string, more: Partial<TypedStream> = {}): Typed
     failures: new Set(["error"]),
     mark: new RegExp(`"(?:${last.replaceAll(".", "\\.")}|error)"`),
     usageOf: ({ usage }) => usage,
-    toFailures: (error) => [{ type: "error", error }],
+    toFailures: ({ message, type, code, param }) => [{ type: "error", error: { message, type, code, param } }],
     ...more,
   };
 }

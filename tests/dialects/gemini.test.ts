@@ -404,6 +404,25 @@ for (const body of [
   });
 }
 
+test("toChat() gives a result without an id to the oldest open call of its name", () => {
+  const calls = ["x", "y", "x", "x"].map((name, place) => ({ functionCall: { name, id: `id_${place}` } }));
+  const results = [
+    { name: "x", id: "id_0" },
+    { name: "x" },
+    { name: "y" },
+    { name: "x" },
+    { name: "x" },
+    { name: "z" },
+  ];
+  const contents = [
+    { role: "model", parts: calls },
+    { role: "user", parts: results.map((functionResponse) => ({ functionResponse })) },
+  ];
+  const { messages } = geminiDialect.toChat({ model: "m-1", contents }, createOptions());
+  const ids = messages.flatMap(({ role, tool_call_id: id }) => (role === "tool" ? [id] : []));
+  assert.deepEqual(ids, ["id_0", "id_2", "id_1", "id_3", "call_1", "call_2"]);
+});
+
 test("toChat() refuses a conversation without turns", () => {
   const request = { ...v.parse(GenerateContentBody, { contents: [] }), model: "m" };
   assert.throws(() => geminiDialect.toChat(request, createOptions()), { status: 400, param: "contents" });

@@ -239,6 +239,9 @@ test("a failure is one error event of a type clients know", () => {
   const fail = (type: string) => createEvents(ask(), optionsFor()).fail({ message: "Busy", type, code: null });
   assert.deepEqual(fail("overloaded_error"), [{ type: "error", error: { type: "overloaded_error", message: "Busy" } }]);
   assert.deepEqual(fail("server_error"), [{ type: "error", error: { type: "api_error", message: "Busy" } }]);
+  const limited = { message: "Busy", type: "rate_limit_exceeded", code: null, status: 429 };
+  const [event] = createEvents(ask(), optionsFor()).fail(limited);
+  assert.deepEqual(event, { type: "error", error: { type: "rate_limit_error", message: "Busy" } });
 });
 
 /** A whole answer of a chat. */
@@ -385,6 +388,7 @@ const requests: readonly { name: string; asked: object; wanted: object; dropped?
             { type: "document", source: { type: "text", media_type: "text/plain", data: "plain" } },
             { type: "document", source: { type: "file", file_id: "file_1" } },
             { type: "image", source: { type: "url", url: "https://files.example/c.png" } },
+            { type: "document", source: { type: "base64" } },
             { type: "container_upload", file_id: "file_2" },
           ],
         },
@@ -404,7 +408,7 @@ const requests: readonly { name: string; asked: object; wanted: object; dropped?
         },
       ],
     },
-    dropped: ["messages.container_upload"],
+    dropped: ["messages.document", "messages.container_upload"],
   },
   {
     name: "tools, one of them forced, one at a time",

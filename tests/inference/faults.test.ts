@@ -376,6 +376,17 @@ for (const [name, headers] of [
   });
 }
 
+test("K2: a gateway key in the query of a path that is passed on is refused", async () => {
+  const seen: Seen[] = [];
+  await using(recording(seen), async (upstream) => {
+    const init = { headers: requestHeaders(upstreamHeaders(upstream)) };
+    const response = await gateway.fetch(`/v1/proxy/files?key=${workspaceKey}`, init);
+    const { error } = (await response.json()) as { error: { param: string } };
+    assert.deepEqual([response.status, error.param], [400, "query"]);
+  });
+  assert.equal(seen.length, 0);
+});
+
 test("J5: a chat sends upstream what it read when a member stands twice", async () => {
   const seen: Seen[] = [];
   await using(recording(seen), async (upstream) => {

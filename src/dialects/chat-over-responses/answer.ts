@@ -1,10 +1,9 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, objectsIn } from "../../lib/json.ts";
 import type { ChatResponse } from "../../schemas/chat.ts";
 import { toSignature } from "./signatures.ts";
 
 type Members = Record<string, unknown>;
 
-const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** Token counts of a chat from those of a response. */
@@ -31,7 +30,7 @@ export function signatureOf({ id, encrypted_content: encrypted }: Members): stri
 }
 
 function toThought(item: Members): Members {
-  const thinking = listOf(item.summary)
+  const thinking = objectsIn(item.summary)
     .map(({ text }) => textOf(text))
     .join("\n\n");
   const signature = signatureOf(item);
@@ -42,8 +41,8 @@ function toThought(item: Members): Members {
 export function toChatAnswer(body: unknown): ChatResponse {
   const response = isObject(body) ? body : {};
   if (!Array.isArray(response.output)) throw new TypeError("the response has no output");
-  const output = listOf(response.output);
-  const parts = output.filter(({ type }) => type === "message").flatMap(({ content }) => listOf(content));
+  const output = objectsIn(response.output);
+  const parts = output.filter(({ type }) => type === "message").flatMap(({ content }) => objectsIn(content));
   const join = (type: string, member: string) =>
     parts
       .filter((part) => part.type === type)

@@ -1,18 +1,17 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, objectsIn } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
+import { tellUnmapped } from "../chat-writer.ts";
 import { readSignature } from "./signatures.ts";
 
 type Members = Record<string, unknown>;
 type Message = ChatRequest["messages"][number];
 type Drop = (member: string) => void;
 
-const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
-
 /** Parts of a content, whichever form it has. */
 function partsOf(content: unknown): Members[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return listOf(content);
+  return objectsIn(content);
 }
 
 function toInputPart(part: Members, drop: Drop): Members[] {
@@ -27,7 +26,7 @@ function toInputPart(part: Members, drop: Drop): Members[] {
 
 /** Thoughts of an assistant that the provider can prove. */
 function toReasoningItems(message: Message, drop: Drop): Members[] {
-  const thoughts = listOf(message.content_blocks).filter(
+  const thoughts = objectsIn(message.content_blocks).filter(
     ({ type }) => type === "thinking" || type === "redacted_thinking",
   );
   return thoughts.flatMap(({ thinking, signature }) => {
@@ -43,7 +42,7 @@ function toReasoningItems(message: Message, drop: Drop): Members[] {
 
 function toAssistantItems(message: Message, drop: Drop): Members[] {
   const said = partsOf(message.content).map(({ text }) => ({ type: "output_text", text: String(text ?? "") }));
-  const calls = listOf(message.tool_calls).map(({ id, function: named }) => {
+  const calls = objectsIn(message.tool_calls).map(({ id, function: named }) => {
     const { name, arguments: given } = isObject(named) ? named : {};
     return { type: "function_call", call_id: id, name, arguments: given };
   });
@@ -107,9 +106,7 @@ const mapped = new Set([
 
 /** A chat as a request to the Responses API (https://platform.openai.com/docs/api-reference/responses/create); nothing of it is stored. */
 export function toResponsesRequest(request: ChatRequest, drop: Drop): ResponsesRequest {
-  for (const [name, value] of Object.entries(request)) {
-    if (!mapped.has(name) && value !== null && value !== undefined) drop(name);
-  }
+  tellUnmapped(request, mapped, drop);
   const { messages } = request;
   const first = messages.findIndex(({ role }) => role !== "system" && role !== "developer");
   const start = first < 0 ? messages.length : first;

@@ -12,15 +12,13 @@ const Token = v.looseObject({ ...Candidate.entries, top_logprobs: v.nullish(v.ar
 /** The members of a chat answer that are read. */
 const ChatAnswer = v.looseObject({
   model: text,
-  choices: v.pipe(
-    v.array(
-      v.looseObject({
-        message: v.nullish(
-          v.looseObject({ content: v.nullish(v.union([v.string(), v.array(v.looseObject({ text }))])) }),
-        ),
-        logprobs: v.nullish(v.looseObject({ content: v.nullish(v.array(Token)) })),
-      }),
-    ),
+  choices: v.array(
+    v.looseObject({
+      message: v.nullish(
+        v.looseObject({ content: v.nullish(v.union([v.string(), v.array(v.looseObject({ text }))])) }),
+      ),
+      logprobs: v.nullish(v.looseObject({ content: v.nullish(v.array(Token)) })),
+    }),
   ),
   usage: v.nullish(v.looseObject({ prompt_tokens: count, completion_tokens: count })),
 });

@@ -1,5 +1,5 @@
-import { isObject } from "../../lib/json.ts";
-import { type Finish, readUsage } from "../chat-reader.ts";
+import { isObject, objectsIn } from "../../lib/json.ts";
+import { type Finish, readCount, readUsage } from "../chat-reader.ts";
 
 type Members = Record<string, unknown>;
 
@@ -10,8 +10,6 @@ export const finishReasons: Readonly<Record<Finish, string>> = {
   tool_calls: "STOP",
   content_filter: "SAFETY",
 };
-
-const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
 /** Token counts as the Gemini API tells them: thoughts are counted apart. */
 export function toUsageMetadata(usage: unknown): Record<string, number> {
@@ -25,28 +23,23 @@ export function toUsageMetadata(usage: unknown): Record<string, number> {
   };
 }
 
-function count(holder: Members, name: string): number {
-  const value = holder[name];
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
-}
-
 /** Tokens of one kind of content (https://ai.google.dev/api/generate-content#ModalityTokenCount). */
 function countOfKind(details: unknown, modality: string): number {
-  const counts = listOf(details).filter((one) => one.modality === modality);
-  return counts.reduce((sum, one) => sum + count(one, "tokenCount"), 0);
+  const counts = objectsIn(details).filter((one) => one.modality === modality);
+  return counts.reduce((sum, one) => sum + readCount(one, "tokenCount"), 0);
 }
 
 /** Token counts of an answer in Gemini's shape as a chat tells them; undefined where it tells none. */
 export function fromUsageMetadata(answer: object): Members | undefined {
   const given: unknown = Reflect.get(answer, "usageMetadata");
   if (!isObject(given)) return undefined;
-  const reasoning = count(given, "thoughtsTokenCount");
-  const prompt = count(given, "promptTokenCount") + count(given, "toolUsePromptTokenCount");
-  const completion = count(given, "candidatesTokenCount") + reasoning;
+  const reasoning = readCount(given, "thoughtsTokenCount");
+  const prompt = readCount(given, "promptTokenCount") + readCount(given, "toolUsePromptTokenCount");
+  const completion = readCount(given, "candidatesTokenCount") + reasoning;
   return {
     ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
     prompt_tokens_details: {
-      cached_tokens: count(given, "cachedContentTokenCount"),
+      cached_tokens: readCount(given, "cachedContentTokenCount"),
       audio_tokens: countOfKind(given.promptTokensDetails, "AUDIO"),
     },
     completion_tokens_details: {
@@ -63,7 +56,7 @@ function toOdds({ token, logprob }: Members): Members {
 
 /** How likely the tokens were (https://ai.google.dev/api/generate-content#LogprobsResult). */
 export function toLogprobsResult(logprobs: unknown): Members {
-  const content = isObject(logprobs) ? listOf(logprobs.content) : [];
+  const content = isObject(logprobs) ? objectsIn(logprobs.content) : [];
   if (content.length === 0) return {};
   const chosen = content.map(toOdds);
   const sum = content.reduce((all, { logprob }) => all + (typeof logprob === "number" ? logprob : 0), 0);
@@ -71,14 +64,14 @@ export function toLogprobsResult(logprobs: unknown): Members {
     avgLogprobs: sum / content.length,
     logprobsResult: {
       chosenCandidates: chosen,
-      topCandidates: content.map(({ top_logprobs: top }) => ({ candidates: listOf(top).map(toOdds) })),
+      topCandidates: content.map(({ top_logprobs: top }) => ({ candidates: objectsIn(top).map(toOdds) })),
     },
   };
 }
 
 /** Choices of a chat, or of one of its chunks, by their index. */
 export function readChoices(value: unknown): { index: number; choice: Members }[] {
-  const choices = isObject(value) ? listOf(value.choices) : [];
+  const choices = isObject(value) ? objectsIn(value.choices) : [];
   return choices.map((choice, place) => ({
     index: typeof choice.index === "number" ? choice.index : place,
     choice,

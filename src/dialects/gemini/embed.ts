@@ -1,5 +1,4 @@
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import type {
   BatchEmbedContentsRequest,
@@ -72,7 +71,7 @@ function readLists({ data }: EmbeddingResponse): { values: number[] }[] {
 }
 
 function usageOf({ usage }: EmbeddingResponse): object {
-  const { prompt } = readUsage(isObject(usage) ? usage : undefined);
+  const { prompt } = readUsage(usage);
   return prompt > 0 ? { usageMetadata: { promptTokenCount: prompt } } : {};
 }
 

@@ -1,6 +1,6 @@
 import { rpcStatusOf } from "../../lib/rpc-status.ts";
 import type { GenerateContentRequest } from "../../schemas/gemini.ts";
-import { type ChatPiece, readChat, toFinish } from "../chat-reader.ts";
+import { type ChatPiece, readChoice, readHead, toFinish } from "../chat-reader.ts";
 import { Sequencer } from "../sequence.ts";
 import type { DialectEvent, DialectOptions, EventMapper, StreamError } from "../types.ts";
 import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from "./candidates.ts";
@@ -44,10 +44,10 @@ export function createEvents(request: GenerateContentRequest, { id }: DialectOpt
   });
   return {
     push(chunk) {
-      modelVersion = readChat(chunk).model ?? modelVersion;
+      modelVersion = readHead(chunk).model ?? modelVersion;
       const made = readChoices(chunk).flatMap(({ index, choice }) => {
         const candidate = candidateOf(index);
-        const { pieces, finish } = readChat({ choices: [choice] });
+        const { pieces, finish } = readChoice(choice);
         candidate.finish = finish ?? candidate.finish;
         const said = mergeParts(pieces.flatMap((piece) => candidate.sequencer.push(piece)));
         const parts = [...said, ...readPictures(choice), ...readSound(choice, request)];

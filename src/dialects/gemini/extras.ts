@@ -1,9 +1,7 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, objectsIn } from "../../lib/json.ts";
 import type { ChatPiece } from "../chat-reader.ts";
 
 type Members = Record<string, unknown>;
-
-const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
 /** A picture of an answer as a part. */
 function toPicture(holder: Members): Members[] {
@@ -17,8 +15,8 @@ function toPicture(holder: Members): Members[] {
 /** Pictures a choice holds, whole or in a chunk: beside its text, or among its blocks. */
 export function readPictures({ message, delta }: Members): Members[] {
   const holder = isObject(message) ? message : isObject(delta) ? delta : {};
-  const blocks = listOf(holder.content_blocks).map((block) => (isObject(block.delta) ? block.delta : block));
-  const pictures = [...listOf(holder.images), ...blocks].filter(({ thought }) => thought !== true);
+  const blocks = objectsIn(holder.content_blocks).map((block) => (isObject(block.delta) ? block.delta : block));
+  const pictures = [...objectsIn(holder.images), ...blocks].filter(({ thought }) => thought !== true);
   return pictures.flatMap(toPicture);
 }
 

@@ -1,6 +1,6 @@
 import type { ChatResponse } from "../../schemas/chat.ts";
 import type { GenerateContentRequest, GenerateContentResponse } from "../../schemas/gemini.ts";
-import { readChat, toFinish } from "../chat-reader.ts";
+import { readChoice, readHead, toFinish } from "../chat-reader.ts";
 import { Sequencer } from "../sequence.ts";
 import type { DialectOptions } from "../types.ts";
 import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from "./candidates.ts";
@@ -17,7 +17,7 @@ export function fromChat(
 ): GenerateContentResponse {
   const hasThoughts = wantsThoughts(request);
   const candidates = readChoices(answer).map(({ index, choice }) => {
-    const { pieces, finish } = readChat({ choices: [choice] });
+    const { pieces, finish } = readChoice(choice);
     const writer = new PartWriter({ answerId: `${id}_${index}`, hasThoughts });
     const sequencer = new Sequencer(writer);
     const said = mergeParts([...pieces.flatMap((piece) => sequencer.push(piece)), ...sequencer.end()]);
@@ -30,7 +30,7 @@ export function fromChat(
       ...toLogprobsResult(choice.logprobs),
     };
   });
-  const { model, usage } = readChat(answer);
+  const { model, usage } = readHead(answer);
   return {
     candidates,
     usageMetadata: toUsageMetadata(usage),

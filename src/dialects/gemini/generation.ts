@@ -1,12 +1,10 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
+import { tellUnmapped, toEffort, toStop } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { type Members, membersOf, numberOf, textOf, textsOf } from "./members.ts";
 import { toJsonSchema } from "./schema.ts";
 import { toModalities } from "./sound.ts";
-
-/** Texts that may end a chat's answer. */
-const maxStops = 4;
 
 /** Members that are mapped. */
 const mapped = new Set([
@@ -24,12 +22,6 @@ const numbers: Readonly<Record<string, string>> = {
 function toNumbers(config: Members): Members {
   const found = Object.entries(numbers).map(([name, there]) => [there, numberOf(config[name])] as const);
   return Object.fromEntries(found.filter(([, value]) => value !== undefined));
-}
-
-function toStop({ stopSequences }: Members, { drop }: DialectOptions): Members {
-  const stops = textsOf(stopSequences);
-  if (stops.length > maxStops) drop("generationConfig.stopSequences");
-  return stops.length === 0 ? {} : { stop: stops.slice(0, maxStops) };
 }
 
 function toLogprobs({ responseLogprobs, logprobs }: Members): Members {
@@ -54,12 +46,6 @@ function toFormat({ responseMimeType: type, responseSchema, responseJsonSchema }
   return { response_format: { type: "json_schema", json_schema: { name: "output", schema } } };
 }
 
-/** How much to think, in the words of chats that take no budget. */
-function effortOf(budget: number): string {
-  if (budget < 4_096) return "low";
-  return budget < 16_384 ? "medium" : "high";
-}
-
 /**
  * How much to think (https://ai.google.dev/gemini-api/docs/thinking); a budget of 0 asks for nothing, -1 leaves it to the model.
  * An effort fits every model: budgets have bounds of their own elsewhere, and may not fill the answer.
@@ -70,7 +56,7 @@ function toThinking({ thinkingConfig }: Members): Members {
   if (level !== undefined && level !== "thinking_level_unspecified") return { reasoning_effort: level };
   const budget = numberOf(thinkingBudget);
   if (budget === undefined || budget === 0) return {};
-  return { reasoning_effort: budget < 0 ? "medium" : effortOf(budget) };
+  return { reasoning_effort: budget < 0 ? "medium" : toEffort(budget) };
 }
 
 /** Whether thoughts are to be told. */
@@ -86,16 +72,13 @@ export function wantsThoughts(request: object): boolean {
  */
 export function toGeneration(generationConfig: unknown, options: DialectOptions): Members {
   const config = membersOf(generationConfig);
-  for (const [name, value] of Object.entries(config)) {
-    if (!mapped.has(name) && value !== null && value !== undefined && value !== false) {
-      options.drop(`generationConfig.${name}`);
-    }
-  }
+  const tell = (name: string) => options.drop(`generationConfig.${name}`);
+  tellUnmapped(config, mapped, tell);
   const count = numberOf(config.candidateCount) ?? 1;
   return {
     ...toNumbers(config),
     ...(count > 1 && { n: count }),
-    ...toStop(config, options),
+    ...toStop(textsOf(config.stopSequences), () => tell("stopSequences")),
     ...toLogprobs(config),
     ...toFormat(config),
     ...toModalities(config, options),

@@ -1,7 +1,6 @@
 import { InvalidRequestError } from "../../errors.ts";
+import type { Part } from "../chat-writer.ts";
 import { type Members, membersOf, textOf } from "./members.ts";
-
-type Part = Record<string, unknown>;
 
 /** Formats of sound by their media types. */
 const soundFormats: Readonly<Record<string, string>> = {

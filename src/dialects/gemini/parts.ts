@@ -1,6 +1,5 @@
-import { isObject, parseJson } from "../../lib/json.ts";
 import { markSignature } from "../../lib/signature-mark.ts";
-import type { CallPiece, ChatPiece } from "../chat-reader.ts";
+import { type CallPiece, type ChatPiece, readArguments } from "../chat-reader.ts";
 import type { Segment, SegmentSink } from "../sequence.ts";
 
 /** One part of an answer (https://ai.google.dev/api/caching#Part). */
@@ -9,12 +8,6 @@ export interface AnswerPart {
   thought?: true;
   thoughtSignature?: string;
   functionCall?: { id: string; name: string; args: Record<string, unknown> };
-}
-
-/** Arguments of a call as an object; an empty one where they are none. */
-function toArguments(text: string): Record<string, unknown> {
-  const value = parseJson(text);
-  return isObject(value) ? value : {};
 }
 
 /** Writes the parts of an answer: text as it comes, calls when they are whole. */
@@ -74,7 +67,7 @@ export class PartWriter implements SegmentSink<AnswerPart> {
     if (!call) return [];
     const isFirst = this.#calls++ === 0;
     const id = call.id ?? `call_${this.#answerId}_${call.index}`;
-    const functionCall = { id, name: call.name ?? "", args: toArguments(call.arguments) };
+    const functionCall = { id, name: call.name ?? "", args: readArguments(call.arguments) };
     // the first call of a turn carries a signature: models that insist on one learn from it that there is none
     if (!isFirst && call.signature === undefined) return [{ functionCall }];
     return [{ functionCall, thoughtSignature: markSignature({ kind: "call", text: call.signature ?? "" }) }];

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { CountContentsRequest, GenerateContentRequest } from "../../schemas/gemini.ts";
+import { tellUnmapped } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { toGeneration } from "./generation.ts";
 import { membersOf } from "./members.ts";
@@ -19,9 +20,7 @@ const mapped = new Set([
  */
 export function toChat(request: GenerateContentRequest, options: DialectOptions): ChatRequest {
   const given = membersOf(request);
-  for (const [name, value] of Object.entries(given)) {
-    if (!mapped.has(name) && value !== null && value !== undefined) options.drop(name);
-  }
+  tellUnmapped(given, mapped, options.drop);
   if (typeof given.cachedContent === "string" && given.cachedContent !== "") {
     throw new InvalidRequestError("Cannot use cachedContent: the provider of this model does not hold it", {
       ...{ param: "cachedContent", code: "unsupported_parameter" },

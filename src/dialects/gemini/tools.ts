@@ -38,7 +38,8 @@ function toFunctions(tools: unknown, { drop }: DialectOptions): FunctionTool[] {
 /** Functions that may be called: those that are named where some are. */
 function restrict(functions: readonly FunctionTool[], allowed: readonly string[]): FunctionTool[] {
   if (allowed.length === 0) return [...functions];
-  const kept = functions.filter((tool) => allowed.includes(tool.function.name));
+  const names = new Set(allowed);
+  const kept = functions.filter((tool) => names.has(tool.function.name));
   if (kept.length === 0) refuse("Cannot restrict the tools to these names: none is a function of this request");
   return kept;
 }

@@ -1,13 +1,12 @@
 import { isObject } from "../../lib/json.ts";
 import { isMarked, readMarkedSignature } from "../../lib/signature-mark.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { toContent } from "../messages/turns.ts";
+import { type Part, toContent } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { toMedia } from "./media.ts";
 import { itemsOf, type Members, membersOf, textOf } from "./members.ts";
 
 type Message = ChatRequest["messages"][number];
-type Part = Record<string, unknown>;
 
 const textPart = (text: string): Part => ({ type: "text", text });
 
@@ -33,20 +32,35 @@ function toParts(parts: readonly Members[], options: DialectOptions): Part[] {
 /** Ids of calls: a conversation may tell calls and results apart by their names and order only. */
 class CallIds {
   #made = 0;
-  readonly #open: { id: string; name: string }[] = [];
+  /** Ids of calls without a result yet. */
+  readonly #open = new Set<string>();
+  /** Ids of calls in order, by their names, and where the first that may be open stands. */
+  readonly #byName = new Map<string, { ids: string[]; next: number }>();
 
   /** The id of a call. */
   call(name: string, given: string | undefined): string {
     const id = given ?? `call_${++this.#made}`;
-    this.#open.push({ id, name });
+    this.#open.add(id);
+    const known = this.#byName.get(name);
+    if (known) known.ids.push(id);
+    else this.#byName.set(name, { ids: [id], next: 0 });
     return id;
   }
 
   /** The id of the call a result belongs to. */
   result(name: string, given: string | undefined): string {
-    const found = this.#open.findIndex((call) => (given === undefined ? call.name === name : call.id === given));
-    const [call] = found < 0 ? [] : this.#open.splice(found, 1);
-    return call?.id ?? given ?? `call_${++this.#made}`;
+    const id = given ?? this.#oldest(name) ?? `call_${++this.#made}`;
+    this.#open.delete(id);
+    return id;
+  }
+
+  #oldest(name: string): string | undefined {
+    const calls = this.#byName.get(name);
+    while (calls && calls.next < calls.ids.length) {
+      const id = calls.ids[calls.next++];
+      if (id !== undefined && this.#open.has(id)) return id;
+    }
+    return undefined;
   }
 }
 
@@ -144,8 +158,10 @@ function readTurns(contents: unknown): Turn[] {
   for (const { role: given, parts } of itemsOf(contents)) {
     const role = given === "model" || given === "system" ? given : "user";
     const last = turns.at(-1);
-    if (last?.role === "model" && role === "model") last.parts.push(...itemsOf(parts));
-    else turns.push({ role, parts: itemsOf(parts) });
+    const items = itemsOf(parts);
+    // one by one: a list of arguments has a limit
+    if (last?.role === "model" && role === "model") for (const item of items) last.parts.push(item);
+    else turns.push({ role, parts: items });
   }
   return turns;
 }

@@ -1,5 +1,4 @@
-import { isObject, parseJson } from "../../lib/json.ts";
-import { type ChatUsage, type Finish, readUsage } from "../chat-reader.ts";
+import { type Finish, readUsage } from "../chat-reader.ts";
 import type { Segment } from "../sequence.ts";
 import { toCallSignature } from "./signatures.ts";
 
@@ -43,15 +42,9 @@ export function signatureBlock(segment: Segment): Block | undefined {
   return { type: "thinking", thinking: "", signature: toCallSignature(segment.call.signature) };
 }
 
-/** Arguments of a call as an object; an empty one where they are none. */
-export function toInput(text: string): Block {
-  const value = parseJson(text);
-  return isObject(value) ? value : {};
-}
-
 /** Token counts as the Messages API tells them: what was cached is not in the input. */
 export function toMessagesUsage(usage: unknown): Record<string, unknown> {
-  const { prompt, completion, cached, cacheWritten, reasoning }: ChatUsage = readUsage(usage);
+  const { prompt, completion, cached, cacheWritten, reasoning } = readUsage(usage);
   return {
     input_tokens: Math.max(0, prompt - cached - cacheWritten),
     output_tokens: completion,

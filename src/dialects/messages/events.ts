@@ -57,8 +57,8 @@ class BlockWriter implements SegmentSink<DialectEvent> {
 }
 
 /** An error as its own event. */
-export function toErrorEvent({ message, type }: StreamError): DialectEvent {
-  return { type: "error", error: { type: toMessagesType(type, 500), message } };
+export function toErrorEvent({ message, type, status = 500 }: StreamError): DialectEvent {
+  return { type: "error", error: { type: toMessagesType(type, status), message } };
 }
 
 /** Turns the chunks of a chat into the events of the Messages API (https://docs.claude.com/en/docs/build-with-claude/streaming). */

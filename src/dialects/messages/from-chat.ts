@@ -1,9 +1,9 @@
 import type { ChatResponse } from "../../schemas/chat.ts";
 import type { MessagesRequest, MessagesResponse } from "../../schemas/messages.ts";
-import { type ChatPiece, readChat, toFinish } from "../chat-reader.ts";
+import { type ChatPiece, readArguments, readChat, toFinish } from "../chat-reader.ts";
 import { type SegmentSink, Sequencer } from "../sequence.ts";
 import type { DialectOptions } from "../types.ts";
-import { emptyBlock, signatureBlock, toInput, toMessagesUsage, toStopReason } from "./blocks.ts";
+import { emptyBlock, signatureBlock, toMessagesUsage, toStopReason } from "./blocks.ts";
 
 type Block = MessagesResponse["content"][number];
 
@@ -30,7 +30,7 @@ class BlockCollector implements SegmentSink<Block> {
   }
 
   close(): Block[] {
-    if (this.#block.type === "tool_use") this.#block.input = toInput(this.#arguments);
+    if (this.#block.type === "tool_use") this.#block.input = readArguments(this.#arguments);
     return [this.#block as Block]; // has a type
   }
 }

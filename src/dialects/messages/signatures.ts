@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 
-/** Marks a signature that belongs to the call behind its block. No provider's signature holds a colon. */
+/** Marks a signature that belongs to the call behind its block: no other one begins so. */
 const mark = "call:";
 
 /** The signature a block of thought carries for a call: these blocks are the one place clients send back unread. */

@@ -2,8 +2,9 @@ import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
+import { cacheControl, tellUnmapped, toContent, toEffort, toStop } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
-import { cacheControl, toContent, toMessages, toParts } from "./turns.ts";
+import { toMessages, toParts } from "./turns.ts";
 
 type Members = Record<string, unknown>;
 
@@ -12,16 +13,6 @@ const mapped = new Set([
   ...["model", "messages", "system", "max_tokens", "temperature", "top_p", "stop_sequences", "stream", "metadata"],
   ...["thinking", "tools", "tool_choice", "output_config"],
 ]);
-
-/** Texts that may end a chat's answer. */
-const maxStops = 4;
-
-/** Members without a counterpart are told; what is switched off is not missed. */
-function tellDropped(request: MessagesRequest, { drop }: DialectOptions): void {
-  for (const [name, value] of Object.entries(request)) {
-    if (!mapped.has(name) && value !== null && value !== undefined && value !== false) drop(name);
-  }
-}
 
 function toSystem({ system }: MessagesRequest): ChatRequest["messages"] {
   const parts = toParts(system);
@@ -62,18 +53,15 @@ function toChoice(choice: MessagesRequest["tool_choice"]): Members {
   return { tool_choice: words[type], ...(isSingle === true && { parallel_tool_calls: false }) };
 }
 
-/** How much to think, in the words of chats that take no budget. */
-function toEffort({ thinking, output_config: output }: MessagesRequest): string | undefined {
+function readEffort({ thinking, output_config: output }: MessagesRequest): string | undefined {
   if (typeof output?.effort === "string") return output.effort;
   if (thinking?.type !== "enabled") return undefined;
-  const budget = thinking.budget_tokens ?? 0;
-  if (budget < 4_096) return "low";
-  return budget < 16_384 ? "medium" : "high";
+  return toEffort(thinking.budget_tokens ?? 0);
 }
 
 function toThinking(request: MessagesRequest): Members {
   const { thinking } = request;
-  const effort = toEffort(request);
+  const effort = readEffort(request);
   return {
     ...(thinking && thinking.type !== "disabled" && { thinking }),
     ...(effort !== undefined && { reasoning_effort: effort }),
@@ -88,12 +76,6 @@ function toFormat({ output_config: output }: MessagesRequest, { drop }: DialectO
   }
   drop("output_config.format");
   return {};
-}
-
-function toStop({ stop_sequences: stops }: MessagesRequest, { drop }: DialectOptions): Members {
-  if (!stops || stops.length === 0) return {};
-  if (stops.length > maxStops) drop("stop_sequences");
-  return { stop: stops.slice(0, maxStops) };
 }
 
 /** Most characters the user of a chat may have; clients of the Messages API put whole records there. */
@@ -113,8 +95,8 @@ function toUser(metadata: MessagesRequest["metadata"], { drop }: DialectOptions)
  * @throws {InvalidRequestError} If a tool is forced that only its own provider can run.
  */
 export function toChat(request: MessagesRequest, options: DialectOptions): ChatRequest {
-  tellDropped(request, options);
-  const { model, max_tokens, temperature, top_p, stream, metadata } = request;
+  tellUnmapped(request, mapped, options.drop);
+  const { model, max_tokens, temperature, top_p, stream, metadata, stop_sequences: stops } = request;
   return {
     model,
     messages: [...toSystem(request), ...toMessages(request.messages, options)],
@@ -123,7 +105,7 @@ export function toChat(request: MessagesRequest, options: DialectOptions): ChatR
     ...(typeof top_p === "number" && { top_p }),
     ...(stream === true && { stream: true }),
     ...toUser(metadata, options),
-    ...toStop(request, options),
+    ...toStop(stops ?? [], () => options.drop("stop_sequences")),
     ...toTools(request, options),
     ...toThinking(request),
     ...toFormat(request, options),

@@ -1,18 +1,13 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
+import { cacheControl, type Part, toContent } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { readCallSignature } from "./signatures.ts";
 
 type Block = Record<string, unknown>;
 type Turn = MessagesRequest["messages"][number];
 type Message = ChatRequest["messages"][number];
-type Part = Record<string, unknown>;
-
-/** A mark of what to cache, where there is one. */
-export function cacheControl({ cache_control: control }: Block): Block {
-  return isObject(control) ? { cache_control: control } : {};
-}
 
 const textPart = (text: string, block: Block = {}): Part => ({ type: "text", text, ...cacheControl(block) });
 
@@ -25,16 +20,19 @@ function toImage(source: Block, block: Block, drop: (member: string) => void): P
   return [];
 }
 
-function toDocument(source: Block, block: Block): Part[] {
+function toDocument(source: Block, block: Block, drop: (member: string) => void): Part[] {
   const { type, media_type: media, data, url, file_id: id, content } = source;
   const filename = typeof block.title === "string" ? block.title : "document.pdf";
   const file = (members: Block): Part[] => [{ type: "file", file: members, ...cacheControl(block) }];
   if (type === "text" && typeof data === "string") return [textPart(data, block)];
-  if (type === "content") return toParts(content);
+  if (type === "content") return toParts(content, drop);
   if (type === "url" && typeof url === "string") return file({ file_url: url, filename });
   if (type === "file" && typeof id === "string") return file({ file_id: id });
-  if (typeof data !== "string") return [];
-  return file({ file_data: `data:${String(media ?? "application/pdf")};base64,${data}`, filename });
+  if (typeof data === "string") {
+    return file({ file_data: `data:${String(media ?? "application/pdf")};base64,${data}`, filename });
+  }
+  drop("messages.document");
+  return [];
 }
 
 /** Text of a search result a caller found itself. */
@@ -55,7 +53,7 @@ export function toParts(content: unknown, drop: (member: string) => void = () =>
       case "image":
         return toImage(source, block, drop);
       case "document":
-        return toDocument(source, block);
+        return toDocument(source, block, drop);
       case "search_result":
         return [toSearchResult(block)];
       default:
@@ -63,13 +61,6 @@ export function toParts(content: unknown, drop: (member: string) => void = () =>
         return [];
     }
   });
-}
-
-/** Parts as short as they can be written. */
-export function toContent(parts: readonly Part[]): string | Part[] {
-  const [first] = parts;
-  const isPlain = parts.length === 1 && first?.type === "text" && first.cache_control === undefined;
-  return isPlain && typeof first?.text === "string" ? first.text : [...parts];
 }
 
 interface Results {

@@ -6,9 +6,14 @@ export function toResponseId(id: string): string {
   return `resp_${mark}${id}`;
 }
 
+/** The id of a response less what marks it as the gateway's own. */
+export function nameOfResponse(id: string): string {
+  return id.slice(toResponseId("").length);
+}
+
 /** Whether a response is one of the gateway's own, and not a provider's. */
 export function isOwnResponseId(id: string): boolean {
-  return id.startsWith(`resp_${mark}`);
+  return id.startsWith(toResponseId(""));
 }
 
 /** Id of an item of an answer, or of its input. */

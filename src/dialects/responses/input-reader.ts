@@ -1,13 +1,16 @@
 import { isObject, parseJson } from "../../lib/json.ts";
 
 const begin = /^\s*\{\s*"input"\s*:\s*"/;
+/** Letters in which the text must have begun, or it is told when it is whole. */
+const maxBegin = 1_000;
 const escapes: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f" };
 
 /** Reads the one text of `{"input": "…"}` while it arrives. */
 export class InputReader {
   #json = "";
-  /** Where the text goes on in `#json`; undefined before it begins. */
-  #at: number | undefined;
+  /** What was not read of it: a text that grows is costly to look into. */
+  #rest = "";
+  #isBegun = false;
   #isOver = false;
   /** All that was read. */
   text = "";
@@ -15,10 +18,16 @@ export class InputReader {
   /** Takes more of the JSON text; gives what it adds to the text. */
   push(piece: string): string {
     this.#json += piece;
-    if (this.#at === undefined) {
-      const found = begin.exec(this.#json);
-      if (!found) return "";
-      this.#at = found[0].length;
+    if (this.#isOver) return "";
+    this.#rest += piece;
+    if (!this.#isBegun) {
+      const found = begin.exec(this.#rest);
+      if (!found) {
+        this.#isOver = this.#rest.length > maxBegin;
+        return "";
+      }
+      this.#isBegun = true;
+      this.#rest = this.#rest.slice(found[0].length);
     }
     const added = this.#read();
     this.text += added;
@@ -38,19 +47,21 @@ export class InputReader {
 
   #read(): string {
     let added = "";
+    let at = 0;
     while (!this.#isOver) {
-      const next = this.#readOne(this.#at ?? 0);
+      const next = this.#readOne(at);
       if (!next) break;
       added += next.text;
-      this.#at = next.end;
+      at = next.end;
       this.#isOver = next.isLast;
     }
+    this.#rest = this.#rest.slice(at);
     return added;
   }
 
   /** A stretch of plain letters, an escape or the closing quote; undefined while it is cut. */
   #readOne(from: number): { text: string; end: number; isLast: boolean } | undefined {
-    const json = this.#json;
+    const json = this.#rest;
     const letter = json[from];
     if (letter === undefined) return undefined;
     if (letter === '"') return { text: "", end: from + 1, isLast: true };

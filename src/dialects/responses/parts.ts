@@ -1,9 +1,6 @@
 import { isObject } from "../../lib/json.ts";
+import { cacheControl, type Part } from "../chat-writer.ts";
 
-/** A part of a message, in whichever API. */
-export type Part = Record<string, unknown>;
-
-const cacheControl = ({ cache_control: control }: Part): Part => (isObject(control) ? { cache_control: control } : {});
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 function toImage(part: Part): Part | undefined {
@@ -52,13 +49,6 @@ export function toParts(content: unknown, drop: (member: string) => void): Part[
     if (!made && part.text !== "") drop(`input.${String(part.type)}`);
     return made ? [made] : [];
   });
-}
-
-/** Parts as short as they can be written. */
-export function toContent(parts: readonly Part[]): string | Part[] {
-  const [first] = parts;
-  const isPlain = parts.length === 1 && first?.type === "text" && first.cache_control === undefined;
-  return isPlain && typeof first?.text === "string" ? first.text : [...parts];
 }
 
 /** Text of the parts that have one. */

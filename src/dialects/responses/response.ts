@@ -27,7 +27,7 @@ function echo(request: ResponsesRequest): Members {
 }
 
 /** Token counts as the Responses API tells them. */
-export function toResponsesUsage(usage: unknown): Members {
+function toResponsesUsage(usage: unknown): Members {
   const { prompt, completion, total, cached, reasoning } = readUsage(usage);
   return {
     input_tokens: prompt,

@@ -1,8 +1,8 @@
-import { isObject } from "../../lib/json.ts";
+import { objectsIn } from "../../lib/json.ts";
 import type { ResponsesRequest, ResponsesResponse } from "../../schemas/responses.ts";
 import type { DialectEvent } from "../types.ts";
 import { createNumbering } from "./events.ts";
-import { isOwnItemId, isOwnResponseId, toItemId } from "./ids.ts";
+import { isOwnItemId, isOwnResponseId, nameOfResponse, toItemId } from "./ids.ts";
 import { readEncryptedContent } from "./signatures.ts";
 
 type Item = Record<string, unknown>;
@@ -25,7 +25,7 @@ function toPartList({ role, content }: Item): unknown {
  */
 export function toInputItems(input: ResponsesRequest["input"], id: string): Item[] {
   const items: Item[] = typeof input === "string" ? [{ role: "user", content: input }] : [...(input ?? [])];
-  const name = id.replace(/^resp_gw_/, "");
+  const name = nameOfResponse(id);
   return items.map((item, index) => {
     const type = typeof item.type === "string" ? item.type : "message";
     const named = typeof item.id === "string" ? item.id : toItemId(prefixes[type] ?? "item", name, `i${index}`);
@@ -90,13 +90,12 @@ function replaySummary(part: Item, place: Item): DialectEvent[] {
 
 /** Events that make an item, between those that announce and end it. */
 function replayContent(item: Item, place: Item): DialectEvent[] {
-  const listOf = (value: unknown) => (Array.isArray(value) ? value.filter(isObject) : []);
   const { arguments: given, input, name } = item;
   switch (item.type) {
     case "message":
-      return listOf(item.content).flatMap((part, content_index) => replayPart(part, { ...place, content_index }));
+      return objectsIn(item.content).flatMap((part, content_index) => replayPart(part, { ...place, content_index }));
     case "reasoning":
-      return listOf(item.summary).flatMap((part, summary_index) => replaySummary(part, { ...place, summary_index }));
+      return objectsIn(item.summary).flatMap((part, summary_index) => replaySummary(part, { ...place, summary_index }));
     case "function_call":
       return [
         { type: "response.function_call_arguments.delta", ...place, delta: given },

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
+import { tellUnmapped } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { isOwnResponseId } from "./ids.ts";
 import { toToolMembers } from "./tools.ts";
@@ -30,9 +31,7 @@ const served = new Set(["reasoning.encrypted_content", "message.output_text.logp
 
 /** Members without a counterpart are told where they would change something. */
 function tellDropped(request: ResponsesRequest, { drop }: DialectOptions): void {
-  for (const [name, value] of Object.entries(request)) {
-    if (!mapped.has(name) && value !== null && value !== undefined && value !== false) drop(name);
-  }
+  tellUnmapped(request, mapped, drop);
   if (request.truncation === "auto") drop("truncation");
   if ((request.include ?? []).some((name) => !served.has(name))) drop("include");
   const tier = request.service_tier ?? "auto";

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
+import { cacheControl } from "../chat-writer.ts";
 
 type Members = Record<string, unknown>;
 type Drop = (member: string) => void;
@@ -31,9 +32,6 @@ export function toChatName({ name, namespace }: Members): string {
 function refuseChoice(message: string): never {
   throw new InvalidRequestError(message, { param: "tool_choice", code: "unsupported_parameter" });
 }
-
-const cacheControl = ({ cache_control: control }: Members): Members =>
-  isObject(control) ? { cache_control: control } : {};
 
 function toFunction(tool: Members, name: string): Members {
   const { description, parameters, strict } = tool;

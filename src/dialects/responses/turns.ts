@@ -1,8 +1,9 @@
 import { InvalidRequestError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { objectsIn } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
-import { type Part, textOfParts, toContent, toParts } from "./parts.ts";
+import { type Part, toContent } from "../chat-writer.ts";
+import { textOfParts, toParts } from "./parts.ts";
 import { readEncryptedContent } from "./signatures.ts";
 import { toChatName } from "./tools.ts";
 
@@ -29,7 +30,7 @@ class AssistantTurn {
   think({ encrypted_content: encrypted, summary, content }: Item, drop: Drop): void {
     const carried = readEncryptedContent(encrypted);
     const text = [summary, content]
-      .flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []))
+      .flatMap(objectsIn)
       .map((part) => (typeof part.text === "string" ? part.text : ""))
       .join("");
     if (carried?.kind === "call") {

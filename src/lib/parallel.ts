@@ -1,0 +1,29 @@
+/**
+ * What `work` makes of each item, in their order, with at most `limit` under way at once. After a failure no more is begun,
+ * and what is under way is waited for: nothing goes on once this has ended.
+ *
+ * @throws The first failure.
+ */
+export async function mapParallel<Item, Made>(
+  items: readonly Item[],
+  limit: number,
+  work: (item: Item) => Promise<Made>,
+): Promise<Made[]> {
+  const made: Made[] = [];
+  const failures: unknown[] = [];
+  // one iterator for all: each item is taken once
+  const waiting = items.entries();
+  const run = async () => {
+    for (const [index, item] of waiting) {
+      try {
+        made[index] = await work(item);
+      } catch (error) {
+        failures.push(error);
+      }
+      if (failures.length > 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, run));
+  if (failures.length > 0) throw failures[0];
+  return made;
+}
