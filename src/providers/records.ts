@@ -63,6 +63,8 @@ export interface RecordCall {
   path(request: RecordRequest): string;
   /** The upstream's JSON body; absent: it gets none. */
   toUpstream?(request: RecordRequest): unknown;
+  /** What a batch or job names as its models, whatever it is. Default: `model`, or that of the options for the provider. */
+  modelsOf?(request: RecordRequest): readonly unknown[];
   headers?: Readonly<Record<string, string>>;
   /** Sent to the service that keeps the provider's files, instead of the provider. */
   at?: "store";
@@ -136,6 +138,12 @@ export function decodeId(id: string): string {
   } catch {
     return id;
   }
+}
+
+/** A member that stands at the top level or among the options for the provider. */
+export function optionOf({ body }: RecordRequest, name: string): unknown {
+  const { provider_options: options } = body;
+  return body[name] ?? (isObject(options) ? options[name] : undefined);
 }
 
 /** Unix seconds of an ISO time; null for what is none. */

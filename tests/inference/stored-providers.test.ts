@@ -7,6 +7,7 @@ import {
   createTestGateway,
   type HeaderChanges,
   readJson,
+  requestHeaders,
   type TestGateway,
   upstreamHeaders,
   waitForLog,
@@ -39,9 +40,9 @@ after(async () => {
 });
 
 /** A workspace integration with a provider of the same slug that calls the upstream. */
-async function createProvider(slug: string, changes: object = {}): Promise<void> {
+async function createProvider(slug: string, changes: object = {}, kind = "openai"): Promise<void> {
   const configurations = { custom_host: `${upstream.url}/v1` };
-  const body = { name: slug, slug: `${slug}-integration`, ai_provider_id: "openai", key: providerKey, configurations };
+  const body = { name: slug, slug: `${slug}-integration`, ai_provider_id: kind, key: providerKey, configurations };
   const options = { key: workspaceKey };
   await done(call(gateway, "POST /integrations", { ...options, body: { ...body, create_default_provider: false } }));
   const provider = { name: slug, slug, integration_id: `${slug}-integration`, ...changes };
@@ -159,6 +160,27 @@ test("models that are not allowed are refused with 412, also where bodies pass t
   );
   assert.equal((await ask(headers, { model: "other", messages })).status, 200);
   assert.equal((await ask(headers, { model: "archived", messages })).status, 412);
+});
+
+test("batches and tuning jobs ask for allowed models alone, and name them", async () => {
+  await createProvider("batches", {}, "anthropic");
+  const models = [{ slug: "allowed", enabled: true }];
+  const path = "PUT /integrations/batches-integration/models";
+  await done(call(gateway, path, { key: workspaceKey, body: { models, allow_all_models: false } }));
+  const make = async (...names: (string | undefined)[]) => {
+    const requests = names.map((model, index) => ({ custom_id: `${index}`, params: { model, messages } }));
+    const connections = upstream.requests.length;
+    const response = await gateway.fetch("/v1/batches", {
+      method: "POST",
+      headers: requestHeaders({ "x-gateway-provider": "@batches" }),
+      body: JSON.stringify({ requests }),
+    });
+    await response.text();
+    return [response.status === 412, upstream.requests.length - connections];
+  };
+  assert.deepEqual(await make("allowed"), [false, 1]);
+  assert.deepEqual(await make("allowed", "other"), [true, 0]);
+  assert.deepEqual(await make("allowed", undefined), [true, 0]);
 });
 
 test("an integration of the organisation is usable while the workspace has access", async () => {

@@ -6,11 +6,19 @@ import { isObject, parseJson } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Destination } from "../../providers/call.ts";
-import type { OutputRules, RecordAdapters, RecordCall, RecordRequest, RecordRoute } from "../../providers/records.ts";
+import {
+  type OutputRules,
+  optionOf,
+  type RecordAdapters,
+  type RecordCall,
+  type RecordRequest,
+  type RecordRoute,
+} from "../../providers/records.ts";
 import { type RequestConfig, readRequestConfig } from "../config-source.ts";
 import { readLeafDestination } from "../leaf.ts";
 import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
 import { planRequest, runPlan } from "../run.ts";
+import { requireModelOfBody } from "../stored-provider.ts";
 import { readRequestDestination, readTimeout } from "../target.ts";
 import { downloadObject, readPieces, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
 import {
@@ -167,6 +175,18 @@ export function requireRecord(route: RecordRoute, destination: Destination): voi
   refuseRoute(route, destination);
 }
 
+/**
+ * Refuses batches and jobs for models a stored provider does not allow, or does not show.
+ *
+ * @throws {BudgetError} 412
+ */
+function requireModels(call: RecordCall, request: RecordRequest, destination: Destination): void {
+  for (const model of call.modelsOf?.(request) ?? [optionOf(request, "model")]) {
+    const isNamed = typeof model === "string";
+    requireModelOfBody(destination, { model: isNamed ? model : null, isRead: isNamed });
+  }
+}
+
 /** Answers a route of a provider whose records are not OpenAI's. */
 async function callRecords(
   route: RecordRoute,
@@ -182,6 +202,7 @@ async function callRecords(
   if (objects && route === "retrieveFileContent") return downloadObject(request.id, target, objects);
   if (route === "getBatchOutput") return getOutput(request, target, records);
   const call = records.calls[route] ?? refuseRoute(route, target.destination);
+  if (withBody.has(route)) requireModels(call, request, target.destination);
   if (objects && route === "createBatch" && target.destination.managed) {
     requireObject(String(request.body.input_file_id ?? ""), objects, target);
   }

@@ -8,6 +8,7 @@ import { MultipartError, type MultipartPart, readMultipart } from "../../lib/mul
 import type { Reply } from "../../lib/reply.ts";
 import type { FormRules, ToRow } from "../../providers/records.ts";
 import { isBlank, maxLineBytes, parseLine } from "../batches/lines.ts";
+import { noteDropped } from "../dropped.ts";
 import { convertRecord, parseRecord, type RecordSend, type RecordTarget, readRecord, recordReply } from "./send.ts";
 
 /** Most bytes of a field that is no file. */
@@ -32,10 +33,7 @@ export async function* toRows(
   log: CallerContext["log"],
 ): AsyncGenerator<Uint8Array, void> {
   const encoder = new TextEncoder();
-  const drop = (member: string) => {
-    log.dropped ??= [];
-    if (!log.dropped.includes(member)) log.dropped.push(member);
-  };
+  const drop = (member: string) => noteDropped(log, member);
   let number = 0;
   for await (const line of readLines(file.body, { maxBytes: maxLineBytes })) {
     number++;

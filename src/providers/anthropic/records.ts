@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { isObject, objectsIn } from "../../lib/json.ts";
 import type { BatchObject } from "../../schemas/batches.ts";
 import { type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
 import { encodeSegment } from "../shapes/hosts.ts";
@@ -101,6 +102,8 @@ export const claudeRecords: RecordAdapters = {
       method: "POST",
       path: () => "/messages/batches",
       toUpstream: toMessageBatch,
+      modelsOf: ({ body }) =>
+        objectsIn(body.requests).map(({ params }) => (isObject(params) ? params.model : undefined)),
       fromUpstream: toBatch,
     },
     retrieveBatch: { path: batchPath, fromUpstream: toBatch },

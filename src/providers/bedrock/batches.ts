@@ -3,7 +3,15 @@ import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchObject } from "../../schemas/batches.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { cutPage, decodeId, type OutputRules, type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
+import {
+  cutPage,
+  decodeId,
+  type OutputRules,
+  optionOf,
+  type RecordAdapters,
+  type RecordRequest,
+  toSeconds,
+} from "../records.ts";
 import { fromConverse } from "./answer.ts";
 
 const text = v.nullish(v.string());
@@ -86,12 +94,6 @@ function requireS3(id: unknown, param: string): string {
     : refuse(`Cannot make the batch: ${param} must name an object of S3`, param);
 }
 
-/** A member that stands at the top level or among the options for the provider. */
-function optionOf({ body }: RecordRequest, name: string): unknown {
-  const { provider_options: options } = body;
-  return body[name] ?? (isObject(options) ? options[name] : undefined);
-}
-
 function outputConfig(request: RecordRequest, input: string): object {
   const given = optionOf(request, "output_data_config");
   if (isObject(given) && isObject(given.s3OutputDataConfig)) return given;
@@ -141,6 +143,7 @@ export function createBatchCalls(statedModel: string | undefined): RecordAdapter
       method: "POST",
       path: () => "/model-invocation-job",
       toUpstream: (request) => toJob(request, statedModel),
+      modelsOf: (request) => [optionOf(request, "model") ?? statedModel],
       fromUpstream: fromCreated,
     },
     retrieveBatch: retrieve,

@@ -8,6 +8,7 @@ import {
   decodeId,
   type ObjectRules,
   type OutputRules,
+  optionOf,
   type RecordAdapters,
   type RecordRequest,
   type RowOptions,
@@ -115,12 +116,6 @@ function refuse(message: string, param: string): never {
   throw new InvalidRequestError(message, { param, code: "invalid_body" });
 }
 
-/** A member that stands at the top level or among the options for the provider. */
-function optionOf({ body }: RecordRequest, name: string): unknown {
-  const { provider_options: options } = body;
-  return body[name] ?? (isObject(options) ? options[name] : undefined);
-}
-
 /** A new job (https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/batch-prediction-gemini). */
 function toJob(request: RecordRequest, stated: string | undefined): object {
   const asked = optionOf(request, "model") ?? stated;
@@ -151,6 +146,7 @@ function createBatchCalls(settings: VertexSettings): RecordAdapters["calls"] {
       method: "POST",
       path: jobs,
       toUpstream: (request) => toJob(request, settings.provider_model),
+      modelsOf: (request) => [optionOf(request, "model") ?? settings.provider_model],
       fromUpstream: toBatch,
     },
     retrieveBatch: retrieve,
