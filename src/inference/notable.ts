@@ -1,3 +1,5 @@
+import { endsWith, seek } from "../lib/text-search.ts";
+
 /** What was found in the bytes of events. */
 export interface Notable {
   /** Where the first `[DONE]`, usage object or error stands; -1 when there is none. */
@@ -13,34 +15,12 @@ const usage = encode('"usage"');
 const error = encode('"error"');
 const finish = encode('"finish_reason"');
 
-/** Bytes at the end of each of these texts by which they are looked for: as many as the shortest has. */
-const windowLength = 6;
-
-/**
- * How far the window moves on by its last byte (Horspool, for several texts at once). Most bytes are in none of the texts,
- * so most of a stream is never looked at.
- */
-const shifts = new Uint8Array(256).fill(windowLength);
-for (const text of [done, usage, error, finish]) {
-  const tail = text.subarray(-windowLength);
-  for (const [index, byte] of tail.entries()) {
-    const distance = windowLength - 1 - index;
-    if (distance > 0) shifts[byte] = Math.min(shifts[byte] ?? windowLength, distance);
-  }
-}
+const { windowLength, shifts } = seek([done, usage, error, finish]);
 
 const quote = 0x22;
 const colon = 0x3a;
 const brace = 0x7b;
 const bracket = 0x5d;
-
-/** Whether `text` ends at `end`. */
-function endsWith(bytes: Uint8Array, end: number, text: Uint8Array): boolean {
-  const start = end - text.length;
-  if (start < 0) return false;
-  for (let index = 0; index < text.length; index++) if (bytes[start + index] !== text[index]) return false;
-  return true;
-}
 
 function skipBlanks(bytes: Uint8Array, from: number): number {
   let index = from;

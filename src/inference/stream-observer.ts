@@ -123,7 +123,7 @@ class CompletionEvents {
       this.failure = cause;
     }
     if (!corrected || !this.#takeUsage(corrected)) return [];
-    if (corrector.leavesUsage || !isObject(corrected.usage) || isTrailer(corrected)) {
+    if (corrector.isLocal || !isObject(corrected.usage) || isTrailer(corrected)) {
       return [corrected === chunk ? data : JSON.stringify(corrected)];
     }
     const { usage, ...rest } = corrected;
@@ -169,7 +169,9 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
     observe(block) {
       const { at, finishes } = findNotable(block);
       if (finishes) events.finished = true;
-      const isWhole = events.done || (corrector !== undefined && (finishes || at >= 0 || corrector.concerns(block)));
+      const isEnding = finishes || at >= 0;
+      const isWhole =
+        events.done || (corrector !== undefined && ((isEnding && !corrector.isLocal) || corrector.concerns(block)));
       if (at < 0 && !isWhole) return block;
       const start = isWhole ? 0 : startOfEvent(block, at);
       const kept = join(block.subarray(0, start), rewrite(decoder.decode(block.subarray(start))));

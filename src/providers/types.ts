@@ -44,8 +44,8 @@ export interface StreamMapper {
 
 /** Corrects the few chunks of a stream in the gateway's shape that are not as they should be. Its state is in its closure. */
 export interface ChunkCorrector {
-  /** Usage stays in the chunk it came in. Default: it goes to a chunk of its own at the end. */
-  readonly leavesUsage?: boolean;
+  /** No chunk is corrected but those it is concerned with, and usage stays where it came. Default: the last ones are too. */
+  readonly isLocal?: boolean;
   /** Whether an event among these bytes may be such a chunk; the others go on as bytes. */
   concerns(block: Uint8Array): boolean;
   /**

@@ -1,14 +1,14 @@
 import { isObject } from "../../lib/json.ts";
+import { createTextFinder } from "../../lib/text-search.ts";
 import type { ChatResponse } from "../../schemas/chat.ts";
 import type { ChunkCorrector } from "../types.ts";
 import { isSilent, type Members } from "./members.ts";
-import { findMember, namesOf } from "./scan.ts";
 
 /** Members of messages in which hosts tell what the model thought; OpenAI's have none. */
 const thoughtMembers: ReadonlySet<string> = new Set([
   ...["reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks", "content_blocks"],
 ]);
-const thoughtNames = namesOf([...thoughtMembers]);
+const namesThoughts = createTextFinder([...thoughtMembers].map((name) => `"${name}"`));
 
 /** A message less its thoughts; itself where it has none. */
 function leaveOut(message: Members): Members {
@@ -48,8 +48,8 @@ function isEmpty(choice: unknown, before: unknown): boolean {
 /** Makes what takes thoughts out of a stream; whatever else is in it goes on as it came. */
 export function createThoughtRemover(): ChunkCorrector {
   return {
-    leavesUsage: true,
-    concerns: (block) => findMember(block, (name) => thoughtNames.has(name)),
+    isLocal: true,
+    concerns: namesThoughts,
     correct(chunk) {
       const given: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
       const choices = leaveOutOfChoices(given, "delta");
