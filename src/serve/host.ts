@@ -17,7 +17,14 @@ const runtime: Runtime = typeof Bun !== "undefined" ? "bun" : typeof Deno !== "u
 
 async function createTransport(): Promise<Transport> {
   const transports = await import("./transport.ts");
-  return runtime === "bun" ? transports.createBunTransport() : transports.createUndiciTransport();
+  switch (runtime) {
+    case "bun":
+      return transports.createBunTransport();
+    case "deno":
+      return transports.createDenoTransport();
+    case "node":
+      return transports.createNodeTransport();
+  }
 }
 
 async function listen(gateway: Gateway, options: ListenOptions): Promise<Listener> {

@@ -11,7 +11,7 @@ import { announcedLength, decodeAnswer, hasBody, headersOf, iterateChunks, toWeb
 /** All addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
-/** Settings of the socket sender. */
+/** Settings of the socket senders. */
 export interface SocketSenderOptions {
   /** Resolves names; the system's resolver by default. */
   lookup?: Resolve;
@@ -19,7 +19,10 @@ export interface SocketSenderOptions {
   connectTimeoutMs?: number;
 }
 
-/** Sends over `node:http`, answers with bytes as `raw` asks, to addresses of the name that `allows` accepts. */
+/** Sends over `node:http`, answers with bytes as `raw` asks. */
+export type SocketSender = (url: string, init: TransportInit) => Promise<Response>;
+
+/** Sends like `SocketSender`, to addresses of the name that `allows` accepts. */
 export type CheckedSender = (
   url: string,
   init: TransportInit,
@@ -29,8 +32,8 @@ export type CheckedSender = (
 interface Target {
   url: URL;
   agent: PlainAgent;
-  /** Checked addresses of its name. */
-  addresses: readonly LookupAddress[];
+  /** Checked addresses; absent for senders that do not check. */
+  addresses?: readonly LookupAddress[];
   /** Monotonic time by which the connection must stand. */
   connectBy: number;
   connectTimeoutMs: number;
@@ -44,6 +47,17 @@ const idleSocketsPerHost = 64;
 const maxPools = 256;
 const resolvedForMs = 5_000;
 const maxResolved = 1_024;
+
+/** A sender over `node:http` and `node:https` that leaves resolving to the system. */
+export function createSocketSender(options: SocketSenderOptions = {}): SocketSender {
+  const poolOf = createPools();
+  const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
+  return (text, init) => {
+    const url = new URL(text);
+    const connectBy = performance.now() + connectTimeoutMs;
+    return sendOnSocket({ url, agent: poolOf(url, ""), connectBy, connectTimeoutMs }, init);
+  };
+}
 
 /** A sender that resolves each name itself, refuses it when one address is not allowed, and connects only to what was checked. */
 export function createCheckedSender(options: SocketSenderOptions = {}): CheckedSender {
@@ -173,9 +187,8 @@ function openRequest({ url, agent, addresses }: Target, init: TransportInit): Cl
     agent,
     servername: url.hostname,
     maxHeaderSize: maxAnswerHeaderLength,
-    lookup: answerWith(addresses),
   };
-  return send(url, options);
+  return send(url, addresses ? { ...options, lookup: answerWith(addresses) } : options);
 }
 
 /** A look-up that knows one answer. The socket code asks for all addresses on every runtime, for one on none we know. */

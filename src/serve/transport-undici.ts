@@ -1,13 +1,7 @@
 import { Readable } from "node:stream";
 import type { Agent, Dispatcher } from "undici";
-import {
-  maxAnswerHeaderLength,
-  OutboundError,
-  type Transport,
-  type TransportInit,
-  toOutboundError,
-} from "../lib/outbound.ts";
-import { defaultConnectTimeoutMs, idleSocketMs } from "./transport-http.ts";
+import { maxAnswerHeaderLength, OutboundError, type TransportInit, toOutboundError } from "../lib/outbound.ts";
+import { defaultConnectTimeoutMs, idleSocketMs, type SocketSender } from "./transport-http.ts";
 import { announcedLength, byteStrategy, decodeAnswer, hasBody, iterateChunks } from "./transport-streams.ts";
 
 /** Delay before undici is loaded unasked: loading takes 100 ms, which neither the start nor the first request should pay. */
@@ -17,7 +11,7 @@ const preloadAfterMs = 500;
  * A sender over undici's dispatcher, the fastest client on Node: 23,000 small calls a second on two cores, where
  * `undici.request` does 16,000 and global `fetch` 5,000.
  */
-export function createUndiciSender(): Transport["send"] {
+export function createUndiciSender(): SocketSender {
   let agent: Agent | undefined;
   let loading: Promise<Agent> | undefined;
   const load = (): Promise<Agent> => {

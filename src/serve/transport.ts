@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:net";
+import process from "node:process";
 import { AddressRefusedError, createAddressGuard } from "../lib/address.ts";
 import { OutboundError, type Transport, type TransportInit } from "../lib/outbound.ts";
-import { createCheckedSender, type SocketSenderOptions } from "./transport-http.ts";
+import { createCheckedSender, createSocketSender, type SocketSenderOptions } from "./transport-http.ts";
 import { announcedLength, decodeAnswer, findHeader, markBody } from "./transport-streams.ts";
 import { createUndiciSender } from "./transport-undici.ts";
 import { createSocketConnector } from "./websocket-connect.ts";
@@ -25,16 +26,49 @@ export function createBunTransport(options: SocketSenderOptions = {}): Transport
 }
 
 /**
- * Deno and Node: undici's dispatcher and the checked connector. Deno's own `fetch` would send a request again by itself when
- * the upstream resets a connection it had used before: a call that is paid twice and seen once. It also drops the length of a
- * streamed body.
+ * Deno: global `fetch` and the checked connector. What its `fetch` cannot do goes over sockets: it leaves content codings
+ * alone only when the request accepts none but `identity`, and it drops the length of a streamed body.
  */
-export function createUndiciTransport(options: SocketSenderOptions = {}): Transport {
+export function createDenoTransport(options: SocketSenderOptions = {}): Transport {
+  const sendOnSocket = createSocketSender(options);
+  const client = openDirectClient();
+  return {
+    async send(url, init) {
+      if (needsSocket(init)) return sendOnSocket(url, init);
+      const response = await fetch(url, { ...toFetchInit(init), client } as RequestInit); // the DOM types know no client
+      return init.raw ? response : decodeAnswer(response, init.signal);
+    },
+    sendChecked: createCheckedSender(options),
+    openSocket: createSocketConnector(options),
+  };
+}
+
+/** Node: undici's dispatcher and the checked connector. */
+export function createNodeTransport(options: SocketSenderOptions = {}): Transport {
   return {
     send: createUndiciSender(),
     sendChecked: createCheckedSender(options),
     openSocket: createSocketConnector(options),
   };
+}
+
+/** A client of Deno's that ignores the proxy variables of the environment. It reads them once, when it is made. */
+function openDirectClient(): unknown {
+  // the one name of Deno's that this file needs, without Deno's types
+  const { Deno } = globalThis as { Deno?: { createHttpClient(options: object): unknown } };
+  const before = process.env.NO_PROXY;
+  process.env.NO_PROXY = "*";
+  try {
+    return Deno?.createHttpClient({});
+  } finally {
+    if (before === undefined) delete process.env.NO_PROXY;
+    else process.env.NO_PROXY = before;
+  }
+}
+
+function needsSocket({ headers, body }: TransportInit): boolean {
+  if ((findHeader(headers, acceptEncoding) ?? "identity") !== "identity") return true;
+  return body instanceof ReadableStream && announcedLength(headers) !== undefined;
 }
 
 function toFetchInit({ method, headers, body, signal }: TransportInit): RequestInit {

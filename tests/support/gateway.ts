@@ -12,7 +12,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { deriveKey, webMac } from "../../src/lib/hash.ts";
 import type { Transport } from "../../src/lib/outbound.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
-import { createBunTransport, createUndiciTransport } from "../../src/serve/transport.ts";
+import { createBunTransport, createDenoTransport, createNodeTransport } from "../../src/serve/transport.ts";
 import { type AnswerCheck, createAnswerCheck } from "./openapi-check.ts";
 
 /** Keys every test gateway starts with. */
@@ -24,7 +24,8 @@ export const masterKeys = "v1:AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA";
 
 /** The transport of the runtime that runs the test. */
 export function createRuntimeTransport(): Transport {
-  return "Bun" in globalThis ? createBunTransport() : createUndiciTransport();
+  if ("Bun" in globalThis) return createBunTransport();
+  return "Deno" in globalThis ? createDenoTransport() : createNodeTransport();
 }
 
 /** A clock that only moves when it is told to. */

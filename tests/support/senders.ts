@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { type OutboundErrorKind, type TransportInit, toOutboundError } from "../../src/lib/outbound.ts";
-import { createBunTransport, createUndiciTransport } from "../../src/serve/transport.ts";
+import { createBunTransport, createDenoTransport, createNodeTransport } from "../../src/serve/transport.ts";
 import { createCheckedSender } from "../../src/serve/transport-http.ts";
 import type { Upstream } from "./upstream.ts";
 
+const runtime = "Bun" in globalThis ? "bun" : "Deno" in globalThis ? "deno" : "node";
 /** Makes the transport of the runtime the tests run on. */
-export const create = "Bun" in globalThis ? createBunTransport : createUndiciTransport;
+export const create = { bun: createBunTransport, deno: createDenoTransport, node: createNodeTransport }[runtime];
 
 /** Resolves every name to loopback, except those that tell their addresses themselves. */
 const known: Record<string, string[]> = {
