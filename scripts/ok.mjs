@@ -60,12 +60,13 @@ function listTests(folder) {
 }
 
 /**
- * What Node is started with. A process for each file costs as much as most files' tests: those that set nothing up for all
- * their tests share one. The set-up of the others would be that of every file there.
+ * What Node is started with. A process for each file costs as much as most files' tests: those that neither set anything up
+ * for all their tests nor start processes share one. The set-up of the others would be that of every file there.
  */
 function nodeRuns() {
   const files = (paths.length > 0 ? paths : ["./tests"]).flatMap((path) => (isFolder(path) ? listTests(path) : [path]));
-  const setsUp = (file) => /^(?:before|after|beforeEach|afterEach)\(/m.test(readFileSync(join(root, file), "utf8"));
+  const needsOwn = /^(?:before|after|beforeEach|afterEach)\(|support\/process/m;
+  const setsUp = (file) => file.includes("tests/runtimes/") || needsOwn.test(readFileSync(join(root, file), "utf8"));
   const start = ["--test", "--test-reporter=spec"];
   const alone = files.filter(setsUp);
   const together = files.filter((file) => !alone.includes(file));

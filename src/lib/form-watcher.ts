@@ -22,8 +22,25 @@ export class FieldWatcher {
 
   /** Sees the next bytes; they stay as they are. */
   push(chunk: Uint8Array): void {
-    let bytes: Uint8Array | undefined = joinBytes([this.#rest, chunk]);
+    let bytes = this.#isInPart ? joinBytes([this.#rest, chunk]) : this.#passEdge(chunk);
     while (bytes !== undefined) bytes = this.#isInPart ? this.#readPart(bytes) : this.#findPart(bytes);
+  }
+
+  /**
+   * What is to be looked at of the next bytes: what follows a boundary that began before them, else all. The bytes of a file
+   * are not copied for it.
+   */
+  #passEdge(chunk: Uint8Array): Uint8Array | undefined {
+    const { length } = this.#delimiter.bytes;
+    const edge = joinBytes([this.#rest, chunk.subarray(0, length - 1)]);
+    const at = this.#delimiter.indexIn(edge, 0);
+    if (at >= 0) {
+      this.#isInPart = true;
+      return chunk.subarray(at + length - this.#rest.length);
+    }
+    if (chunk.length >= length - 1) return chunk;
+    this.#rest = edge.slice(Math.max(0, edge.length - length + 1));
+    return undefined;
   }
 
   /** What follows the next boundary; undefined when that has not come. */
