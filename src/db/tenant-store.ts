@@ -84,13 +84,14 @@ export interface TenantStore<Row, NewRow> {
 /** A table every row of which names its organisation. */
 type TenantTable = SQLiteTable & { organisationId: SQLiteColumn };
 
-/** Rows of one `IN` list: far below what a statement may bind. */
-const maxListLength = 10_000;
+/** Longest list whose values are bound one by one: far below what a statement may bind. */
+const maxBound = 10_000;
 
 function toCondition(column: SQLiteColumn, value: unknown): SQL {
   if (value === null) return isNull(column);
   if (Array.isArray(value)) {
-    if (value.length > maxListLength) throw new TypeError(`Cannot look for ${value.length} values at once`);
+    // a longer one is bound as one text, so that no number of records keeps others from being read
+    if (value.length > maxBound) return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(value)}))`;
     return inArray(column, value);
   }
   return eq(column, value);

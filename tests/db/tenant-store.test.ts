@@ -105,3 +105,15 @@ test("list() gives the newest first, a page of them, and how many there are", as
   const { rows, total } = await own.workspaces.list(organisation, { page: { offset: 1, limit: 2 } });
   assert.deepEqual([rows.map(({ id }) => id), total], [["w4", "w3"], 6]);
 });
+
+test("a list of values is of any length", async () => {
+  const own = createControlStores(database);
+  const others = Array.from({ length: 40_000 }, (_, index) => `nobody-${index}`);
+  for (const id of [
+    ["w4", "w0"],
+    [...others, "w4", 'it\'s "w"', "w0"],
+  ]) {
+    const rows = await own.workspaces.all(organisation, { where: { id } });
+    assert.deepEqual(rows.map((row) => row.id).sort(), ["w0", "w4"]);
+  }
+});
