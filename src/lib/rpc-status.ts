@@ -1,20 +1,28 @@
-/** Names of failures by their HTTP status (https://cloud.google.com/apis/design/errors#handling_errors). */
-const names: Readonly<Record<number, string>> = {
-  ...{ 400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND" },
-  ...{ 408: "DEADLINE_EXCEEDED", 409: "ABORTED", 412: "FAILED_PRECONDITION", 429: "RESOURCE_EXHAUSTED" },
-  ...{ 446: "PERMISSION_DENIED", 499: "CANCELLED", 500: "INTERNAL", 501: "UNIMPLEMENTED", 502: "UNAVAILABLE" },
-  ...{ 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED", 529: "UNAVAILABLE" },
+/** Names of failures by their HTTP status, the usual one first (https://cloud.google.com/apis/design/errors#handling_errors). */
+const namesOf: Readonly<Record<number, readonly string[]>> = {
+  ...{ 400: ["INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE"], 401: ["UNAUTHENTICATED"] },
+  ...{ 403: ["PERMISSION_DENIED"], 404: ["NOT_FOUND"], 409: ["ABORTED", "ALREADY_EXISTS"] },
+  ...{ 429: ["RESOURCE_EXHAUSTED"], 499: ["CANCELLED"], 500: ["INTERNAL", "UNKNOWN", "DATA_LOSS"] },
+  ...{ 501: ["UNIMPLEMENTED"], 503: ["UNAVAILABLE"], 504: ["DEADLINE_EXCEEDED"] },
 };
 
-/** Every name there is. */
-const known = new Set([...Object.values(names), ...["OUT_OF_RANGE", "ALREADY_EXISTS", "UNKNOWN", "DATA_LOSS"]]);
+/** Names for statuses of ours that are not among those. */
+const nearest: Readonly<Record<number, string>> = {
+  ...{ 408: "DEADLINE_EXCEEDED", 412: "FAILED_PRECONDITION", 446: "PERMISSION_DENIED" },
+  ...{ 502: "UNAVAILABLE", 529: "UNAVAILABLE" },
+};
+
+/** HTTP status of each name. */
+export const rpcStatuses: ReadonlyMap<string, number> = new Map(
+  Object.entries(namesOf).flatMap(([status, names]) => names.map((name) => [name, Number(status)] as const)),
+);
 
 /** Whether a text is the name of a failure. */
 export function isRpcStatus(name: string): boolean {
-  return known.has(name);
+  return rpcStatuses.has(name);
 }
 
 /** The name of a failure by its HTTP status. */
 export function rpcStatusOf(status: number): string {
-  return names[status] ?? (status >= 500 ? "INTERNAL" : "INVALID_ARGUMENT");
+  return namesOf[status]?.[0] ?? nearest[status] ?? (status >= 500 ? "INTERNAL" : "INVALID_ARGUMENT");
 }

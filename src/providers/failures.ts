@@ -1,5 +1,6 @@
 import { UpstreamError } from "../errors.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import { rpcStatuses } from "../lib/rpc-status.ts";
 import { readEvents } from "../lib/sse.ts";
 
 /** What an upstream says of its failure. */
@@ -159,11 +160,8 @@ const statusOfWord: Readonly<Record<string, number>> = {
   ...{ throttlingexception: 429, toomanyrequestsexception: 429, modelnotreadyexception: 429 },
   ...{ servicequotaexceededexception: 429, internalserverexception: 500, internalfailure: 500 },
   ...{ serviceunavailableexception: 503 },
-  // names of google.rpc.Code (https://cloud.google.com/apis/design/errors)
-  ...{ invalid_argument: 400, failed_precondition: 400, out_of_range: 400, unauthenticated: 401 },
-  ...{ permission_denied: 403, not_found: 404, aborted: 409, already_exists: 409, resource_exhausted: 429 },
-  ...{ cancelled: 499, internal: 500, unknown: 500, data_loss: 500, unimplemented: 501, unavailable: 503 },
-  ...{ deadline_exceeded: 504 },
+  // the Google APIs'
+  ...Object.fromEntries(Array.from(rpcStatuses, ([name, status]) => [name.toLowerCase(), status])),
 };
 
 /** The status that fits an error object which came with status 200. */
