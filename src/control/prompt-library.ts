@@ -39,8 +39,6 @@ export interface PromptLibrary {
 
 /** Older versions kept in memory, of prompts and of partials. */
 const maxOlder = 100;
-/** Ids of one statement. */
-const idsAtOnce = 5_000;
 
 /** Numbers and ids of the versions a record has. */
 interface Head {
@@ -50,12 +48,6 @@ interface Head {
   versionId: string;
   latestVersion: number;
   latestVersionId: string;
-}
-
-async function readByIds<Row>(ids: readonly string[], read: (ids: string[]) => Promise<Row[]>): Promise<Row[]> {
-  const pages: Promise<Row[]>[] = [];
-  for (let start = 0; start < ids.length; start += idsAtOnce) pages.push(read(ids.slice(start, start + idsAtOnce)));
-  return (await Promise.all(pages)).flat();
 }
 
 /** Records by slug and id with their named versions. */
@@ -130,8 +122,8 @@ export async function readPromptLibrary(stores: ControlStores, tenant: Tenant): 
   const labelled = [...labelsOf.values()].flatMap((labels) => [...labels.values()]);
   const promptIds = [...new Set([...headIds(prompts), ...labelled])];
   const [promptVersions, partialVersions] = await Promise.all([
-    readByIds(promptIds, (id) => stores.promptVersions.all(tenant, { where: { id } })),
-    readByIds([...new Set(headIds(partials))], (id) => stores.partialVersions.all(tenant, { where: { id } })),
+    stores.promptVersions.all(tenant, { where: { id: promptIds } }),
+    stores.partialVersions.all(tenant, { where: { id: [...new Set(headIds(partials))] } }),
   ]);
   return {
     prompts: toVersioned(prompts, promptVersions, labelsOf),

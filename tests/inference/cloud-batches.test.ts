@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requireSigned } from "../support/aws.ts";
-import { chatLine, readResults, runLines, waitForBatch } from "../support/batches.ts";
+import { chatLine, finishLines } from "../support/batches.ts";
 import { createTestGateway } from "../support/gateway.ts";
 import { createRedirectingTransport, meantLine, meantUrl } from "../support/redirected.ts";
 import { type ReceivedRequest, startRecordingUpstream } from "../support/upstream.ts";
@@ -23,12 +23,8 @@ async function runAt(
   const gateway = await createTestGateway({ batches, transport: createRedirectingTransport(() => upstream.url) });
   try {
     const lines = `${chatLine("a", "one", { model })}\n${chatLine("b", "two", { model })}\n`;
-    const begun = await runLines(gateway, lines, { completion_window: "24h", ...options });
-    const batch = await waitForBatch(gateway, begun.id);
-    const read = (id: string | null | undefined) => (id ? readResults(gateway, id) : []);
-    const [output, errors] = [await read(batch.output_file_id), await read(batch.error_file_id)];
-    assert.deepEqual(gateway.warnings, []);
-    return { batch, output, errors, requests: upstream.requests };
+    const ended = await finishLines(gateway, lines, { completion_window: "24h", ...options });
+    return { ...ended, requests: upstream.requests };
   } finally {
     await gateway.close();
     await upstream.close();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chatLine, readResults, runLines, waitForBatch } from "../support/batches.ts";
+import { chatLine, finishLines } from "../support/batches.ts";
 import { createTestGateway } from "../support/gateway.ts";
 import { startRecordingUpstream } from "../support/upstream.ts";
 
@@ -47,11 +47,7 @@ async function runClaude(lines: readonly string[], ofCreation: readonly [number,
       authorization: "Bearer upstream-credential",
     };
     const batchOptions = { completion_window: "24h", gateway_options: options };
-    const batch = await waitForBatch(gateway, (await runLines(gateway, lines.join("\n"), batchOptions)).id);
-    const read = (id: string | null | undefined) => (id ? readResults(gateway, id) : []);
-    const [output, errors] = [await read(batch.output_file_id), await read(batch.error_file_id)];
-    assert.deepEqual(gateway.warnings, []);
-    return { batch, output, errors, requests: upstream.requests };
+    return { ...(await finishLines(gateway, lines.join("\n"), batchOptions)), requests: upstream.requests };
   } finally {
     await gateway.close();
     await upstream.close();

@@ -1,7 +1,8 @@
+import assert from "node:assert/strict";
 import type { Gateway } from "../../src/gateway.ts";
 import type { BatchObject } from "../../src/schemas/batches.ts";
 import type { FileObject } from "../../src/schemas/files.ts";
-import { readJson, workspaceKey } from "./gateway.ts";
+import { readJson, type TestGateway, workspaceKey } from "./gateway.ts";
 
 /** A gateway whatever it is wrapped in. */
 interface HasGateway {
@@ -124,4 +125,13 @@ export async function readResults(gateway: HasGateway, fileId: string | null | u
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
+}
+
+/** Runs lines as a batch to its end; its answers and errors. */
+export async function finishLines(gateway: TestGateway, lines: string, options: Record<string, unknown>) {
+  const batch = await waitForBatch(gateway, (await runLines(gateway, lines, options)).id);
+  const read = (id: string | null | undefined) => (id ? readResults(gateway, id) : []);
+  const [output, errors] = [await read(batch.output_file_id), await read(batch.error_file_id)];
+  assert.deepEqual(gateway.warnings, []);
+  return { batch, output, errors };
 }
