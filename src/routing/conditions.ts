@@ -1,5 +1,5 @@
-import { RE2JS } from "re2js";
 import { isObject } from "../lib/json.ts";
+import { compilePattern } from "../lib/pattern.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 /** What of a request conditions can ask. */
@@ -18,7 +18,6 @@ export type Query =
   | { kind: "all" | "any"; queries: readonly Query[] }
   | { kind: "field"; root: "metadata" | "params" | "url"; key: string; test: Test };
 
-const maxPatternLength = 1_000;
 /** Characters of all patterns of a config. */
 const maxPatternsLength = 25_000;
 /** Instructions all patterns of a config are compiled to; the last one may go beyond. */
@@ -108,20 +107,16 @@ class QueryReader {
 
   #toPattern(wanted: unknown): Test | string {
     if (typeof wanted !== "string") return "must be a pattern";
-    if (wanted.length > maxPatternLength) return `must have at most ${maxPatternLength} characters`;
     this.#patternsLength += wanted.length;
     if (this.#patternsLength > maxPatternsLength) {
       return `must, with all other patterns, have at most ${maxPatternsLength} characters`;
     }
     if (this.#patternsSize > maxPatternsSize) return "comes after patterns that repeat too much";
-    try {
-      const pattern = RE2JS.compile(wanted);
-      this.#patternsSize += pattern.programSize();
-      this.#patterns++;
-      return (value) => isPlain(value) && pattern.matcher(String(value).slice(0, this.#textLength())).find();
-    } catch (error) {
-      return `is no pattern: ${error instanceof Error ? error.message : String(error)}`;
-    }
+    const pattern = compilePattern(wanted);
+    if (typeof pattern === "string") return pattern;
+    this.#patternsSize += pattern.programSize();
+    this.#patterns++;
+    return (value) => isPlain(value) && pattern.matcher(String(value).slice(0, this.#textLength())).find();
   }
 
   #readValue(value: unknown, path: string): Test[] {

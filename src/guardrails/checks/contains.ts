@@ -1,0 +1,23 @@
+import * as v from "valibot";
+import { bothPhases, type Check } from "../types.ts";
+
+const Contains = v.object({
+  words: v.pipe(v.array(v.string()), v.minLength(1)),
+  operator: v.optional(v.picklist(["any", "all", "none"]), "any"),
+});
+
+/** Words a text holds, letter by letter. */
+export const contains: Check<v.InferOutput<typeof Contains>> = {
+  id: "default.contains",
+  phases: bothPhases,
+  parameters: Contains,
+  run({ text }, { words, operator }) {
+    const foundWords = words.filter((word) => text.includes(word));
+    const missingWords = words.filter((word) => !text.includes(word));
+    const pass = { any: foundWords.length > 0, all: missingWords.length === 0, none: foundWords.length === 0 }[
+      operator
+    ];
+    const explanation = `${foundWords.length} of ${words.length} words are in the text, wanted is ${operator}`;
+    return { pass, data: { explanation, operator, foundWords, missingWords } };
+  },
+};

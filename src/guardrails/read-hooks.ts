@@ -1,0 +1,226 @@
+import * as v from "valibot";
+import { crc32 } from "../lib/hash.ts";
+import { isObject } from "../lib/json.ts";
+import type { AnyCheck, BoundCheck, Feedback, Hook, Phase, Scope } from "./types.ts";
+
+/** Most hooks of one phase, and checks of one hook. */
+const maxHooks = 50;
+const maxChecks = 20;
+
+/** The checks there are. */
+export interface KnownChecks {
+  get(id: string): AnyCheck | undefined;
+}
+
+/** Something wrong with a hook, and where, such as `input_guardrails[0].default.contains.words`. */
+export interface HookProblem {
+  path: string;
+  message: string;
+}
+
+/** The hooks of a request, by phase, in the order they were written. */
+export interface Hooks {
+  readonly before: readonly Hook[];
+  readonly after: readonly Hook[];
+}
+
+/** What the members of a config that hold hooks say. */
+export type ReadHooksResult = Hooks & { readonly problems: readonly HookProblem[] };
+
+/** Members of a config that hold hooks: when those run, and how they are written. */
+const members: readonly (readonly [name: string, phase: Phase, type: Hook["type"]])[] = [
+  ["before_request_hooks", "beforeRequestHook", "guardrail"],
+  ["input_guardrails", "beforeRequestHook", "guardrail"],
+  ["input_mutators", "beforeRequestHook", "mutator"],
+  ["after_request_hooks", "afterRequestHook", "guardrail"],
+  ["output_guardrails", "afterRequestHook", "guardrail"],
+  ["output_mutators", "afterRequestHook", "mutator"],
+];
+
+/** Members of a hook that are not checks, by both of their spellings. */
+const reserved: Readonly<Record<string, string>> = {
+  ...{ deny: "deny", async: "async", id: "id", type: "type", sequential: "sequential", name: "name", checks: "checks" },
+  ...{ on_fail: "on_fail", onFail: "on_fail", on_success: "on_success", onSuccess: "on_success" },
+  ...{ guardrail_version_id: "guardrail_version_id", guardrailVersionId: "guardrail_version_id" },
+  ...{ on_error: "on_error", onError: "on_error" },
+};
+
+const FeedbackShape = v.object({
+  value: v.optional(v.pipe(v.number(), v.minValue(-10), v.maxValue(10))),
+  weight: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+  metadata: v.optional(v.unknown()),
+});
+const Outcome = v.looseObject({ deny: v.optional(v.boolean()), feedback: v.nullish(FeedbackShape) });
+const HookMembers = v.looseObject({
+  id: v.optional(v.pipe(v.string(), v.maxLength(255))),
+  type: v.optional(v.picklist(["guardrail", "mutator"])),
+  deny: v.optional(v.boolean(), false),
+  async: v.optional(v.boolean(), false),
+  sequential: v.optional(v.boolean(), false),
+  on_success: v.nullish(Outcome),
+  on_fail: v.nullish(Outcome),
+  on_error: v.optional(v.picklist(["pass", "fail"])),
+  guardrail_version_id: v.optional(v.string()),
+});
+type HookMembers = v.InferOutput<typeof HookMembers>;
+
+/** What any check may carry beside its own parameters. */
+const CommonParameters = v.looseObject({
+  failOnError: v.optional(v.boolean()),
+  soft_deny_200: v.optional(v.boolean(), false),
+  scope: v.optional(v.picklist(["last", "user", "all"]), "last"),
+});
+
+/** A check as it was written, in whichever of the two forms. */
+interface WrittenCheck {
+  id: string;
+  parameters: Readonly<Record<string, unknown>>;
+  isEnabled: boolean;
+  softDeny: boolean;
+  path: string;
+}
+
+/** Reads the hooks of one config. */
+class HookReader {
+  readonly problems: HookProblem[] = [];
+  readonly #checks: KnownChecks;
+
+  constructor(checks: KnownChecks) {
+    this.#checks = checks;
+  }
+
+  #note(path: string, message: string): undefined {
+    this.problems.push({ path, message });
+  }
+
+  /** Notes what does not fit a schema; undefined then. */
+  #parse<Schema extends v.GenericSchema>(schema: Schema, value: unknown, path: string) {
+    const { success, output, issues } = v.safeParse(schema, value);
+    if (success) return output;
+    for (const issue of issues) this.#note([path, v.getDotPath(issue)].filter(Boolean).join("."), issue.message);
+    return undefined;
+  }
+
+  readHook(written: unknown, path: string, [name, phase, type]: (typeof members)[number]): Hook | undefined {
+    if (typeof written === "string") return this.#note(path, `Following guardrails are not valid: ${written}`);
+    if (!isObject(written)) return this.#note(path, "must be a guardrail, written as an object");
+    const own = Object.entries(written).flatMap(([key, value]) =>
+      Object.hasOwn(reserved, key) ? [[reserved[key] ?? key, value] as const] : [],
+    );
+    const facts = this.#parse(HookMembers, Object.fromEntries(own), path);
+    const listed = this.#listChecks(written, path);
+    if (facts === undefined || listed === undefined) return undefined;
+    const enabled = listed.filter(({ isEnabled }) => isEnabled);
+    const checks = enabled.flatMap((one) => this.#readCheck(one, phase) ?? []);
+    const prefix = phase === "beforeRequestHook" ? "input" : "output";
+    const id = facts.id ?? `${prefix}_guardrail_${shortHash(`${name} ${JSON.stringify(written)}`)}`;
+    return toHook(facts, { id, type: facts.type ?? type, checks });
+  }
+
+  /** The checks of a hook: a list of them, or each as a member of its own. */
+  #listChecks(written: Record<string, unknown>, path: string): WrittenCheck[] | undefined {
+    const found = Array.isArray(written.checks)
+      ? written.checks.map((check, index) => this.#readLong(check, `${path}.checks[${index}]`))
+      : Object.entries(written)
+          .filter(([key]) => !Object.hasOwn(reserved, key))
+          .map(([key, value]) => this.#readShort(key, value, `${path}.${key}`));
+    if (found.length === 0) return this.#note(`${path}.checks`, "must have at least one check");
+    if (found.length > maxChecks) return this.#note(`${path}.checks`, `must have at most ${maxChecks} checks`);
+    return found.filter((check) => check !== undefined);
+  }
+
+  #readLong(written: unknown, path: string): WrittenCheck | undefined {
+    if (!isObject(written) || typeof written.id !== "string") {
+      return this.#note(path, "must be an object with the id of a check");
+    }
+    const { parameters = {} } = written;
+    if (!isObject(parameters)) return this.#note(`${path}.parameters`, "must be an object");
+    return {
+      ...{ id: withSource(written.id), parameters, path: `${path}.parameters` },
+      isEnabled: written.is_enabled !== false,
+      softDeny: written.soft_deny_200 === true,
+    };
+  }
+
+  #readShort(key: string, written: unknown, path: string): WrittenCheck | undefined {
+    if (!isObject(written)) return this.#note(path, "must be the parameters of a check, written as an object");
+    const { id, is_enabled: isEnabled, ...parameters } = written;
+    return {
+      ...{ id: withSource(typeof id === "string" ? id : key), parameters, path },
+      isEnabled: isEnabled !== false,
+      softDeny: false,
+    };
+  }
+
+  #readCheck({ id, parameters, path, softDeny }: WrittenCheck, phase: Phase): BoundCheck | undefined {
+    const check = this.#checks.get(id);
+    if (!check) return this.#note(path, `names no check there is: ${id}`);
+    if (!check.phases.includes(phase)) {
+      const when = phase === "beforeRequestHook" ? "after" : "before";
+      return this.#note(path, `cannot be here: ${id} runs ${when} the call only`);
+    }
+    const common = this.#parse(CommonParameters, parameters, path);
+    const own = this.#parse(check.parameters, parameters, path);
+    if (common === undefined || own === undefined) return undefined;
+    return {
+      check,
+      parameters: own as never, // read by the check's own schema
+      failOnError: common.failOnError,
+      softDeny: softDeny || common.soft_deny_200,
+      scope: common.scope as Scope,
+    };
+  }
+}
+
+/** An id with its source: the built-in one where none is named. */
+function withSource(id: string): string {
+  return id.includes(".") ? id : `default.${id}`;
+}
+
+/** Three letters or digits that stay the same for the same text. */
+function shortHash(text: string): string {
+  return crc32(text).toString(36).slice(-3).padStart(3, "0");
+}
+
+function toFeedback(outcome: HookMembers["on_success"]): Feedback | undefined {
+  const { value, weight, metadata } = outcome?.feedback ?? {};
+  if (value === undefined) return undefined;
+  return { value, ...(weight !== undefined && { weight }), ...(metadata !== undefined && { metadata }) };
+}
+
+function toHook(facts: HookMembers, { id, type, checks }: Pick<Hook, "id" | "type" | "checks">): Hook {
+  const { on_success: onSuccess, on_fail: onFail } = facts;
+  const mayChange = checks.some(({ check, parameters }) => check.changes?.(parameters) === true);
+  return {
+    ...{ id, type, checks },
+    deny: facts.deny || onFail?.deny === true || onSuccess?.deny === true,
+    async: facts.async,
+    isOrdered: type === "mutator" || facts.sequential || mayChange,
+    onError: facts.on_error,
+    onSuccess: toFeedback(onSuccess),
+    onFail: toFeedback(onFail),
+    versionId: facts.guardrail_version_id,
+  };
+}
+
+/** Reads the members of a config that hold hooks, `input_guardrails` and the like, and what is wrong with them. */
+export function readHooks(written: Readonly<Record<string, readonly unknown[]>>, checks: KnownChecks): ReadHooksResult {
+  const reader = new HookReader(checks);
+  const found: Record<Phase, Hook[]> = { beforeRequestHook: [], afterRequestHook: [] };
+  for (const member of members) {
+    const [name, phase] = member;
+    const list = (Object.hasOwn(written, name) && written[name]) || [];
+    if (found[phase].length + list.length > maxHooks) {
+      reader.problems.push({
+        path: name,
+        message: `must have, with the others of its phase, at most ${maxHooks} hooks`,
+      });
+      continue;
+    }
+    for (const [index, one] of list.entries()) {
+      const hook = reader.readHook(one, `${name}[${index}]`, member);
+      if (hook) found[phase].push(hook);
+    }
+  }
+  return { before: found.beforeRequestHook, after: found.afterRequestHook, problems: reader.problems };
+}

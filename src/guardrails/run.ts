@@ -1,0 +1,207 @@
+import type { Clock } from "../lib/clock.ts";
+import type { CheckResult, HookResult } from "../schemas/hooks.ts";
+import { readTexts, writeTexts } from "./texts.ts";
+import { type Body, type BoundCheck, CheckError, type CheckInput, type CheckOutcome, type Hook } from "./types.ts";
+
+/** What the hooks of one phase look at. */
+export interface Subject extends Omit<CheckInput, "texts" | "text" | "mustSeeAll"> {
+  /** Why nothing of it can be changed, where that is so. */
+  readonly fixedBecause?: string;
+}
+
+/** What the hooks of one phase said. */
+export interface PhaseOutcome {
+  /** In the order of the hooks; hooks that had nothing to check are left out. */
+  readonly results: readonly HookResult[];
+  /** The request, or after the call the answer, as the hooks left it. */
+  readonly body: Body;
+  readonly isTransformed: boolean;
+  /** Headers for the provider's request, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** A hook failed. */
+  readonly isFailed: boolean;
+  /** A hook that denies failed. */
+  readonly isDenied: boolean;
+  /** The denial is to be told in an answer with status 200. */
+  readonly isSoft: boolean;
+}
+
+/** Longest text a check sees, in characters. */
+const maxTextLength = 1024 * 1024;
+/** Longest JSON of what a check found. */
+const maxDataLength = 8 * 1024;
+
+/** Content of a phase while its hooks run: changes are seen by what runs later. */
+interface State {
+  body: Body;
+  isTransformed: boolean;
+  headers: Record<string, string>;
+}
+
+/** What a check said, and what that means for its hook. */
+interface Checked {
+  bound: BoundCheck;
+  result: CheckResult;
+  isBroken: boolean;
+}
+
+/** What is run with. */
+interface Run {
+  subject: Subject;
+  state: State;
+  clock: Clock;
+}
+
+function roundMs(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}
+
+function lengthOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + text.length, 0);
+}
+
+/** What a check sees now. */
+function toInput({ subject, state }: Run, { deny }: Hook, { scope }: BoundCheck): CheckInput {
+  const { body, isTransformed } = state;
+  const { response } = subject;
+  const all = readTexts(subject, body, scope);
+  const isLong = lengthOf(all) > maxTextLength;
+  if (isLong && deny) throw new CheckError(`Cannot check: the text is longer than ${maxTextLength} characters`);
+  const text = isLong ? all.join("\n").slice(0, maxTextLength) : all.join("\n");
+  return {
+    ...subject,
+    request: response ? subject.request : { ...subject.request, body, isTransformed },
+    response: response && { ...response, body, isTransformed },
+    ...{ texts: isLong ? [text] : all, text, mustSeeAll: deny },
+  };
+}
+
+/** Takes over what a check changed; what may not be changed becomes its error. */
+function apply(outcome: CheckOutcome, run: Run, { scope }: BoundCheck): { isChange: boolean; problem?: string } {
+  const { subject, state } = run;
+  const { texts, body } = outcome;
+  Object.assign(state.headers, outcome.headers);
+  const isChange = body !== undefined || texts?.some((text) => text !== null) === true;
+  if (!isChange) return { isChange };
+  if (subject.fixedBecause !== undefined) return { isChange: false, problem: subject.fixedBecause };
+  state.body = texts === undefined ? (body ?? state.body) : writeTexts(subject, body ?? state.body, { scope, texts });
+  state.isTransformed = true;
+  return { isChange };
+}
+
+/** What a check found, in a size a log can keep. */
+function toData(data: Readonly<Record<string, unknown>> | undefined): Record<string, unknown> | null {
+  if (data === undefined) return null;
+  if (JSON.stringify(data).length <= maxDataLength) return { ...data };
+  return { explanation: String(data.explanation ?? "").slice(0, 1_000), isCut: true };
+}
+
+/** Whether a check that cannot decide counts as failed. */
+function failsOnError({ onError, deny }: Hook, { failOnError }: BoundCheck): boolean {
+  return failOnError ?? (onError === undefined ? deny : onError === "fail");
+}
+
+/** Runs one check; undefined where there was nothing to check. */
+async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checked | undefined> {
+  const { clock } = run;
+  const startedAt = clock.monotonic();
+  const created_at = new Date(clock.now()).toISOString();
+  const finish = (rest: Pick<CheckResult, "verdict" | "data" | "error" | "transformed">, isBroken: boolean) => ({
+    ...{ bound, isBroken },
+    result: {
+      id: bound.check.id,
+      ...rest,
+      ...{ execution_time: roundMs(clock.monotonic() - startedAt), created_at },
+      ...(bound.failOnError !== undefined && { fail_on_error: bound.failOnError }),
+    },
+  });
+  try {
+    const outcome = await bound.check.run(toInput(run, hook, bound), bound.parameters);
+    if (outcome.isSkipped) return undefined;
+    const { isChange, problem = outcome.error } = apply(outcome, run, bound);
+    const error = problem === undefined ? null : { name: "CheckError", message: problem };
+    return finish({ verdict: outcome.pass, data: toData(outcome.data), error, transformed: isChange }, false);
+  } catch (thrown) {
+    const error =
+      thrown instanceof CheckError ? thrown : new CheckError("Error executing check", { name: "Check error" });
+    const { name, message, data } = error;
+    const verdict = failsOnError(hook, bound) ? error.verdict : true;
+    return finish({ verdict, data: toData(data), error: { name, message }, transformed: false }, true);
+  }
+}
+
+async function runChecks(run: Run, hook: Hook): Promise<(Checked | undefined)[]> {
+  if (!hook.isOrdered) return Promise.all(hook.checks.map((bound) => runCheck(run, hook, bound)));
+  const checked: (Checked | undefined)[] = [];
+  for (const bound of hook.checks) checked.push(await runCheck(run, hook, bound));
+  return checked;
+}
+
+/** The feedback a verdict calls for, with the checks behind it. */
+function toFeedback(hook: Hook, verdict: boolean, checked: readonly Checked[]): Record<string, unknown> | null {
+  const feedback = verdict ? hook.onSuccess : hook.onFail;
+  if (!feedback) return null;
+  const list = (wanted: (one: Checked) => boolean) =>
+    checked
+      .filter(wanted)
+      .map(({ result }) => result.id)
+      .join(", ");
+  const own = typeof feedback.metadata === "object" ? feedback.metadata : {};
+  const metadata = {
+    ...own,
+    successfulChecks: list(({ result, isBroken }) => result.verdict && !isBroken),
+    failedChecks: list(({ result, isBroken }) => !result.verdict && !isBroken),
+    erroredChecks: list(({ isBroken }) => isBroken),
+  };
+  return { ...feedback, metadata };
+}
+
+/** What a hook said, and whether its denial is a soft one. */
+interface HookOutcome {
+  result: HookResult;
+  isSoft: boolean;
+}
+
+/** Runs one hook; undefined where none of its checks had anything to check. */
+async function runHook(run: Run, hook: Hook): Promise<HookOutcome | undefined> {
+  const { clock } = run;
+  const startedAt = clock.monotonic();
+  const created_at = new Date(clock.now()).toISOString();
+  const checked = (await runChecks(run, hook)).filter((one) => one !== undefined);
+  if (checked.length === 0 && hook.checks.length > 0) return undefined;
+  const failed = checked.filter(({ result }) => !result.verdict);
+  const verdict = failed.length === 0;
+  const result: HookResult = {
+    ...{ id: hook.id, verdict, transformed: checked.some((one) => one.result.transformed) },
+    ...{ deny: hook.deny && !hook.async && !verdict, async: hook.async, type: hook.type },
+    checks: checked.map((one) => one.result),
+    feedback: toFeedback(hook, verdict, checked),
+    ...{ execution_time: roundMs(clock.monotonic() - startedAt), created_at },
+    ...(hook.versionId !== undefined && { guardrail_version_id: hook.versionId }),
+  };
+  return { result, isSoft: failed.every(({ bound }) => bound.softDeny) };
+}
+
+/**
+ * Runs the hooks of one phase: those that may change something one after the other, in order, then the others side by side.
+ * Never rejects: what breaks is told in the results.
+ */
+export async function runHooks(hooks: readonly Hook[], subject: Subject, clock: Clock): Promise<PhaseOutcome> {
+  const state: State = { body: (subject.response ?? subject.request).body, isTransformed: false, headers: {} };
+  const run: Run = { subject, state, clock };
+  const outcomes = new Map<Hook, HookOutcome | undefined>();
+  for (const hook of hooks) if (hook.isOrdered) outcomes.set(hook, await runHook(run, hook));
+  const others = hooks.filter((hook) => !hook.isOrdered);
+  await Promise.all(others.map(async (hook) => outcomes.set(hook, await runHook(run, hook))));
+  const told = hooks.flatMap((hook) => outcomes.get(hook) ?? []);
+  const denials = told.filter(({ result }) => result.deny);
+  return {
+    results: told.map(({ result }) => result),
+    body: state.body,
+    isTransformed: state.isTransformed,
+    headers: state.headers,
+    isFailed: told.some(({ result }) => !result.verdict && !result.async),
+    isDenied: denials.length > 0,
+    isSoft: denials.length > 0 && denials.every(({ isSoft }) => isSoft),
+  };
+}

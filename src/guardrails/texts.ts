@@ -1,0 +1,235 @@
+import { isObject } from "../lib/json.ts";
+import type { Body, Phase, RequestType, Scope } from "./types.ts";
+
+/** Which texts of a call are meant. */
+export interface TextPlace {
+  readonly phase: Phase;
+  readonly requestType: RequestType;
+}
+
+/** Gives a text another one, or the same. */
+type Replace = (text: string) => string;
+
+/** Rewrites the texts of a body: the same body where none changed. */
+type Walk = (body: Body, replace: Replace, scope: Scope) => Body;
+
+/** An object with one member changed, or itself. */
+function withMember<Value extends Body>(value: Value, name: string, change: (member: unknown) => unknown): Value {
+  const before = value[name];
+  const after = change(before);
+  return after === before ? value : { ...value, [name]: after };
+}
+
+/** A list with its items changed, or itself. */
+function mapItems(value: unknown, change: (item: unknown, index: number) => unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  const changed = value.map(change);
+  return changed.some((item, index) => item !== value[index]) ? changed : value;
+}
+
+const onText =
+  (replace: Replace) =>
+  (value: unknown): unknown =>
+    typeof value === "string" ? replace(value) : value;
+
+/** Names under which parts and items hold a text of their own. */
+const textMembers = ["text", "refusal", "input_text", "output_text"];
+
+/** A part of a message's content: its text, or what is inside a tool's result. */
+function walkPart(part: unknown, replace: Replace): unknown {
+  if (typeof part === "string") return replace(part);
+  if (!isObject(part)) return part;
+  let changed = part;
+  for (const name of textMembers) changed = withMember(changed, name, onText(replace));
+  if (part.type === "tool_result") changed = withMember(changed, "content", (inner) => walkContent(inner, replace));
+  if (part.type === "tool_use") changed = withMember(changed, "input", (input) => walkValues(input, replace));
+  return changed;
+}
+
+/** A text, or a list of parts. */
+function walkContent(content: unknown, replace: Replace): unknown {
+  return typeof content === "string" ? replace(content) : mapItems(content, (part) => walkPart(part, replace));
+}
+
+/** Every text inside a JSON value. */
+function walkValues(value: unknown, replace: Replace): unknown {
+  if (typeof value === "string") return replace(value);
+  if (Array.isArray(value)) return mapItems(value, (item) => walkValues(item, replace));
+  if (!isObject(value)) return value;
+  let changed = value;
+  for (const name of Object.keys(value)) changed = withMember(changed, name, (inner) => walkValues(inner, replace));
+  return changed;
+}
+
+/** Calls of functions: their arguments are texts. */
+function walkToolCalls(calls: unknown, replace: Replace): unknown {
+  return mapItems(calls, (call) =>
+    isObject(call)
+      ? withMember(call, "function", (called) =>
+          isObject(called) ? withMember(called, "arguments", onText(replace)) : called,
+        )
+      : call,
+  );
+}
+
+function walkMessage(message: unknown, replace: Replace): unknown {
+  if (!isObject(message)) return message;
+  const own = withMember(message, "content", (content) => walkContent(content, replace));
+  return withMember(own, "tool_calls", (calls) => walkToolCalls(calls, replace));
+}
+
+const roleOf = (message: unknown): unknown => (isObject(message) ? message.role : undefined);
+
+/** Where the last turn begins: results of tools that stand side by side are one turn. */
+function startOfTurn(items: readonly unknown[], isToolResult: (item: unknown) => boolean): number {
+  let start = items.length - 1;
+  while (start > 0 && isToolResult(items[start]) && isToolResult(items[start - 1])) start--;
+  return start;
+}
+
+/** The messages a scope means. */
+function walkMessages(messages: unknown, replace: Replace, scope: Scope): unknown {
+  const start = Array.isArray(messages) ? startOfTurn(messages, (one) => roleOf(one) === "tool") : 0;
+  return mapItems(messages, (message, index) => {
+    const isMeant = scope === "all" || (scope === "user" ? roleOf(message) === "user" : index >= start);
+    return isMeant ? walkMessage(message, replace) : message;
+  });
+}
+
+const chatRequest: Walk = (body, replace, scope) =>
+  withMember(body, "messages", (messages) => walkMessages(messages, replace, scope));
+
+const messagesRequest: Walk = (body, replace, scope) => {
+  const changed = chatRequest(body, replace, scope);
+  return scope === "all" ? withMember(changed, "system", (system) => walkContent(system, replace)) : changed;
+};
+
+/** An item of a Responses request or answer. */
+function walkItem(item: unknown, replace: Replace): unknown {
+  if (!isObject(item)) return item;
+  let changed = withMember(item, "content", (content) => walkContent(content, replace));
+  changed = withMember(changed, "summary", (summary) => walkContent(summary, replace));
+  changed = withMember(changed, "output", (output) => walkContent(output, replace));
+  changed = withMember(changed, "arguments", onText(replace));
+  return item.type === "custom_tool_call" ? withMember(changed, "input", onText(replace)) : changed;
+}
+
+const responsesRequest: Walk = (body, replace, scope) => {
+  const changed = withMember(body, "input", (input) =>
+    typeof input === "string"
+      ? replace(input)
+      : mapItems(input, (item) => (scope !== "user" || roleOf(item) === "user" ? walkItem(item, replace) : item)),
+  );
+  return scope === "all" ? withMember(changed, "instructions", onText(replace)) : changed;
+};
+
+/** Parts of a turn of the Gemini API. */
+function walkTurn(turn: unknown, replace: Replace): unknown {
+  if (!isObject(turn)) return turn;
+  return withMember(turn, "parts", (parts) =>
+    mapItems(parts, (part) => {
+      if (!isObject(part)) return part;
+      let changed = withMember(part, "text", onText(replace));
+      for (const [name, inner] of [
+        ["functionCall", "args"],
+        ["functionResponse", "response"],
+      ] as const) {
+        changed = withMember(changed, name, (call) =>
+          isObject(call) ? withMember(call, inner, (value) => walkValues(value, replace)) : call,
+        );
+      }
+      return changed;
+    }),
+  );
+}
+
+const contentsRequest: Walk = (body, replace, scope) => {
+  const { contents } = body;
+  const last = Array.isArray(contents) ? contents.length - 1 : 0;
+  const changed = withMember(body, "contents", (turns) =>
+    mapItems(turns, (turn, index) => {
+      const isUser = roleOf(turn) === "user" || roleOf(turn) === undefined;
+      const isMeant = scope === "all" || (scope === "user" ? isUser : index === last);
+      return isMeant ? walkTurn(turn, replace) : turn;
+    }),
+  );
+  return scope === "all" ? withMember(changed, "systemInstruction", (turn) => walkTurn(turn, replace)) : changed;
+};
+
+const choicesAnswer: Walk = (body, replace) =>
+  withMember(body, "choices", (choices) =>
+    mapItems(choices, (choice) => {
+      if (!isObject(choice)) return choice;
+      const changed = withMember(choice, "text", onText(replace));
+      return withMember(changed, "message", (message) => walkMessage(message, replace));
+    }),
+  );
+
+const noTexts: Walk = (body) => body;
+
+/** Requests for embeddings, in the shape of OpenAI or of the Gemini API. */
+const embedRequest: Walk = (body, replace) => {
+  const ofOne = (one: Body): Body => withMember(one, "content", (turn) => walkTurn(turn, replace));
+  const changed = withMember(ofOne(body), "input", (input) => walkContent(input, replace));
+  return withMember(changed, "requests", (list) => mapItems(list, (one) => (isObject(one) ? ofOne(one) : one)));
+};
+
+/** Walks by kind of request: over the request, over the answer. */
+const walks: Readonly<Record<RequestType, readonly [request: Walk, answer: Walk]>> = {
+  chatComplete: [chatRequest, choicesAnswer],
+  complete: [(body, replace) => withMember(body, "prompt", (prompt) => walkContent(prompt, replace)), choicesAnswer],
+  messages: [
+    messagesRequest,
+    (body, replace) => withMember(body, "content", (content) => walkContent(content, replace)),
+  ],
+  createModelResponse: [
+    responsesRequest,
+    (body, replace) => withMember(body, "output", (items) => mapItems(items, (item) => walkItem(item, replace))),
+  ],
+  generateContent: [
+    contentsRequest,
+    (body, replace) =>
+      withMember(body, "candidates", (candidates) =>
+        mapItems(candidates, (one) =>
+          isObject(one) ? withMember(one, "content", (content) => walkTurn(content, replace)) : one,
+        ),
+      ),
+  ],
+  embed: [embedRequest, noTexts],
+  proxy: [noTexts, noTexts],
+};
+
+function walkOf({ phase, requestType }: TextPlace): Walk {
+  const [request, answer] = walks[requestType];
+  return phase === "beforeRequestHook" ? request : answer;
+}
+
+/**
+ * The texts of a request or an answer, part by part: of a request those of its last turn, or of what the scope names; of an
+ * answer what it says and the arguments of the functions it calls, over all its choices.
+ */
+export function readTexts(place: TextPlace, body: Body, scope: Scope): string[] {
+  const found: string[] = [];
+  walkOf(place)(
+    body,
+    (text) => {
+      found.push(text);
+      return text;
+    },
+    scope,
+  );
+  return found;
+}
+
+/**
+ * The body with other texts, place by place as `readTexts` gives them; null leaves one as it is. The body itself stays as
+ * it is.
+ */
+export function writeTexts(
+  place: TextPlace,
+  body: Body,
+  { scope, texts }: { scope: Scope; texts: readonly (string | null)[] },
+): Body {
+  let index = 0;
+  return walkOf(place)(body, (text) => texts[index++] ?? text, scope);
+}

@@ -1,0 +1,155 @@
+import type { GenericSchema } from "valibot";
+import type { Clock } from "../lib/clock.ts";
+import type { Outbound } from "../lib/outbound.ts";
+
+/** JSON object of a request or an answer. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** When a hook runs. */
+export type Phase = "beforeRequestHook" | "afterRequestHook";
+
+/** Kinds of request hooks run for, by the names checks and webhooks know them under. */
+export type RequestType =
+  | "chatComplete"
+  | "complete"
+  | "messages"
+  | "createModelResponse"
+  | "generateContent"
+  | "embed"
+  | "proxy";
+
+/** What a check sees of one call. Nothing of it may be changed in place. */
+export interface CheckInput {
+  readonly phase: Phase;
+  readonly requestType: RequestType;
+  /** Slug of the provider that is called, or is to be. */
+  readonly provider: string;
+  readonly request: {
+    /** The body, parameters of the config and changes of earlier checks applied; empty where it is not read. */
+    readonly body: Body;
+    /** A header of the client, whatever the case of its name. */
+    header(name: string): string | undefined;
+    readonly isStreaming: boolean;
+    /** An earlier check changed it. */
+    readonly isTransformed: boolean;
+  };
+  /** The answer; undefined before the call. */
+  readonly response: { readonly body: Body; readonly status: number; readonly isTransformed: boolean } | undefined;
+  /** What the check is about, part by part: of a request the last turn unless its `scope` says otherwise. */
+  readonly texts: readonly string[];
+  /** The same as one text, its parts joined by line feeds. */
+  readonly text: string;
+  /** Facts the caller and its key attached. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** The hook denies: a check that cannot look at all of a text throws instead of looking at its beginning. */
+  readonly mustSeeAll: boolean;
+}
+
+/** What a check says. */
+export interface CheckOutcome {
+  /** True where nothing stands against the request or answer. */
+  readonly pass: boolean;
+  /** What was found, for people; small. `explanation` says it in a sentence. */
+  readonly data?: Readonly<Record<string, unknown>>;
+  /** What was left undone, without a say in the verdict. */
+  readonly error?: string;
+  /** The texts changed, place by place as in the input; null leaves one as it is. */
+  readonly texts?: readonly (string | null)[];
+  /** A body in place of the request's, or after the call in place of the answer's. */
+  readonly body?: Body;
+  /** Headers for the provider's request, by their names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** There was nothing to check: no result is told. */
+  readonly isSkipped?: boolean;
+}
+
+/** One kind of check. Throws `CheckError` where it cannot decide. */
+export interface Check<Parameters = unknown> {
+  /** `source.name`, such as `default.contains`. */
+  readonly id: string;
+  /** Other ids it is known under. */
+  readonly aliases?: readonly string[];
+  /** When it may run. */
+  readonly phases: readonly Phase[];
+  /** Shape of its parameters; what does not fit is refused where a config is read. */
+  readonly parameters: GenericSchema<unknown, Parameters>;
+  /** Whether it may change what it looks at; absent: it never does. */
+  changes?(parameters: Parameters): boolean;
+  /** Runs for requests that are passed on unread, too. */
+  readonly seesPassthrough?: boolean;
+  run(input: CheckInput, parameters: Parameters): CheckOutcome | Promise<CheckOutcome>;
+}
+
+/** A check cannot decide: its hook says what that means. */
+export class CheckError extends Error {
+  override readonly name: string;
+  /** The verdict where failures of checks count. */
+  readonly verdict: boolean;
+  readonly data: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(
+    message: string,
+    options: { name?: string; verdict?: boolean; data?: Readonly<Record<string, unknown>>; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = options.name ?? "CheckError";
+    this.verdict = options.verdict ?? false;
+    this.data = options.data;
+  }
+}
+
+/** What checks may use of the outside. */
+export interface CheckTools {
+  readonly outbound: Outbound;
+  readonly clock: Clock;
+}
+
+/** A check's kind hidden behind the registry: its parameters were read by its own schema. */
+export type AnyCheck = Check<never>;
+
+/** Both phases. */
+export const bothPhases: readonly Phase[] = ["beforeRequestHook", "afterRequestHook"];
+/** Before the call only. */
+export const beforeOnly: readonly Phase[] = ["beforeRequestHook"];
+/** After the call only. */
+export const afterOnly: readonly Phase[] = ["afterRequestHook"];
+
+/** Feedback a hook leaves, chosen by its verdict. */
+export interface Feedback {
+  readonly value?: number;
+  readonly weight?: number;
+  readonly metadata?: unknown;
+}
+
+/** A check of a hook, its parameters read. */
+export interface BoundCheck {
+  readonly check: AnyCheck;
+  readonly parameters: never;
+  /** What its failures mean, where it says so itself. */
+  readonly failOnError: boolean | undefined;
+  /** A denial of its hook becomes an answer with status 200. */
+  readonly softDeny: boolean;
+  /** Which turns of a request it looks at. */
+  readonly scope: Scope;
+}
+
+/** Turns of a request: the last one, those of the user, or all. */
+export type Scope = "last" | "user" | "all";
+
+/** One guardrail of a config. */
+export interface Hook {
+  readonly id: string;
+  readonly type: "guardrail" | "mutator";
+  readonly checks: readonly BoundCheck[];
+  /** A failed verdict denies the request. */
+  readonly deny: boolean;
+  /** Runs behind the answer and is only logged. */
+  readonly async: boolean;
+  /** Its checks run in order, each seeing what those before it changed. */
+  readonly isOrdered: boolean;
+  /** What a check that cannot decide means; by default `fail` where the hook denies, else `pass`. */
+  readonly onError: "pass" | "fail" | undefined;
+  readonly onSuccess: Feedback | undefined;
+  readonly onFail: Feedback | undefined;
+  readonly versionId: string | undefined;
+}

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { problemsOf, runCheck } from "../support/guardrails.ts";
+
+for (const [operator, words, verdict] of [
+  ["any", ["blue", "red"], true],
+  ["any", ["red"], false],
+  [undefined, ["blue"], true],
+  ["all", ["blue", "sky"], true],
+  ["all", ["blue", "red"], false],
+  ["none", ["red", "Blue"], true],
+  ["none", ["red", "sky"], false],
+] as const) {
+  test(`contains with ${operator} of ${words} is ${verdict}`, async () => {
+    const parameters = { words, ...(operator && { operator }) };
+    const { result } = await runCheck("default.contains", parameters, { text: "a blue sky", answers: true });
+    assert.equal(result?.verdict, verdict);
+    assert.deepEqual(result?.error, null);
+  });
+}
+
+test("contains tells which words it found", async () => {
+  const { result } = await runCheck("default.contains", { words: ["sky", "red"] }, { text: "a blue sky" });
+  assert.deepEqual([result?.data?.foundWords, result?.data?.missingWords], [["sky"], ["red"]]);
+});
+
+for (const parameters of [{}, { words: [] }, { words: "sky" }, { words: ["sky"], operator: "some" }]) {
+  test(`contains refuses the parameters ${JSON.stringify(parameters)}`, () => {
+    const problems = problemsOf("default.contains", parameters);
+    assert.equal(problems.length, 1);
+    assert.match(problems[0] ?? "", /^input_guardrails\[0\]\.checks\[0\]\.parameters\./);
+  });
+}

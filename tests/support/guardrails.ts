@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { readHooks } from "../../src/guardrails/read-hooks.ts";
+import { createChecks } from "../../src/guardrails/registry.ts";
+import { type PhaseOutcome, runHooks, type Subject } from "../../src/guardrails/run.ts";
+import type { Body, RequestType } from "../../src/guardrails/types.ts";
+import { createAddressGuard } from "../../src/lib/address.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createOutbound } from "../../src/lib/outbound.ts";
+import type { CheckResult } from "../../src/schemas/hooks.ts";
+import { createRuntimeTransport } from "./gateway.ts";
+
+/** What a check looks at in a test. */
+export interface Seen {
+  requestType?: RequestType;
+  /** The request's body; by default a chat that says `text`. */
+  request?: Body;
+  /** The answer's body. Absent: the check runs before the call. */
+  answer?: Body;
+  /** Text of the request's only message, or with `answers` of the answer's. */
+  text?: string;
+  /** The text is that of the answer. */
+  answers?: boolean;
+  headers?: Readonly<Record<string, string>>;
+  metadata?: Readonly<Record<string, unknown>>;
+  provider?: string;
+}
+
+/** A chat that says one thing. */
+export function chatRequest(text: string): Body {
+  return { model: "gpt-test", messages: [{ role: "user", content: text }] };
+}
+
+/** An answer that says one thing. */
+export function chatAnswer(text: string | null): Body {
+  return {
+    id: "c-1",
+    object: "chat.completion",
+    choices: [{ index: 0, message: { role: "assistant", content: text } }],
+  };
+}
+
+function toSubject(seen: Seen): Subject {
+  const { requestType = "chatComplete", text = "", answers = false, headers = {}, metadata = {} } = seen;
+  const answer = seen.answer ?? (answers ? chatAnswer(text) : undefined);
+  return {
+    phase: answer ? "afterRequestHook" : "beforeRequestHook",
+    requestType,
+    provider: seen.provider ?? "openai",
+    request: {
+      body: seen.request ?? chatRequest(text),
+      header: (name) => headers[name.toLowerCase()],
+      isStreaming: false,
+      isTransformed: false,
+    },
+    response: answer && { body: answer, status: 200, isTransformed: false },
+    metadata,
+  };
+}
+
+/** The checks tests run; their calls go to loopback. */
+export const checks = createChecks({
+  outbound: createOutbound({
+    transport: createRuntimeTransport(),
+    guard: createAddressGuard({ trustedHosts: ["127.0.0.1", "localhost"] }),
+  }),
+  clock: systemClock,
+});
+
+/** Runs guardrails written in either form. */
+export function guard(hooks: readonly unknown[], seen: Seen): Promise<PhaseOutcome> {
+  const subject = toSubject(seen);
+  const name = subject.response ? "output_guardrails" : "input_guardrails";
+  const { before, after, problems } = readHooks({ [name]: hooks }, checks);
+  assert.deepEqual(problems, []);
+  return runHooks(subject.response ? after : before, subject, systemClock);
+}
+
+/** Runs one check; gives its result and what came of it. Undefined where it had nothing to check. */
+export async function runCheck(
+  id: string,
+  parameters: Readonly<Record<string, unknown>>,
+  seen: Seen,
+): Promise<{ result: CheckResult | undefined; outcome: PhaseOutcome }> {
+  const outcome = await guard([{ checks: [{ id, parameters }] }], seen);
+  return { result: outcome.results[0]?.checks[0], outcome };
+}
+
+/** What is wrong with the parameters of a check before a call. */
+export function problemsOf(id: string, parameters: unknown, place = "input_guardrails"): string[] {
+  const { problems } = readHooks({ [place]: [{ checks: [{ id, parameters }] }] }, checks);
+  return problems.map(({ path, message }) => `${path}: ${message}`);
+}
