@@ -5,10 +5,10 @@ import { InvalidRequestError, NotFoundError } from "../errors.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
+import { assembleStream } from "../logs/assemble.ts";
 import { readContent } from "../logs/record.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
-import { assembleStream } from "./log-stream.ts";
 
 const defaultLimit = 50;
 const maxLimit = 100;

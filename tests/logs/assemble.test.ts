@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { assembleStream } from "../../src/admin/log-stream.ts";
+import { assembleStream } from "../../src/logs/assemble.ts";
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/openai/${name}`, import.meta.url), "utf8");
 
@@ -104,4 +104,56 @@ test("assembleStream() gives the response a stream of responses ends with", () =
   ];
   const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
   assert.deepEqual(assembleStream(text), ended);
+});
+
+const event = (payload: object) => `event: x\ndata: ${JSON.stringify(payload)}\n\n`;
+
+test("assembleStream() puts the blocks of a message together", () => {
+  const text = [
+    { type: "message_start", message: { id: "msg_1", role: "assistant", content: [], usage: { input_tokens: 3 } } },
+    { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "" } },
+    { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "hm" } },
+    { type: "content_block_delta", index: 0, delta: { type: "signature_delta", signature: "s" } },
+    { type: "content_block_start", index: 1, content_block: { type: "text", text: "" } },
+    { type: "content_block_delta", index: 1, delta: { type: "text_delta", text: "Hel" } },
+    { type: "content_block_delta", index: 1, delta: { type: "text_delta", text: "lo" } },
+    { type: "content_block_start", index: 2, content_block: { type: "tool_use", id: "t", name: "f", input: {} } },
+    { type: "content_block_delta", index: 2, delta: { type: "input_json_delta", partial_json: '{"a"' } },
+    { type: "content_block_delta", index: 2, delta: { type: "input_json_delta", partial_json: ":1}" } },
+    { type: "content_block_start", index: 3, content_block: { type: "tool_use", id: "u", name: "g", input: {} } },
+    { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 5 } },
+    { type: "message_stop" },
+  ];
+  assert.deepEqual(assembleStream(text.map(event).join("")), {
+    ...{ id: "msg_1", role: "assistant", usage: { input_tokens: 3, output_tokens: 5 }, stop_reason: "tool_use" },
+    content: [
+      { type: "thinking", thinking: "hm", signature: "s" },
+      { type: "text", text: "Hello" },
+      { type: "tool_use", id: "t", name: "f", input: { a: 1 } },
+      { type: "tool_use", id: "u", name: "g", input: {} },
+    ],
+  });
+});
+
+test("assembleStream() puts slices of the Gemini API together", () => {
+  const slice = (parts: object[], rest: object = {}) =>
+    `data: ${JSON.stringify({ candidates: [{ content: { parts, role: "model" }, ...rest }], modelVersion: "g" })}\n\n`;
+  const call = { functionCall: { name: "f", args: {} } };
+  const text = slice([{ text: "Hel" }]) + slice([{ text: "lo" }, call], { finishReason: "STOP" });
+  assert.deepEqual(assembleStream(text), {
+    modelVersion: "g",
+    candidates: [{ finishReason: "STOP", content: { role: "model", parts: [{ text: "Hello" }, call] } }],
+  });
+});
+
+test("assembleStream() keeps what came of a stream of responses that was cut", () => {
+  const item = { type: "message", content: [{ type: "output_text", text: "one" }] };
+  const text = [
+    { type: "response.created", response: { id: "r", output: [] } },
+    { type: "response.output_text.delta", delta: "one" },
+    { type: "response.output_item.done", item },
+    { type: "response.output_text.delta", delta: "tw" },
+  ];
+  const begun = { type: "message", role: "assistant", content: [{ type: "output_text", text: "tw" }] };
+  assert.deepEqual(assembleStream(text.map(event).join("")), { id: "r", output: [item, begun] });
 });

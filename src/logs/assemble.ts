@@ -1,0 +1,235 @@
+import { isObject, parseJson } from "../lib/json.ts";
+import { readEvents } from "../lib/sse.ts";
+
+type Item = Record<string, unknown>;
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Puts the pieces of a stream of one kind together. */
+interface Assembly {
+  /** Takes what the data of one event holds; false where it belongs to a stream of another kind. */
+  push(chunk: Item): boolean;
+  /** The answer so far. */
+  result(): Item;
+}
+
+/** A choice while its pieces are put together. */
+interface Choice {
+  text: string;
+  reasoning: string;
+  toolCalls: Map<number, { id: unknown; type: unknown; function: { name: string; arguments: string } }>;
+  finishReason: unknown;
+}
+
+function addToolCalls(choice: Choice, pieces: unknown): void {
+  if (!Array.isArray(pieces)) return;
+  for (const piece of pieces) {
+    if (!isObject(piece)) continue;
+    const index = Number(piece.index ?? 0);
+    const call = choice.toolCalls.get(index) ?? {
+      id: piece.id,
+      type: piece.type,
+      function: { name: "", arguments: "" },
+    };
+    const named = isObject(piece.function) ? piece.function : {};
+    call.function.name += textOf(named.name);
+    call.function.arguments += textOf(named.arguments);
+    choice.toolCalls.set(index, call);
+  }
+}
+
+function addPiece(choices: Map<number, Choice>, piece: unknown): void {
+  if (!isObject(piece)) return;
+  const index = Number(piece.index ?? 0);
+  const choice = choices.get(index) ?? { text: "", reasoning: "", toolCalls: new Map(), finishReason: null };
+  choices.set(index, choice);
+  const delta = isObject(piece.delta) ? piece.delta : {};
+  choice.text += textOf(delta.content) + textOf(piece.text);
+  choice.reasoning += textOf(delta.reasoning_content);
+  addToolCalls(choice, delta.tool_calls);
+  choice.finishReason = piece.finish_reason ?? choice.finishReason;
+}
+
+function toChoice(index: number, choice: Choice, isChat: boolean): object {
+  const finish_reason = choice.finishReason;
+  if (!isChat) return { index, text: choice.text, finish_reason };
+  const message = {
+    role: "assistant",
+    content: choice.text === "" && choice.toolCalls.size > 0 ? null : choice.text,
+    ...(choice.reasoning !== "" && { reasoning_content: choice.reasoning }),
+    ...(choice.toolCalls.size > 0 && { tool_calls: [...choice.toolCalls.values()] }),
+  };
+  return { index, message, finish_reason };
+}
+
+/** Chunks of chats and text completions. */
+function assembleChoices(): Assembly {
+  const choices = new Map<number, Choice>();
+  let head: Item = {};
+  let usage: unknown;
+  return {
+    push(chunk) {
+      usage = chunk.usage ?? usage;
+      if (!Array.isArray(chunk.choices)) return false;
+      if (choices.size === 0) head = chunk;
+      for (const piece of chunk.choices) addPiece(choices, piece);
+      return true;
+    },
+    result() {
+      const isChat = head.object !== "text_completion";
+      return {
+        id: head.id,
+        object: isChat ? "chat.completion" : "text_completion",
+        created: head.created,
+        model: head.model,
+        choices: [...choices].map(([index, choice]) => toChoice(index, choice, isChat)),
+        ...(usage !== undefined && usage !== null && { usage }),
+      };
+    },
+  };
+}
+
+const endings = new Set(["response.completed", "response.incomplete", "response.failed"]);
+
+/** Events of the Responses API: the last one holds the answer; of a stream that was cut, the items that came. */
+function assembleResponse(): Assembly {
+  let response: Item = {};
+  let isDone = false;
+  const items: unknown[] = [];
+  let open = "";
+  return {
+    push(chunk) {
+      const type = textOf(chunk.type);
+      if (!type.startsWith("response.")) return false;
+      if (isObject(chunk.response)) response = chunk.response;
+      isDone ||= endings.has(type);
+      if (type === "response.output_text.delta") open += textOf(chunk.delta);
+      if (type === "response.output_item.done") {
+        items.push(chunk.item);
+        open = "";
+      }
+      return true;
+    },
+    result() {
+      if (isDone) return response;
+      const begun = { type: "message", role: "assistant", content: [{ type: "output_text", text: open }] };
+      return { ...response, output: open === "" ? items : [...items, begun] };
+    },
+  };
+}
+
+/** What the events of a content block add to it, by the kind of their delta. */
+function addToBlock(block: Item, delta: Item): void {
+  const { type, text, thinking, signature, partial_json: json } = delta;
+  if (type === "text_delta") block.text = textOf(block.text) + textOf(text);
+  else if (type === "thinking_delta") block.thinking = textOf(block.thinking) + textOf(thinking);
+  else if (type === "signature_delta") block.signature = signature;
+  else if (type === "input_json_delta") block.input = textOf(block.input) + textOf(json);
+}
+
+/** A block whose input came as the text of a JSON value; none is an empty object. */
+function toBlock(block: Item): Item {
+  const { input } = block;
+  if (typeof input === "string") return { ...block, input: parseJson(input) ?? input };
+  return input === undefined && textOf(block.type).endsWith("tool_use") ? { ...block, input: {} } : block;
+}
+
+/** Events of the Messages API (https://docs.claude.com/en/docs/build-with-claude/streaming). */
+function assembleMessage(): Assembly {
+  let message: Item | undefined;
+  const blocks = new Map<number, Item>();
+  return {
+    push({ type, message: started, index, content_block: begun, delta, usage }) {
+      if (type === "message_start" && isObject(started)) message = { ...started };
+      if (message === undefined) return false;
+      if (type === "content_block_start" && isObject(begun)) {
+        const { input, ...rest } = begun;
+        blocks.set(Number(index), isObject(input) && Object.keys(input).length > 0 ? { ...begun } : rest);
+      }
+      const block = blocks.get(Number(index));
+      if (type === "content_block_delta" && isObject(delta) && block) addToBlock(block, delta);
+      if (type === "message_delta") {
+        const counts = { ...(isObject(message.usage) && message.usage), ...(isObject(usage) && usage) };
+        Object.assign(message, delta, { usage: counts });
+      }
+      return true;
+    },
+    result: () => ({ ...message, content: [...blocks.values()].map(toBlock) }),
+  };
+}
+
+/** Parts of an answer of the Gemini API, texts that follow one another as one. */
+function addParts(parts: Item[], content: unknown): void {
+  const added = isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : [];
+  for (const part of added) {
+    const last = parts.at(-1);
+    const continues = last?.text !== undefined && part.text !== undefined && last.thought === part.thought;
+    if (continues) last.text = textOf(last.text) + textOf(part.text);
+    else parts.push({ ...part });
+  }
+}
+
+/** Slices of an answer of the Gemini API. */
+function assembleCandidates(): Assembly {
+  const candidates = new Map<number, { head: Item; parts: Item[] }>();
+  let last: Item = {};
+  return {
+    push(chunk) {
+      if (!Array.isArray(chunk.candidates)) return false;
+      last = { ...last, ...chunk };
+      for (const candidate of chunk.candidates.filter(isObject)) {
+        const index = Number(candidate.index ?? 0);
+        const known = candidates.get(index) ?? { head: {}, parts: [] };
+        candidates.set(index, known);
+        Object.assign(known.head, candidate);
+        addParts(known.parts, candidate.content);
+      }
+      return true;
+    },
+    result: () => ({
+      ...last,
+      candidates: [...candidates.values()].map(({ head, parts }) => ({ ...head, content: { role: "model", parts } })),
+    }),
+  };
+}
+
+const kinds = [assembleResponse, assembleChoices, assembleMessage, assembleCandidates];
+
+/** Puts a streamed answer together while its events go by, whichever API they are of. */
+export class StreamAssembler {
+  readonly #candidates = kinds.map((create) => create());
+  #kind: Assembly | undefined;
+  #error: unknown;
+
+  /** Takes text of whole events. */
+  push(text: string): void {
+    for (const { data } of readEvents(text)) {
+      const chunk = parseJson(data);
+      if (!isObject(chunk)) continue;
+      this.#error ??= chunk.error;
+      if (this.#kind) this.#kind.push(chunk);
+      else this.#kind = this.#candidates.find((one) => one.push(chunk));
+    }
+  }
+
+  /** The answer so far; undefined where no event belonged to one. */
+  result(): Item | undefined {
+    const error = this.#error ?? undefined;
+    if (!this.#kind) return error === undefined ? undefined : { error };
+    return { ...this.#kind.result(), ...(error !== undefined && { error }) };
+  }
+}
+
+/**
+ * The answer a stored stream adds up to, so that a reader of logs sees one body.
+ *
+ * @returns Undefined when the text is no such stream.
+ */
+export function assembleStream(text: string): object | undefined {
+  if (!/^(?:event|data|:)/.test(text)) return undefined;
+  const assembler = new StreamAssembler();
+  assembler.push(text);
+  return assembler.result();
+}
