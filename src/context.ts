@@ -7,6 +7,7 @@ import type { ControlPlane } from "./control/plane.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
 import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
+import type { Guardrails } from "./guardrails/state.ts";
 import type { AddressGuard } from "./lib/address.ts";
 import { memoizeText } from "./lib/bounded-map.ts";
 import type { Clock } from "./lib/clock.ts";
@@ -25,6 +26,7 @@ import type { PriceBook } from "./pricing/own-prices.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
+import type { HookResult } from "./schemas/hooks.ts";
 import type { AttemptLog, LoggedUsage } from "./schemas/logs.ts";
 
 /** Bounds an operator can move. Sizes in bytes, times in milliseconds. */
@@ -121,6 +123,7 @@ export interface Services {
   readonly headerRules: HeaderRules;
   readonly serverTiming: boolean;
   readonly routing: RoutingState;
+  readonly guardrails: Guardrails;
   /** What authentication towards providers may use. */
   readonly authTools: Omit<AuthTools, "tenant">;
   /** The operator allows only saved configs and stored providers. */
@@ -130,6 +133,14 @@ export interface Services {
   readonly handle: HandleRequest;
   /** False while the gateway starts or drains. */
   isReady(): boolean;
+}
+
+/** Hooks of the target that was called last. */
+export interface HookLog {
+  before: readonly HookResult[];
+  after: readonly HookResult[];
+  /** Hooks that run once the request is over; each gives what it said before and after the call. */
+  later: readonly (() => Promise<Pick<HookLog, "before" | "after">>)[];
 }
 
 /** What becomes known of a request on its way, for its log row. */
@@ -155,6 +166,10 @@ export interface LogDraft {
   /** The saved prompt and its version, where one is used. */
   prompt: { id: string; slug: string; versionId: string } | null;
   skipped: readonly string[];
+  /** What hooks said; null where none ran. */
+  hooks: HookLog | null;
+  /** Nano-dollars of answers that were thrown away: another call was made, or a guardrail denied them. */
+  spent: number;
   /** Members of the request the provider could not take. */
   dropped: string[] | null;
   usage: LoggedUsage | null;
@@ -236,6 +251,8 @@ export function createLogDraft(): LogDraft {
     configSlug: null,
     prompt: null,
     skipped: noLabels,
+    hooks: null,
+    spent: 0,
     dropped: null,
     usage: null,
     answeredModel: null,

@@ -17,6 +17,8 @@ export interface GatewayErrorOptions {
   errors?: readonly string[];
   /** The setting or header that is not allowed, without prefix. */
   field?: string;
+  /** What the hooks of the request said. */
+  hookResults?: object;
 }
 
 /** An error that is answered to the caller as it is. Subclasses fix status and type. */
@@ -30,6 +32,8 @@ export abstract class GatewayError extends Error {
   readonly provider: string | undefined;
   readonly errors: readonly string[] | undefined;
   readonly field: string | undefined;
+  /** What the hooks of the request said, where any ran. */
+  hookResults: object | undefined;
 
   constructor(message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -40,6 +44,7 @@ export abstract class GatewayError extends Error {
     this.provider = options.provider;
     this.errors = options.errors;
     this.field = options.field;
+    this.hookResults = options.hookResults;
   }
 }
 
@@ -123,6 +128,19 @@ export class MethodNotAllowedError extends GatewayError {
       code: "method_not_allowed",
       headers: { allow: list },
     });
+  }
+}
+
+/** A guardrail denied the request, or its answer. */
+export class GuardrailDeniedError extends GatewayError {
+  override readonly status = 446;
+  override readonly type = "hooks_failed";
+  /** The caller is told in an answer with status 200. */
+  readonly isSoft: boolean;
+
+  constructor(message: string, { hookResults, isSoft }: { hookResults: object; isSoft: boolean }) {
+    super(message, { hookResults });
+    this.isSoft = isSoft;
   }
 }
 
@@ -263,7 +281,7 @@ function toRpcError({ status, message, type, param, code }: GatewayError): Recor
 /** The body of an error answer. */
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
   if (form === "scim") return toScimErrorBody(error);
-  const { message, param, provider, errors, field } = error;
+  const { message, param, provider, errors, field, hookResults } = error;
   const type = form === "messages" ? toMessagesType(error.type, error.status) : error.type;
   const code = codeOf(error, form);
   return {
@@ -275,6 +293,7 @@ export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Re
       form === "gemini" ? toRpcError(error) : { message, type, code, param, ...(field !== undefined && { field }) },
     ...(provider !== undefined && { provider }),
     ...(errors !== undefined && { errors }),
+    ...(hookResults !== undefined && { hook_results: hookResults }),
   };
 }
 

@@ -80,6 +80,8 @@ const defaultBatches: BatchRunnerSettings = {
 };
 /** What calls of batches get to end when the gateway closes. */
 const batchCloseMs = 5_000;
+/** What hooks behind answers get to end when the gateway closes. */
+const hooksCloseMs = 5_000;
 
 const unknownConnection: ConnectionInfo = {};
 
@@ -151,6 +153,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       if (!open) return;
       await open.batchRunner.stop(batchCloseMs);
       open.stopTimers();
+      await open.services.guardrails.close(hooksCloseMs);
       await open.closeQueue();
       await open.writer.close();
       await open.database.close();

@@ -8,6 +8,7 @@ import { jsonReply, type Reply } from "../lib/reply.ts";
 import { assembleStream } from "../logs/assemble.ts";
 import { readContent } from "../logs/record.ts";
 import { withAllCounts } from "../logs/usage.ts";
+import type { HookResults } from "../schemas/hooks.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
 
 const defaultLimit = 50;
@@ -89,9 +90,20 @@ function toSide({ headers, body, truncated }: LogSide) {
   return { headers, body: value, truncated };
 }
 
-function toDetail(stored: StoredLog): LogDetail {
+/** What hooks said, those behind the answer after the others. */
+function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
+  const said = [row.hook_results ?? [], late].flat();
+  if (said.length === 0) return row;
+  const hook_results: HookResults = {
+    before_request_hooks: said.flatMap(({ before_request_hooks: before }) => before),
+    after_request_hooks: said.flatMap(({ after_request_hooks: after }) => after),
+  };
+  return { ...row, hook_results };
+}
+
+function toDetail(stored: StoredLog, late: readonly HookResults[]): LogDetail {
   const { request, response } = readContent(stored.content);
-  return { ...toRow(stored), request: toSide(request), response: toSide(response) };
+  return { ...withHooks(toRow(stored), late), request: toSide(request), response: toSide(response) };
 }
 
 async function listLogs(context: CallerContext, services: Services): Promise<Reply> {
@@ -106,9 +118,10 @@ async function listLogs(context: CallerContext, services: Services): Promise<Rep
 }
 
 async function readLog(context: CallerContext, services: Services): Promise<Reply> {
-  const stored = await services.logStore.find(scopeOf(context), context.params.id ?? "");
+  const scope = scopeOf(context);
+  const stored = await services.logStore.find(scope, context.params.id ?? "");
   if (!stored) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
-  return jsonReply(toDetail(stored));
+  return jsonReply(toDetail(stored, await services.logStore.findHooks(scope, stored.details.id)));
 }
 
 /** Rows of the log API. */

@@ -17,6 +17,8 @@ import { createBatchStore } from "../db/stores/batches.ts";
 import { createLogStore, type LogStore, toBatches } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
+import { createChecks } from "../guardrails/registry.ts";
+import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
 import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -145,8 +147,13 @@ async function createIdentity(
 }
 
 /** What routing remembers. */
-function createRouting(options: GatewayOptions, providers: ProviderRegistry, clock: Clock) {
+function createRouting(
+  options: GatewayOptions,
+  { providers, guardrails }: { providers: ProviderRegistry; guardrails: Guardrails },
+  clock: Clock,
+) {
   return createRoutingState({
+    findHookProblems: guardrails.findProblems,
     limits: { ...defaultTargetLimits, ...options.targetLimits },
     providers: {
       has: (slug) => providers.has(slug),
@@ -199,6 +206,7 @@ export async function createServices(
   const transport = options.transport ?? webTransport;
   const outbound = createOutbound({ transport, guard });
   const providers = createProviderRegistry(options.providers);
+  const guardrails = createGuardrails(createChecks({ outbound, clock }));
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const services: Services = {
     ...identity,
@@ -213,7 +221,8 @@ export async function createServices(
       retentionDays: options.responseRetentionDays ?? 30,
     }),
     limits: { ...defaultLimits, ...options.limits },
-    ...{ providers, routing: createRouting(options, providers, clock), savedOnly: options.savedOnly ?? false },
+    ...{ providers, guardrails, savedOnly: options.savedOnly ?? false },
+    routing: createRouting(options, { providers, guardrails }, clock),
     authTools: {
       ...{ outbound, clock, tokens: createTokenCache(clock), environment: options.cloudEnvironment ?? {} },
       ...(options.readFile && { readFile: options.readFile }),

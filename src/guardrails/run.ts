@@ -7,6 +7,8 @@ import { type Body, type BoundCheck, CheckError, type CheckInput, type CheckOutc
 export interface Subject extends Omit<CheckInput, "texts" | "text" | "mustSeeAll"> {
   /** Why nothing of it can be changed, where that is so. */
   readonly fixedBecause?: string;
+  /** Only its beginning is there. */
+  readonly isCut?: boolean;
 }
 
 /** What the hooks of one phase said. */
@@ -89,10 +91,14 @@ function apply(outcome: CheckOutcome, run: Run, { scope }: BoundCheck): { isChan
   return { isChange };
 }
 
-/** What a check found, in a size a log can keep. */
-function toData(data: Readonly<Record<string, unknown>> | undefined): Record<string, unknown> | null {
-  if (data === undefined) return null;
-  if (JSON.stringify(data).length <= maxDataLength) return { ...data };
+/** What a check found, in a size a log can keep; of a subject that was cut it says so. */
+function toData(
+  data: Readonly<Record<string, unknown>> | undefined,
+  { isCut }: Subject,
+): Record<string, unknown> | null {
+  const cut = isCut ? { isCut } : {};
+  if (data === undefined) return isCut ? cut : null;
+  if (JSON.stringify(data).length <= maxDataLength) return { ...data, ...cut };
   return { explanation: String(data.explanation ?? "").slice(0, 1_000), isCut: true };
 }
 
@@ -120,13 +126,16 @@ async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checke
     if (outcome.isSkipped) return undefined;
     const { isChange, problem = outcome.error } = apply(outcome, run, bound);
     const error = problem === undefined ? null : { name: "CheckError", message: problem };
-    return finish({ verdict: outcome.pass, data: toData(outcome.data), error, transformed: isChange }, false);
+    return finish(
+      { verdict: outcome.pass, data: toData(outcome.data, run.subject), error, transformed: isChange },
+      false,
+    );
   } catch (thrown) {
     const error =
       thrown instanceof CheckError ? thrown : new CheckError("Error executing check", { name: "Check error" });
     const { name, message, data } = error;
     const verdict = failsOnError(hook, bound) ? error.verdict : true;
-    return finish({ verdict, data: toData(data), error: { name, message }, transformed: false }, true);
+    return finish({ verdict, data: toData(data, run.subject), error: { name, message }, transformed: false }, true);
   }
 }
 

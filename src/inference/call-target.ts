@@ -20,13 +20,15 @@ import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt,
 import { noteCounts } from "./counts.ts";
 import { noteDropped } from "./dropped.ts";
 import { createCutter, isEventStream } from "./framing.ts";
+import type { TargetGuard } from "./guards.ts";
 import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
 import { isStreamed, type ServedOperation, serveOperation } from "./operation.ts";
 import { relayEvents } from "./relay.ts";
 import { sendRepaired } from "./repair.ts";
 import { settle } from "./settle.ts";
 import { callSplit } from "./split-call.ts";
-import { namesBeta, readClientHeader, readForwardedHeaders, readTimeout } from "./target.ts";
+import type { StreamHooks } from "./stream-hooks.ts";
+import { isStrict, namesBeta, readClientHeader, readForwardedHeaders, readTimeout } from "./target.ts";
 
 /** Largest decoded answer that is read whole. */
 const maxAnswerBytes = 64 * 1024 * 1024;
@@ -41,6 +43,8 @@ interface Run {
   settings: InheritedSettings | undefined;
   /** The client's form, where the request is one. */
   form: SentForm | undefined;
+  /** What watches the answer where it is streamed, and adds to it. */
+  hooks: StreamHooks | undefined;
 }
 
 /** The upstream's request, its headers built from nothing. */
@@ -195,27 +199,29 @@ function convert(
 
 async function answerStream(upstream: Response, run: Run, context: CallerContext, services: Services): Promise<Reply> {
   const { log } = context;
+  const { hooks } = run;
   const { framing, media, createObserver } = run.operation;
   const observer = createObserver();
   const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
   headers["content-type"] = "text/event-stream; charset=utf-8";
   headers["x-accel-buffering"] = "no";
   const body = await relayEvents({
-    ...{ upstream, attempt: run.attempt, observer, context, services },
+    ...{ upstream, attempt: run.attempt, observer, context, services, hooks },
     blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
     idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
-    onEnd({ status, error, sent }) {
+    onEnd({ status: ended, error, sent }) {
       // an answer that was let go of for another target is not the end of the request
       if (!log.deferred) return;
       log.upstreamEndedAt = services.clock.monotonic();
       log.usage = withUnits(toLoggedUsage(observer.usage()), run.operation.furtherCountsOf(undefined));
       log.answeredModel = observer.model?.() ?? null;
       log.responseBody = media.isHeavy ? null : sent;
+      const status = ended === 200 ? (hooks?.status ?? ended) : ended;
       settle(context, services, { status, error, responseHeaders: headers });
     },
   });
   log.deferred = true;
-  return { status: upstream.status, headers, body };
+  return { status: hooks?.status ?? upstream.status, headers, body };
 }
 
 /** Whether there is another request for one that was refused; the run holds it then. */
@@ -239,11 +245,10 @@ function conversionOptions(
   context: CallerContext,
   clock: Clock,
 ): ConversionOptions & DialectOptions {
-  const { id, header, log, keepAnswer } = context;
-  const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
+  const { id, log, keepAnswer } = context;
   log.dropped = null;
   return {
-    strict: asked !== "false" && settings?.strict !== false,
+    strict: isStrict(context, settings),
     hasCustomHost: destination.customHost !== undefined,
     id,
     clientHeader: (name) => readClientHeader(name, context),
@@ -267,6 +272,8 @@ export interface Target {
   settings?: InheritedSettings;
   /** Milliseconds of the monotonic clock at which the whole request ends. */
   deadline?: number | undefined;
+  /** Its guardrails, where it has some. */
+  guard?: TargetGuard;
 }
 
 /** Time a call may take, and what is left of the whole request. */
@@ -307,9 +314,10 @@ export async function callTarget<Name extends OperationName>(
     const value = readClientHeader(header, context);
     if (value !== undefined) forwarded[header] ??= value;
   }
-  const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
+  const headers = Object.assign(forwarded, target.guard?.headers, managed?.headers);
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
-  const run: Run = { operation, destination, attempt, settings, form };
+  const hooks = operation.streamed ? target.guard?.stream(options.strict) : undefined;
+  const run: Run = { operation, destination, attempt, settings, form, hooks };
   try {
     const upstream = await (operation.repair
       ? sendRepaired({

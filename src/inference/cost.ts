@@ -37,6 +37,16 @@ export function costOfRequest(log: LogDraft, status: number): number | null {
   return costAt(counts, find(answeredModel)) ?? null;
 }
 
+/** The cost of a request with that of answers nobody got; null where one that somebody got is not known. */
+export function withSpent(cost: number | null, { spent }: LogDraft): number | null {
+  return cost === null ? null : cost + spent;
+}
+
+/** Notes that the answer at hand is thrown away: its provider is paid all the same. */
+export function noteSpent(log: LogDraft): void {
+  log.spent += costOfRequest(log, 200) ?? 0;
+}
+
 /**
  * What a line of a provider's own batch costs, in nano-dollars, at the price of batches; undefined where it is not known.
  *

@@ -96,12 +96,13 @@ class Execution<Value> {
       log.skipped = [...log.skipped, attempt.node.path];
       return this.#fail(brokenTarget(attempt), "left-out");
     }
+    this.#discard(this.#answer);
     log.label = attempt.node.path;
     log.retries = 0;
     log.provider = null;
     log.prices = null;
     log.answeredModel = null;
-    this.#discard(this.#answer);
+    log.hooks = null;
     const deadline = totalTimeoutMs === undefined ? undefined : this.#context.startedAt + totalTimeoutMs;
     const ended = await this.#tryUntilDone(attempt, { deadline }, admission);
     this.#answer = ended.value;

@@ -15,6 +15,7 @@ import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt,
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { flowBack, isText } from "./flow.ts";
+import { RequestGuard, statusAfterHooks } from "./guards.ts";
 import { listLeaves, readLeafDestination } from "./leaf.ts";
 import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
 import { requireRelayed } from "./require-relayed.ts";
@@ -76,7 +77,7 @@ async function answerUpstream(
 ): Promise<Reply> {
   const { log } = context;
   const provider = log.provider ?? "provider";
-  const { status } = upstream;
+  const status = statusAfterHooks(upstream.status, context);
   const headers = {
     ...answerHeaders(upstream.headers, services.headerRules.returned),
     ...routingHeaders(provider, log),
@@ -213,6 +214,9 @@ function paramsOf(body: Upload, { log }: CallerContext): Readonly<Record<string,
   return isObject(value) ? value : {};
 }
 
+/** What hooks see of a body that is passed on. */
+const noBody = {};
+
 /** Passes a request on as a config says; a body that flows through is sent once only. */
 async function passByConfig(
   config: RequestConfig,
@@ -222,8 +226,11 @@ async function passByConfig(
 ): Promise<PassedAnswer> {
   requireSingleTarget(config, context);
   const plan = planRequest(config, paramsOf(body, context), { context, services });
+  const guard = new RequestGuard("proxy", context, services);
   const caller: Caller<PassedAnswer> = {
-    async call({ node, settings }, { deadline }) {
+    async call(attempt, { deadline }) {
+      const { node, settings } = attempt;
+      await guard.enter(attempt, noBody);
       const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context, services);
       const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);
       const wholeMs = deadline === undefined ? undefined : deadline - services.clock.monotonic();

@@ -15,6 +15,7 @@ import { AbortReason } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
 import { toProviderError } from "./answer.ts";
 import { type Attempt, toAttemptError } from "./attempt.ts";
+import type { StreamHooks } from "./stream-hooks.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 import { typedFailureOf } from "./typed-streams.ts";
 
@@ -44,6 +45,18 @@ function isWholeEvent(text: string): boolean {
   return data !== undefined && (data === "[DONE]" || parseJson(data) !== undefined);
 }
 
+/** Bytes of whole events, the last event apart. */
+function cutLastEvent(pieces: readonly Uint8Array[]): { before: Uint8Array[]; last: Uint8Array } | undefined {
+  const text = pieces.map((piece) => decoder.decode(piece)).join("");
+  if (text === "") return undefined;
+  const cut = text.trimEnd().lastIndexOf("\n\n");
+  const start = cut === -1 ? 0 : cut + 2;
+  return {
+    before: start === 0 ? [] : [encoder.encode(text.slice(0, start))],
+    last: encoder.encode(text.slice(start)),
+  };
+}
+
 /** How a stream ended. */
 export interface StreamEnd {
   /** The status for the log: 200, 499 when the client left, else the status of the error. */
@@ -64,6 +77,8 @@ export interface RelayOptions {
   idleMs: number;
   /** Cuts the upstream's bytes into whole events; by default server-sent ones. */
   blocks?: EventCutter;
+  /** Guardrails that see what is sent and add what they say. */
+  hooks?: StreamHooks | undefined;
   /** Called once. */
   onEnd(end: StreamEnd): void;
 }
@@ -212,11 +227,14 @@ class Relay implements RunningStream {
   async #step(): Promise<boolean> {
     let block = this.#first;
     this.#first = undefined;
-    if (block === undefined) {
+    if (block !== undefined) {
+      const prologue = this.#options.hooks?.prologue();
+      if (prologue) this.#send(prologue);
+    } else {
       const { done, value } = await this.#reader.read();
       if (this.#ended) return true;
       if (done) {
-        this.#finish();
+        await this.#finish();
         return true;
       }
       block = this.#blocks.push(value);
@@ -227,21 +245,23 @@ class Relay implements RunningStream {
   }
 
   /** Sends what the observer lets go on of a block; true when something was sent or the stream is over. */
-  #pass(block: Uint8Array): boolean {
-    const { observer } = this.#options;
+  #pass(block: Uint8Array): boolean | Promise<boolean> {
+    const { observer, hooks } = this.#options;
     const kept = observer.observe(block);
+    if (hooks && kept !== undefined) hooks.see(kept);
+    if (hooks && observer.isOver()) return this.#concludeHooked(hooks, kept);
     if (kept !== undefined) this.#send(kept);
     if (observer.isOver()) this.#conclude();
     return kept !== undefined || this.#ended;
   }
 
   /** The upstream closed its side. */
-  #finish(): void {
+  async #finish(): Promise<void> {
     const { observer, context } = this.#options;
     const rest = this.#blocks.takeRest();
     // an event that only lacks its blank line is whole; one that was cut is not sent on
     const text = rest === undefined ? "" : `${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`;
-    if (isWholeEvent(text)) this.#pass(encoder.encode(text));
+    if (isWholeEvent(text)) await this.#pass(encoder.encode(text));
     if (this.#ended) return;
     if (observer.state() === "open") {
       const provider = context.log.provider ?? "provider";
@@ -249,7 +269,31 @@ class Relay implements RunningStream {
       this.#fail(new UpstreamError(502, message, { provider, code: "upstream_incomplete_stream" }));
       return;
     }
-    this.#conclude();
+    const { hooks } = this.#options;
+    if (hooks) await this.#concludeHooked(hooks, undefined);
+    else this.#conclude();
+  }
+
+  /** Ends the stream as `#conclude`, with what the hooks say of it. */
+  async #concludeHooked(hooks: StreamHooks, last: Uint8Array | undefined): Promise<boolean> {
+    const { observer } = this.#options;
+    if (observer.state() === "failed") {
+      if (last) this.#send(last);
+      this.#conclude();
+      return true;
+    }
+    const ending = observer.ending();
+    if (ending) hooks.see(ending);
+    const owed = [last, ending].filter((bytes) => bytes !== undefined);
+    const held = hooks.holdsLast ? cutLastEvent(owed) : undefined;
+    for (const bytes of held?.before ?? owed) this.#send(bytes);
+    const said = await hooks.finish();
+    if (this.#ended) return true;
+    if (said) this.#send(said);
+    if (held) this.#send(held.last);
+    this.#close(200, undefined);
+    void this.#drain();
+    return true;
   }
 
   /** Ends the stream: nothing that may still come belongs to it. */

@@ -8,10 +8,13 @@ import type { StickyStore } from "../routing/sticky.ts";
 import { routingHeaders } from "./answer.ts";
 import { callTarget, type Target } from "./call-target.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
+import { noteSpent } from "./cost.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
+import { createRequestGuard, toHookResults } from "./guards.ts";
 import { checkLeaves, readLeafDestination } from "./leaf.ts";
 import { isFlow, type SentForm } from "./media.ts";
 import { isStreamed } from "./operation.ts";
+import { answerSoftly } from "./soft-denial.ts";
 import { readRequestDestination } from "./target.ts";
 
 function modelOf(request: object): string | undefined {
@@ -75,7 +78,9 @@ export async function runPlan<Value>(
   try {
     return await executePlan(plan.root, caller, { context, services, config });
   } catch (error) {
-    if (error instanceof GatewayError) Object.assign(error.headers, routingHeaders(log.provider ?? "", log));
+    if (!(error instanceof GatewayError)) throw error;
+    Object.assign(error.headers, routingHeaders(log.provider ?? "", log));
+    if (log.hooks && log.hooks.before.length > 0) error.hookResults ??= toHookResults(log.hooks);
     throw error;
   }
 }
@@ -91,26 +96,37 @@ export interface TargetParts {
   canRepeat?: boolean;
   /** Whether a stream is asked for. Default: by the request's `stream`. */
   streamed?: boolean;
+  /** The operation, where hooks may run for it. */
+  operation?: OperationName;
 }
 
 /** Makes the calls of a request. */
 function createCaller<Request extends Record<string, unknown>>(
   value: Request,
   call: CallOne<Request>,
-  { context, services, canRepeat = true }: TargetParts,
+  { context, services, operation, canRepeat = true }: TargetParts,
 ): Caller<Reply> {
+  const guard = createRequestGuard(operation, { context, services });
   return {
-    async call({ node, settings }: PlannedAttempt, { deadline }) {
-      const request = applyOverlays(value, settings);
+    async call(attempt: PlannedAttempt, { deadline }) {
+      const { node, settings } = attempt;
+      const overlaid = applyOverlays(value, settings);
+      const entering = guard?.enter(attempt, overlaid);
+      const guarded = entering && (await entering);
+      guarded?.begin();
+      // hooks change members, never which operation it is
+      const request = guarded ? (guarded.request as Request) : overlaid;
       const model = modelOf(request);
       context.log.model = model ?? null;
       const destination = await readLeafDestination({ node, settings, model }, context, services);
       context.log.model = destination.managed?.model ?? model ?? null;
-      return call(request, { destination, settings, deadline });
+      if (!guarded) return call(request, { destination, settings, deadline });
+      return guarded.finish(await call(request, { destination, settings, deadline, guard: guarded }));
     },
     statusOf: ({ status }) => status,
     headersOf: () => undefined,
-    discard: ({ body }) => {
+    discard: ({ status, body }) => {
+      if (status >= 200 && status <= 299) noteSpent(context.log);
       if (!(body instanceof ReadableStream)) return;
       context.log.deferred = false;
       body.cancel().catch(() => {});
@@ -133,7 +149,8 @@ export async function runTargets<Request extends Record<string, unknown>>(
   const given = readRequestConfig(context, services);
   const config = given instanceof Promise ? await given : given;
   if (config) {
-    return runPlan(config, planRequest(config, value, parts), createCaller(value, call, parts), parts);
+    const running = runPlan(config, planRequest(config, value, parts), createCaller(value, call, parts), parts);
+    return running.catch((error: unknown) => answerSoftly(error, value, parts));
   }
   const found = readRequestDestination(context, services, { model });
   const destination = found instanceof Promise ? await found : found;
@@ -157,6 +174,6 @@ export function runInference<Name extends OperationName>(
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
-  const parts = { context, services, canRepeat: !isFlow(form), streamed: isStreamed(name, value) };
+  const parts = { context, services, canRepeat: !isFlow(form), streamed: isStreamed(name, value), operation: name };
   return runTargets(value, (request, target) => callTarget(name, request, { ...target, form }, parts), parts);
 }

@@ -3,7 +3,8 @@ import { toGatewayError } from "../errors.ts";
 import { readNameList } from "../lib/headers.ts";
 import { toCents } from "../pricing/cost.ts";
 import type { LogDetails } from "../schemas/logs.ts";
-import { costOfRequest } from "./cost.ts";
+import { costOfRequest, withSpent } from "./cost.ts";
+import { runLater } from "./later-hooks.ts";
 
 /** How a request ended. */
 export interface Outcome {
@@ -47,11 +48,18 @@ function toDetails(context: CallerContext, services: Services, { status, error }
       ...{ prompt_id: log.prompt.id, prompt_slug: log.prompt.slug, prompt_version_id: log.prompt.versionId },
     }),
     ...(log.dropped && { dropped_params: log.dropped }),
+    ...toLoggedHooks(log),
     usage: log.usage,
     cost: log.cost === null ? null : toCents(log.cost),
     cost_currency: "USD",
     error: failure && { type: failure.type, code: failure.code, message: failure.message },
   };
+}
+
+/** What hooks said, where any ran. */
+function toLoggedHooks({ hooks }: CallerContext["log"]): Pick<LogDetails, "hook_results"> {
+  if (!hooks || hooks.before.length + hooks.after.length === 0) return {};
+  return { hook_results: { before_request_hooks: [...hooks.before], after_request_hooks: [...hooks.after] } };
 }
 
 const noNames: readonly string[] = [];
@@ -70,7 +78,7 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
   const { log } = context;
   if (log.settled) return;
   log.settled = true;
-  log.cost = costOfRequest(log, outcome.status);
+  log.cost = withSpent(costOfRequest(log, outcome.status), log);
   context.connection.onSettled?.({ status: outcome.status, cost: log.cost, prices: log.prices });
   const sensitive = context.header("sensitive-headers");
   services.record({
@@ -83,4 +91,5 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
       responseBody: log.responseBody,
     },
   });
+  if (log.hooks && log.hooks.later.length > 0) runLater(log.hooks.later, context, services);
 }

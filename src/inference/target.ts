@@ -96,6 +96,12 @@ export function readForwardedHeaders(
   return forwarded;
 }
 
+/** Whether answers keep to what OpenAI's clients know: unless the request or its config says otherwise. */
+export function isStrict({ header }: CallerContext, settings?: { strict: boolean | undefined }): boolean {
+  const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
+  return asked !== "false" && settings?.strict !== false;
+}
+
 /** Whether `x-gateway-beta` names a beta. */
 export function namesBeta({ header }: CallerContext, beta: string): boolean {
   const list = header("beta");

@@ -31,6 +31,8 @@ export interface ReadConfigOptions {
   providers: { has(slug: string): boolean; needsNoKey(slug: string): boolean };
   /** Before a config is saved: members nobody knows and spellings that clash are refused, not passed over. */
   strict: boolean;
+  /** What is wrong with the hooks of a node, by member; absent: they are not looked at. */
+  findHookProblems?(hooks: InheritedSettings["hooks"]): readonly ConfigProblem[];
 }
 
 /** A config that can be used, or all that is wrong with it. */
@@ -231,6 +233,9 @@ class ConfigReader {
     const hooks = hookPhases
       .flat()
       .flatMap((name) => (Array.isArray(members[name]) ? [[name, members[name]] as const] : []));
+    for (const problem of this.#options.findHookProblems?.(Object.fromEntries(hooks)) ?? []) {
+      this.note(join(path, problem.path), problem.message);
+    }
     const node: ConfigNode = {
       path: path === "" ? "config" : `config.${path}`,
       ...{ name: textOf(members.name), provider: textOf(members.provider), virtualKey: textOf(members.virtual_key) },

@@ -29,6 +29,7 @@ export interface RoutingState {
 export interface RoutingStateOptions {
   limits: TargetLimits;
   providers: ReadConfigOptions["providers"];
+  findHookProblems: NonNullable<ReadConfigOptions["findHookProblems"]>;
   random(): number;
   /** Milliseconds of a monotonic clock. */
   now(): number;
@@ -48,7 +49,8 @@ export function findConfigExcess(text: string): string | undefined {
 }
 
 /** Creates the state of a gateway. */
-export function createRoutingState({ limits, providers, random, now }: RoutingStateOptions): RoutingState {
+export function createRoutingState(options: RoutingStateOptions): RoutingState {
+  const { limits, providers, findHookProblems, random, now } = options;
   const read = memoizeText(
     maxTexts,
     (text): ReadConfigResult | undefined => {
@@ -56,7 +58,7 @@ export function createRoutingState({ limits, providers, random, now }: RoutingSt
       if (value === undefined) return undefined;
       const excess = findConfigExcess(text);
       if (excess !== undefined) return { problems: [{ path: "", message: `has ${excess}` }] };
-      return readConfig(value, { limits, providers, strict: false });
+      return readConfig(value, { limits, providers, findHookProblems, strict: false });
     },
     maxTextLength,
   );
@@ -65,7 +67,7 @@ export function createRoutingState({ limits, providers, random, now }: RoutingSt
     budget: createRetryBudget(now),
     sticky: createStickyStore(now),
     limits,
-    strictOptions: { limits, providers, strict: true },
+    strictOptions: { limits, providers, findHookProblems, strict: true },
     random,
     fixedPlans: new WeakMap(),
     checkedFor: new WeakMap(),

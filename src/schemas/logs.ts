@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { HookResults } from "./hooks.ts";
 
 /** Token counts as the log keeps them; 0 where the provider told none. */
 const LoggedUsage = v.object({
@@ -66,6 +67,8 @@ export const LogRow = v.object({
   prompt_slug: v.optional(v.string()),
   prompt_version_id: v.optional(v.string()),
   dropped_params: v.optional(v.array(v.string())),
+  /** What hooks said; those that ran behind the answer are told where one row is read. */
+  hook_results: v.optional(HookResults),
   usage: v.nullable(LoggedUsage),
   /** US cents, to the nano-dollar; null where it is not known: nothing was counted, or it has no price. */
   cost: v.nullable(v.number()),

@@ -174,4 +174,11 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE `gateway_batches` ADD `collected` integer DEFAULT 0 NOT NULL;",
     ],
   },
+  {
+    id: "0007_log_hooks",
+    statements: [
+      "CREATE TABLE `log_hooks` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text,\n\t`log_id` text NOT NULL,\n\t`results` text NOT NULL\n);",
+      "CREATE INDEX `log_hooks_by_log` ON `log_hooks` (`log_id`);",
+    ],
+  },
 ];

@@ -1,6 +1,7 @@
 import type { InStatement, Row } from "@libsql/client";
 import { firstIdOf, isId } from "../../lib/ids.ts";
 import { parseJson } from "../../lib/json.ts";
+import type { HookResults } from "../../schemas/hooks.ts";
 import type { LogDetails, LogEntry } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
 
@@ -45,6 +46,15 @@ export interface StoredLog {
   content: string | null;
 }
 
+/** What hooks said that ran behind the answer of a request. */
+export interface LateHooks {
+  organisationId: string;
+  workspaceId: string | null;
+  logId: string;
+  /** JSON of `HookResults`. */
+  results: string;
+}
+
 /** Log rows at rest. */
 export interface LogStore {
   /** Stores batches with their bodies, all or none. */
@@ -53,6 +63,10 @@ export interface LogStore {
   list(scope: LogScope, filter: LogFilter): Promise<StoredLog[]>;
   /** One row with its bodies. */
   find(scope: LogScope, id: string): Promise<StoredLog | undefined>;
+  /** Keeps what hooks said once their request was over. */
+  addHooks(hooks: LateHooks): Promise<void>;
+  /** What hooks said behind the answer of a request, in order of writing. */
+  findHooks(scope: LogScope, id: string): Promise<HookResults[]>;
   /** Removes batches made before `time` (Unix milliseconds), at most `limit`, bodies with them; tells how many went. */
   purge(time: number, limit: number): Promise<number>;
 }
@@ -219,6 +233,17 @@ export function createLogStore(database: Database, codec?: TextCodec): LogStore 
     async append(batches) {
       await database.write(batches.flatMap((batch) => toInserts(batch, codec)));
     },
+    async addHooks({ organisationId, workspaceId, logId, results }) {
+      const sql = "INSERT INTO log_hooks (organisation_id, workspace_id, log_id, results) VALUES (?, ?, ?, ?)";
+      await database.write([{ sql, args: [organisationId, workspaceId, logId, results] }]);
+    },
+    async findHooks(scope, id) {
+      const condition = scopeCondition(scope);
+      const sql = `SELECT results FROM log_hooks WHERE ${condition.sql} AND log_id = ? ORDER BY seq`;
+      const { rows } = await database.read({ sql, args: [...condition.args, id] });
+      // the column is only ever written by `addHooks`
+      return rows.map((row) => JSON.parse(String(row.results)) as HookResults);
+    },
     list: (scope, filter) => listRows(database, scope, filter),
     async find(scope, id) {
       return isId(id) ? findRow(parts, scope, id) : undefined;
@@ -231,6 +256,10 @@ export function createLogStore(database: Database, codec?: TextCodec): LogStore 
       const [, removed] = await database.write([
         { sql: `DELETE FROM log_bodies WHERE seq IN (${old})`, args },
         { sql: `DELETE FROM log_batches WHERE seq IN (${old})`, args },
+        {
+          sql: "DELETE FROM log_hooks WHERE seq IN (SELECT seq FROM log_hooks ORDER BY seq LIMIT ?) AND log_id < ?",
+          args: [10_000, firstIdOf(time)],
+        },
       ]);
       return removed?.rowsAffected ?? 0;
     },

@@ -23,6 +23,21 @@ export const logBatches = sqliteTable(
   ],
 );
 
+/** What hooks said that ran behind the answer of a request. */
+export const logHooks = sqliteTable(
+  "log_hooks",
+  {
+    seq: integer("seq").primaryKey({ autoIncrement: true }),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id"),
+    /** Id (ULID) of the request. */
+    logId: text("log_id").notNull(),
+    /** JSON of `HookResults`. */
+    results: text("results").notNull(),
+  },
+  (table) => [index("log_hooks_by_log").on(table.logId)],
+);
+
 /** Headers and bodies of the requests of a batch; dropped before the row in `log_batches` is. */
 export const logBodies = sqliteTable("log_bodies", {
   /** `seq` of the row in `log_batches`. */

@@ -1,0 +1,267 @@
+import type { CallerContext, HookLog, Services } from "../context.ts";
+import { GuardrailDeniedError } from "../errors.ts";
+import { type PhaseOutcome, runHooks, type Subject } from "../guardrails/run.ts";
+import type { TargetHooks } from "../guardrails/state.ts";
+import type { Body, Hook, RequestType } from "../guardrails/types.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import type { Reply } from "../lib/reply.ts";
+import type { OperationName } from "../providers/operations.ts";
+import type { PlannedAttempt } from "../routing/plan.ts";
+import type { HookResults } from "../schemas/hooks.ts";
+import { noteSpent } from "./cost.ts";
+import { StreamHooks } from "./stream-hooks.ts";
+
+/** Operations hooks run for, by the names checks know them under. */
+const requestTypes: { readonly [Name in OperationName]?: RequestType } = {
+  chat: "chatComplete",
+  complete: "complete",
+  messages: "messages",
+  responses: "createModelResponse",
+  generateContent: "generateContent",
+  embed: "embed",
+  embedContent: "embed",
+  batchEmbedContents: "embed",
+};
+
+/** Status of an answer with which a hook that does not deny found fault. */
+const hooksFailed = 246;
+
+/** What hooks said, as clients are told it. */
+export function toHookResults({ before, after }: Pick<HookLog, "before" | "after">): HookResults {
+  return { before_request_hooks: [...before], after_request_hooks: [...after] };
+}
+
+const decoder = new TextDecoder();
+
+/** The JSON object of an answer; undefined for any other. */
+function readAnswer({ body }: Reply): { text: string; value: Body } | undefined {
+  if (body === null || body instanceof ReadableStream) return undefined;
+  const text = typeof body === "string" ? body : decoder.decode(body);
+  const value = parseJson(text);
+  return isObject(value) ? { text, value } : undefined;
+}
+
+/** The text of a JSON object with what the hooks said behind its own members, which stay as they were written. */
+function withResults(text: string, results: HookResults): string {
+  const end = text.lastIndexOf("}");
+  const isEmpty = text.slice(0, end).trimEnd().endsWith("{");
+  return `${text.slice(0, end)}${isEmpty ? "" : ","}"hook_results":${JSON.stringify(results)}}`;
+}
+
+/** What a guard is made from. */
+export interface GuardParts {
+  requestType: RequestType;
+  hooks: TargetHooks;
+  context: CallerContext;
+  services: Services;
+  /** Takes an answer that may be asked for again. */
+  keep: CallerContext["keepAnswer"];
+}
+
+/** The guardrails of one target while it is called; made once however often the call is tried again. */
+export class TargetGuard {
+  readonly #parts: GuardParts;
+  /** The request as the hooks left it. */
+  readonly request: Body;
+  /** Headers they want the provider to get. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #before: PhaseOutcome;
+  readonly #subject: Subject;
+  #kept: object | undefined;
+
+  constructor(parts: GuardParts, subject: Subject, before: PhaseOutcome) {
+    this.#parts = parts;
+    this.#before = before;
+    this.request = before.body;
+    this.headers = Object.fromEntries(
+      Object.entries(before.headers).filter(([name]) => parts.services.headerRules.mayGoUpstream(name)),
+    );
+    const { isTransformed } = before;
+    this.#subject = { ...subject, request: { ...subject.request, body: before.body, isTransformed } };
+  }
+
+  /** Gets ready for a call: an answer that may be asked for again waits for what the hooks say of it. */
+  begin(): void {
+    const { context, keep } = this.#parts;
+    this.note();
+    this.#kept = undefined;
+    if (!keep) return;
+    context.keepAnswer = (answer) => {
+      this.#kept = answer;
+    };
+  }
+
+  /** The status of an answer that passed, by what the hooks before it said. */
+  get status(): number {
+    return this.#before.isFailed ? hooksFailed : 200;
+  }
+
+  /** Notes what there is to log of the target so far. */
+  note(after: PhaseOutcome["results"] = [], later: HookLog["later"] = this.#laterOf(undefined)): HookLog {
+    const log: HookLog = { before: this.#before.results, after, later };
+    this.#parts.context.log.hooks = log;
+    return log;
+  }
+
+  /** Hooks that run behind the answer, or where there is none, behind its failure. */
+  #laterOf(answer: Body | undefined): HookLog["later"] {
+    const { hooks, services } = this.#parts;
+    const run = async (list: readonly Hook[], subject: Subject) =>
+      list.length === 0 ? [] : (await runHooks(list, { ...subject, fixedBecause: late }, services.clock)).results;
+    const before = this.#subject;
+    const after = answer && this.#toAfter(answer);
+    if (hooks.later.before.length === 0 && (!after || hooks.later.after.length === 0)) return [];
+    return [
+      async () => ({
+        before: await run(hooks.later.before, before),
+        after: after ? await run(hooks.later.after, after) : [],
+      }),
+    ];
+  }
+
+  #toAfter(answer: Body): Subject {
+    const provider = this.#parts.context.log.provider ?? this.#subject.provider;
+    return {
+      ...this.#subject,
+      ...{ phase: "afterRequestHook", provider },
+      response: { body: answer, status: 200, isTransformed: false },
+    };
+  }
+
+  /** What the hooks after the call say of an answer. */
+  async check(answer: Body, options: { isStreamed?: boolean; isCut?: boolean } = {}): Promise<PhaseOutcome> {
+    const { hooks, services } = this.#parts;
+    const subject: Subject = {
+      ...this.#toAfter(answer),
+      ...(options.isStreamed && { fixedBecause: streamed }),
+      ...(options.isCut && { isCut: true }),
+    };
+    const after = await runHooks(hooks.after, subject, services.clock);
+    this.note(after.results, this.#laterOf(after.body));
+    return after;
+  }
+
+  /** Hands on the answer that may be asked for again; `body` is what the hooks made of it. */
+  keep(body: Body | undefined): void {
+    if (this.#kept) this.#parts.keep?.(body ?? this.#kept);
+  }
+
+  /**
+   * The answer with what the hooks said of it.
+   *
+   * @throws {GuardrailDeniedError} If one denies it.
+   */
+  async finish(reply: Reply): Promise<Reply> {
+    const read = reply.status === 200 ? readAnswer(reply) : undefined;
+    if (!read) return reply.status === 200 ? { ...reply, status: this.status } : reply;
+    const after = await this.check(read.value);
+    const { log } = this.#parts.context;
+    const results = toHookResults({ before: this.#before.results, after: after.results });
+    if (after.isDenied) {
+      noteSpent(log);
+      throw new GuardrailDeniedError("Cannot give this answer: a guardrail denied it; hook_results tells which", {
+        ...{ hookResults: results, isSoft: after.isSoft },
+      });
+    }
+    this.keep(after.isTransformed ? after.body : undefined);
+    if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return reply;
+    const body = withResults(after.isTransformed ? JSON.stringify(after.body) : read.text, results);
+    log.responseBody = body;
+    return { ...reply, status: after.isFailed ? hooksFailed : this.status, body };
+  }
+
+  /** What a streamed answer is watched with, and what is told in it. */
+  stream(strict: boolean): StreamHooks {
+    const { requestType, hooks } = this.#parts;
+    const isWatched = hooks.after.length + hooks.later.after.length > 0;
+    return new StreamHooks({ guard: this, requestType, strict, isWatched, before: this.#before.results });
+  }
+}
+
+const late = "Cannot change what was answered already";
+const streamed = "Cannot change an answer that is streamed";
+const embedded = "Cannot change requests for embeddings";
+
+/** Guardrails of one request, over all its targets. */
+export class RequestGuard {
+  readonly #entered = new Map<PlannedAttempt, Promise<TargetGuard>>();
+  readonly #requestType: RequestType;
+  readonly #context: CallerContext;
+  readonly #services: Services;
+  readonly #keep: CallerContext["keepAnswer"];
+
+  constructor(requestType: RequestType, context: CallerContext, services: Services) {
+    this.#requestType = requestType;
+    this.#context = context;
+    this.#services = services;
+    this.#keep = context.keepAnswer;
+  }
+
+  /**
+   * Runs the hooks before a target's call, once however often it is tried; undefined where it has none.
+   *
+   * @param request The request, parameters of the config applied.
+   * @throws {GuardrailDeniedError} If one denies it.
+   */
+  enter(attempt: PlannedAttempt, request: Body): Promise<TargetGuard> | undefined {
+    const known = this.#entered.get(attempt);
+    if (known) return known;
+    const { guardrails } = this.#services;
+    const written = attempt.settings.hooks;
+    const hooks = this.#requestType === "proxy" ? guardrails.ofPassthrough(written) : guardrails.of(written);
+    if (!hooks) {
+      if (this.#keep) this.#context.keepAnswer = this.#keep;
+      return undefined;
+    }
+    const entered = this.#enter(hooks, attempt, request);
+    this.#entered.set(attempt, entered);
+    return entered;
+  }
+
+  async #enter(hooks: TargetHooks, { node }: PlannedAttempt, request: Body): Promise<TargetGuard> {
+    const [context, services, requestType] = [this.#context, this.#services, this.#requestType];
+    const isEmbed = requestType === "embed";
+    const subject: Subject = {
+      ...{ phase: "beforeRequestHook", requestType },
+      provider: node.provider ?? node.virtualKey ?? context.header("provider") ?? "",
+      request: {
+        body: request,
+        header: (name) => readClientHeader(name, context),
+        ...{ isStreaming: request.stream === true || context.log.stream, isTransformed: false },
+      },
+      response: undefined,
+      metadata: context.metadata,
+      ...(isEmbed && { fixedBecause: embedded }),
+    };
+    const before = isEmbed ? hooks.before.filter(({ type }) => type !== "mutator") : hooks.before;
+    const own = isEmbed ? { ...hooks, before, after: [], later: { ...hooks.later, after: [] } } : hooks;
+    const outcome = await runHooks(before, subject, services.clock);
+    const guard = new TargetGuard({ requestType, hooks: own, context, services, keep: this.#keep }, subject, outcome);
+    const log = guard.note();
+    if (!outcome.isDenied) return guard;
+    throw new GuardrailDeniedError("Cannot make this call: a guardrail denied the request; hook_results tells which", {
+      ...{ hookResults: toHookResults(log), isSoft: outcome.isSoft },
+    });
+  }
+}
+
+/** A header of the client, as checks may see it: none that holds the gateway key, besides the one that carries tokens. */
+function readClientHeader(name: string, { headers, gatewayKey }: CallerContext): string | undefined {
+  const value = headers.get(name.toLowerCase());
+  const isHidden = value?.includes(gatewayKey) === true && name.toLowerCase() !== "authorization";
+  return isHidden ? undefined : value;
+}
+
+/** The guardrails of a request; undefined for operations hooks do not run for. */
+export function createRequestGuard(
+  name: OperationName | undefined,
+  { context, services }: { context: CallerContext; services: Services },
+): RequestGuard | undefined {
+  const requestType = name && requestTypes[name];
+  return requestType && new RequestGuard(requestType, context, services);
+}
+
+/** Status an answer that is passed on gets by what hooks said before it. */
+export function statusAfterHooks(status: number, { log }: CallerContext): number {
+  return status === 200 && log.hooks?.before.some(({ verdict }) => !verdict) ? hooksFailed : status;
+}
