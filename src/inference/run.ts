@@ -149,8 +149,15 @@ export async function runTargets<Request extends Record<string, unknown>>(
   const given = readRequestConfig(context, services);
   const config = given instanceof Promise ? await given : given;
   if (config) {
-    const running = runPlan(config, planRequest(config, value, parts), createCaller(value, call, parts), parts);
-    return running.catch((error: unknown) => answerSoftly(error, value, parts));
+    try {
+      const plan = planRequest(config, value, parts);
+      const reply = await runPlan(config, plan, createCaller(value, call, parts), parts);
+      // an answer that was to be tried again does not know yet that it is the last
+      if (log.retries === -1) Object.assign(reply.headers, routingHeaders(log.provider ?? "", log));
+      return reply;
+    } catch (error) {
+      return answerSoftly(error, value, parts);
+    }
   }
   const found = readRequestDestination(context, services, { model });
   const destination = found instanceof Promise ? await found : found;

@@ -91,7 +91,8 @@ export function answerSoftly(
   const denial: Denial = { id, created, model: log.model ?? "", finish_reason };
   const options: DialectOptions = { id, created, now: () => Math.floor(services.clock.now() / 1000), drop: () => {} };
   const headers = { ...thrown.headers, "content-type": "application/json" };
-  if (isStreamed(name, request)) {
+  // a whole answer of this one is a stream of one slice
+  if (isStreamed(name, request) && name !== "generateContent") {
     headers["content-type"] = "text/event-stream; charset=utf-8";
     const body = writeStream(name, denial, { request, options, hookResults });
     log.responseBody = body;
