@@ -64,6 +64,23 @@ const HookMembers = v.looseObject({
 });
 type HookMembers = v.InferOutput<typeof HookMembers>;
 
+/** What a saved guardrail does with its verdict; what examples in the wild hold besides is passed over. */
+const Actions = v.looseObject({
+  deny: v.optional(v.boolean()),
+  async: v.optional(v.boolean()),
+  sequential: v.optional(v.boolean()),
+  on_success: v.nullish(Outcome),
+  on_fail: v.nullish(Outcome),
+  on_error: v.optional(v.picklist(["pass", "fail"])),
+});
+
+/** The content of a guardrail that is saved under a name. */
+export interface SavedGuardrail {
+  /** As the `checks` of a hook in its long form. */
+  readonly checks: readonly unknown[];
+  readonly actions: Readonly<Record<string, unknown>>;
+}
+
 /** What any check may carry beside its own parameters. */
 const CommonParameters = v.looseObject({
   failOnError: v.optional(v.boolean()),
@@ -117,6 +134,12 @@ class HookReader {
     return toHook(facts, { id, type: facts.type ?? type, checks });
   }
 
+  /** What is wrong with the checks and actions of a saved guardrail. */
+  checkSaved({ checks, actions }: SavedGuardrail, phase: Phase | undefined): void {
+    this.#parse(Actions, actions, "actions");
+    for (const one of this.#listChecks({ checks }, "") ?? []) this.#readCheck(one, phase);
+  }
+
   /** The checks of a hook: a list of them, or each as a member of its own. */
   #listChecks(written: Record<string, unknown>, path: string): WrittenCheck[] | undefined {
     const found = Array.isArray(written.checks)
@@ -152,10 +175,11 @@ class HookReader {
     };
   }
 
-  #readCheck({ id, parameters, path, softDeny }: WrittenCheck, phase: Phase): BoundCheck | undefined {
+  /** @param phase When the check is to run; undefined where that is not known yet. */
+  #readCheck({ id, parameters, path, softDeny }: WrittenCheck, phase: Phase | undefined): BoundCheck | undefined {
     const check = this.#checks.get(id);
     if (!check) return this.#note(path, `names no check there is: ${id}`);
-    if (!check.phases.includes(phase)) {
+    if (phase !== undefined && !check.phases.includes(phase)) {
       const when = phase === "beforeRequestHook" ? "after" : "before";
       return this.#note(path, `cannot be here: ${id} runs ${when} the call only`);
     }
@@ -201,6 +225,13 @@ function toHook(facts: HookMembers, { id, type, checks }: Pick<Hook, "id" | "typ
     onFail: toFeedback(onFail),
     versionId: facts.guardrail_version_id,
   };
+}
+
+/** What is wrong with a saved guardrail: with its members, or with its use in a phase. */
+export function findSavedProblems(saved: SavedGuardrail, checks: KnownChecks, phase?: Phase): HookProblem[] {
+  const reader = new HookReader(checks);
+  reader.checkSaved(saved, phase);
+  return reader.problems.map(({ path, message }) => ({ path: path.replace(/^\./, ""), message }));
 }
 
 /** Reads the members of a config that hold hooks, `input_guardrails` and the like, and what is wrong with them. */

@@ -1,5 +1,12 @@
-import { type HookProblem, type Hooks, type KnownChecks, readHooks } from "./read-hooks.ts";
-import type { Hook } from "./types.ts";
+import {
+  findSavedProblems,
+  type HookProblem,
+  type Hooks,
+  type KnownChecks,
+  readHooks,
+  type SavedGuardrail,
+} from "./read-hooks.ts";
+import type { Hook, Phase } from "./types.ts";
 
 /** Members of a config that hold hooks, as they were written. */
 type Written = Readonly<Record<string, readonly unknown[]>>;
@@ -17,6 +24,12 @@ export interface Guardrails {
   ofPassthrough(written: Written): TargetHooks | undefined;
   /** What is wrong with hooks, before a config with them is used. */
   findProblems(written: Written): readonly HookProblem[];
+  /**
+   * What is wrong with a guardrail before it is saved, or used.
+   *
+   * @param phase When it is to run. Absent: its checks may be of either.
+   */
+  findSavedProblems(saved: SavedGuardrail, phase?: Phase): readonly HookProblem[];
   /** Runs work behind an answer; failures of it are told to nobody. */
   later(work: Promise<unknown>): void;
   /** Waits for what runs behind answers, at most this long. */
@@ -64,6 +77,7 @@ export function createGuardrails(checks: KnownChecks): Guardrails {
       toTargetHooks({ before: forPassthrough(readHooks(written, checks).before), after: [] }),
     ),
     findProblems: (written) => readHooks(written, checks).problems,
+    findSavedProblems: (saved, phase) => findSavedProblems(saved, checks, phase),
     later(work) {
       const run = work.catch(() => {}).finally(() => running.delete(run));
       running.add(run);
