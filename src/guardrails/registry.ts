@@ -1,4 +1,9 @@
+import { addPrefix } from "./checks/add-prefix.ts";
 import { contains } from "./checks/contains.ts";
+import { createInlineImageUrlsCheck } from "./checks/inline-image-urls.ts";
+import { createJwtCheck } from "./checks/jwt.ts";
+import { createLogCheck } from "./checks/log.ts";
+import { createWebhookCheck } from "./checks/webhook.ts";
 import type { KnownChecks } from "./read-hooks.ts";
 import type { AnyCheck, Check, CheckTools } from "./types.ts";
 
@@ -8,11 +13,16 @@ function hide<Parameters>(check: Check<Parameters>): AnyCheck {
 }
 
 /** Checks that need nothing but what they look at. */
-const plainChecks: readonly AnyCheck[] = [hide(contains)];
+const plainChecks: readonly AnyCheck[] = [hide(contains), hide(addPrefix)];
 
 /** Checks that use the outside, or remember something. */
-function createToolChecks(_tools: CheckTools): AnyCheck[] {
-  return [];
+function createToolChecks(tools: CheckTools): AnyCheck[] {
+  return [
+    hide(createJwtCheck(tools)),
+    hide(createWebhookCheck(tools)),
+    hide(createLogCheck(tools)),
+    hide(createInlineImageUrlsCheck(tools)),
+  ];
 }
 
 /** The checks a gateway has, by their ids. */
