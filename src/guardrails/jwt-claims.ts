@@ -10,6 +10,13 @@ export type Claims = Readonly<Record<string, unknown>>;
 /** A token is not valid; the message says why, in words a client may read. */
 export class TokenProblem extends Error {
   override readonly name = "TokenProblem";
+  /** Whether the token was proven to be its issuer's before. */
+  readonly isProven: boolean;
+
+  constructor(message: string, isProven = false) {
+    super(message);
+    this.isProven = isProven;
+  }
 }
 
 /** Bounds of a token's JSON texts. */
@@ -54,22 +61,22 @@ function readTime(claims: Claims, name: "exp" | "nbf" | "iat"): number | undefin
   const value = claims[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw new TokenProblem(`The claim ${name} of the token is no time`);
+  throw new TokenProblem(`The claim ${name} of the token is no time`, true);
 }
 
 /**
- * Holds the times of claims against the clock; what is absent is not looked at.
+ * Holds the times of proven claims against the clock; what is absent is not looked at.
  *
  * @throws {TokenProblem}
  */
 export function requireTimes(claims: Claims, { now, tolerance, maxAge }: TimeRules): void {
   const seconds = now / 1_000;
   const [exp, nbf, iat] = [readTime(claims, "exp"), readTime(claims, "nbf"), readTime(claims, "iat")];
-  if (exp !== undefined && exp <= seconds - tolerance) throw new TokenProblem("The token has expired");
-  if (nbf !== undefined && nbf > seconds + tolerance) throw new TokenProblem("The token is not yet valid");
+  if (exp !== undefined && exp <= seconds - tolerance) throw new TokenProblem("The token has expired", true);
+  if (nbf !== undefined && nbf > seconds + tolerance) throw new TokenProblem("The token is not yet valid", true);
   if (iat === undefined) return;
-  if (iat > seconds + tolerance) throw new TokenProblem("The token was issued in the future");
-  if (seconds - iat - tolerance > maxAge) throw new TokenProblem("The token is older than allowed");
+  if (iat > seconds + tolerance) throw new TokenProblem("The token was issued in the future", true);
+  if (seconds - iat - tolerance > maxAge) throw new TokenProblem("The token is older than allowed", true);
 }
 
 const secondsOf = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800, y: 31_557_600 } as const;

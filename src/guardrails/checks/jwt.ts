@@ -167,12 +167,12 @@ function readHeader(token: string): { header: Claims; kid: string | undefined } 
 function toProblem(error: unknown): TokenProblem {
   if (error instanceof TokenProblem) return error;
   const { code, claim } = error as { code?: unknown; claim?: unknown }; // what the library's errors carry
-  if (code === "ERR_JWT_EXPIRED") return new TokenProblem("The token has expired");
+  if (code === "ERR_JWT_EXPIRED") return new TokenProblem("The token has expired", true);
   if (code === "ERR_JWS_SIGNATURE_VERIFICATION_FAILED") return new TokenProblem("The token's signature is wrong");
   if (code === "ERR_JOSE_ALG_NOT_ALLOWED") return new TokenProblem("The token's algorithm is not allowed");
   if (code === "ERR_JWKS_NO_MATCHING_KEY") return new TokenProblem("The token's key is not one for its algorithm");
-  if (claim === "nbf") return new TokenProblem("The token is not yet valid");
-  if (claim === "exp") return new TokenProblem("The token has no time at which it expires");
+  if (claim === "nbf") return new TokenProblem("The token is not yet valid", true);
+  if (claim === "exp") return new TokenProblem("The token has no time at which it expires", true);
   return new TokenProblem("The token is malformed or its key cannot be used");
 }
 
@@ -258,8 +258,8 @@ function explain({ requiredClaims, claimValues, headerPayloadMatch }: ClaimFindi
   return undefined;
 }
 
-function refuse(explanation: string): CheckOutcome {
-  return { pass: false, data: { verdict: false, explanation, validations: { signatureValid: false } } };
+function refuse(explanation: string, signatureValid = false): CheckOutcome {
+  return { pass: false, data: { verdict: false, explanation, validations: { signatureValid } } };
 }
 
 /** Holds a valid token against what is wanted of its claims. */
@@ -301,7 +301,8 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
         requireTimes(valid.claims, times);
         return judge(valid, parameters);
       } catch (error) {
-        return refuse(toProblem(error).message);
+        const { message, isProven } = toProblem(error);
+        return refuse(message, isProven);
       }
     },
   };
