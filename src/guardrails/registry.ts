@@ -1,16 +1,21 @@
+import { addPrefix } from "./checks/add-prefix.ts";
 import { allLowercase } from "./checks/all-lowercase.ts";
 import { allUppercase } from "./checks/all-uppercase.ts";
 import { characterCount } from "./checks/character-count.ts";
 import { contains } from "./checks/contains.ts";
 import { containsCode } from "./checks/contains-code.ts";
 import { endsWith } from "./checks/ends-with.ts";
+import { createInlineImageUrlsCheck } from "./checks/inline-image-urls.ts";
 import { jsonKeys } from "./checks/json-keys.ts";
 import { jsonSchema } from "./checks/json-schema.ts";
+import { createJwtCheck } from "./checks/jwt.ts";
+import { createLogCheck } from "./checks/log.ts";
 import { notNull } from "./checks/not-null.ts";
 import { regexMatch } from "./checks/regex-match.ts";
 import { createRegexReplaceCheck } from "./checks/regex-replace.ts";
 import { sentenceCount } from "./checks/sentence-count.ts";
 import { createValidUrlsCheck } from "./checks/valid-urls.ts";
+import { createWebhookCheck } from "./checks/webhook.ts";
 import { wordCount } from "./checks/word-count.ts";
 import type { KnownChecks } from "./read-hooks.ts";
 import type { AnyCheck, Check, CheckTools } from "./types.ts";
@@ -34,11 +39,19 @@ const plainChecks: readonly AnyCheck[] = [
   hide(jsonSchema),
   hide(jsonKeys),
   hide(notNull),
+  hide(addPrefix),
 ];
 
 /** Checks that use the outside, or remember something. */
 function createToolChecks(tools: CheckTools): AnyCheck[] {
-  return [hide(createRegexReplaceCheck(tools)), hide(createValidUrlsCheck(tools))];
+  return [
+    hide(createRegexReplaceCheck(tools)),
+    hide(createValidUrlsCheck(tools)),
+    hide(createJwtCheck(tools)),
+    hide(createWebhookCheck(tools)),
+    hide(createLogCheck(tools)),
+    hide(createInlineImageUrlsCheck(tools)),
+  ];
 }
 
 /** The checks a gateway has, by their ids. */

@@ -18,8 +18,8 @@ export interface PhaseOutcome {
   /** The request, or after the call the answer, as the hooks left it. */
   readonly body: Body;
   readonly isTransformed: boolean;
-  /** Headers for the provider's request, by their names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** Headers for the provider's request, by their names in lower case; null for one it is not to have. */
+  readonly headers: Readonly<Record<string, string | null>>;
   /** A hook failed. */
   readonly isFailed: boolean;
   /** A hook that denies failed. */
@@ -37,7 +37,7 @@ const maxDataLength = 8 * 1024;
 interface State {
   body: Body;
   isTransformed: boolean;
-  headers: Record<string, string>;
+  headers: Record<string, string | null>;
 }
 
 /** What a check said, and what that means for its hook. */
