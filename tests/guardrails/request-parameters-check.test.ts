@@ -55,6 +55,11 @@ for (const [name, request, wanted] of [
     ],
   ],
   [
+    "tools of the Gemini API in no list",
+    { tools: { functionDeclarations: { name: "a" } } },
+    [{ type: "function", name: "a" }],
+  ],
+  [
     "tools of the Gemini API in its other spelling",
     { tools: [{ function_declarations: [{ name: "a" }], code_execution: {} }] },
     [

@@ -63,8 +63,13 @@ const textOr = (value: unknown, other: string): string => (typeof value === "str
 /** Names under which the Gemini API declares functions. */
 const declarations = ["functionDeclarations", "function_declarations"];
 
+/** The objects of a list; an object stands for a list of one, as the Gemini API reads it. */
+function listedIn(value: unknown): Body[] {
+  return isObject(value) ? [value] : objectsIn(value);
+}
+
 function readFunctions(list: unknown, type = "function"): Tool[] {
-  return objectsIn(list).map(({ name }) => ({ type, name: textOr(name, type) }));
+  return listedIn(list).map(({ name }) => ({ type, name: textOr(name, type) }));
 }
 
 /**
@@ -73,7 +78,7 @@ function readFunctions(list: unknown, type = "function"): Tool[] {
  */
 function readTool(tool: Body): Tool[] {
   const inner = [
-    ...objectsIn(tool.tools).flatMap(readTool),
+    ...listedIn(tool.tools).flatMap(readTool),
     ...declarations.flatMap((member) => readFunctions(tool[member])),
   ];
   const called = [tool.function, tool.custom].find(isObject);
@@ -88,7 +93,7 @@ function readTool(tool: Body): Tool[] {
 /** The tools of a request: those of `tools`, functions of the older form, and servers of tools. */
 function readTools(body: Body): Tool[] {
   return [
-    ...objectsIn(body.tools).flatMap(readTool),
+    ...listedIn(body.tools).flatMap(readTool),
     ...readFunctions(body.functions),
     ...readFunctions(body.mcp_servers, "mcp"),
   ];
