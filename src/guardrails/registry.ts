@@ -1,6 +1,7 @@
 import { addPrefix } from "./checks/add-prefix.ts";
 import { allLowercase } from "./checks/all-lowercase.ts";
 import { allUppercase } from "./checks/all-uppercase.ts";
+import { allowedRequestTypes } from "./checks/allowed-request-types.ts";
 import { characterCount } from "./checks/character-count.ts";
 import { contains } from "./checks/contains.ts";
 import { containsCode } from "./checks/contains-code.ts";
@@ -10,9 +11,14 @@ import { jsonKeys } from "./checks/json-keys.ts";
 import { jsonSchema } from "./checks/json-schema.ts";
 import { createJwtCheck } from "./checks/jwt.ts";
 import { createLogCheck } from "./checks/log.ts";
+import { modelRules } from "./checks/model-rules.ts";
+import { modelWhitelist } from "./checks/model-whitelist.ts";
 import { notNull } from "./checks/not-null.ts";
 import { regexMatch } from "./checks/regex-match.ts";
 import { createRegexReplaceCheck } from "./checks/regex-replace.ts";
+import { requestParametersCheck } from "./checks/request-parameters-check.ts";
+import { requiredMetadataKeyPairs } from "./checks/required-metadata-key-pairs.ts";
+import { requiredMetadataKeys } from "./checks/required-metadata-keys.ts";
 import { sentenceCount } from "./checks/sentence-count.ts";
 import { createValidUrlsCheck } from "./checks/valid-urls.ts";
 import { createWebhookCheck } from "./checks/webhook.ts";
@@ -40,6 +46,12 @@ const plainChecks: readonly AnyCheck[] = [
   hide(jsonKeys),
   hide(notNull),
   hide(addPrefix),
+  hide(modelWhitelist),
+  hide(modelRules),
+  hide(allowedRequestTypes),
+  hide(requiredMetadataKeys),
+  hide(requiredMetadataKeyPairs),
+  hide(requestParametersCheck),
 ];
 
 /** Checks that use the outside, or remember something. */
