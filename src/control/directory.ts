@@ -11,6 +11,7 @@ import type { SecretReferenceRow, SecretRow } from "../db/tables/secrets.ts";
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
+import { type GuardrailLibrary, readGuardrailLibrary } from "./guardrail-library.ts";
 import { type PromptLibrary, readPromptLibrary } from "./prompt-library.ts";
 import { mayUseReference, secretKind } from "./secret-managers/open.ts";
 
@@ -52,7 +53,7 @@ export interface Membership {
 }
 
 /** All that requests to one workspace ask the control plane for. */
-export interface WorkspaceView {
+export interface WorkspaceView extends GuardrailLibrary {
   organisation: OrganisationRow;
   workspace: WorkspaceRow;
   /** By slug and by id. */
@@ -177,13 +178,14 @@ async function readView(
     stores.workspaces.get({ organisationId, workspaceId: null }, workspaceId),
   ]);
   if (!organisation || workspace?.status !== "active") return undefined;
-  const [providers, configs, library, members] = await Promise.all([
+  const [providers, configs, library, members, guardrailLibrary] = await Promise.all([
     readProviders(stores, tenant),
     readConfigs(stores, tenant),
     readPromptLibrary(stores, tenant),
     readMembers(stores, tenant),
+    readGuardrailLibrary(stores, tenant, { organisation, workspace }),
   ]);
-  return { organisation, workspace, providers, configs, library, members };
+  return { organisation, workspace, providers, configs, library, members, ...guardrailLibrary };
 }
 
 /** A view in memory. */

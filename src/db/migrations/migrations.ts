@@ -181,4 +181,14 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `log_hooks_by_log` ON `log_hooks` (`log_id`);",
     ],
   },
+  {
+    id: "0008_guardrails",
+    statements: [
+      "CREATE TABLE `guardrail_versions` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text,\n\t`guardrail_id` text NOT NULL,\n\t`content` text NOT NULL,\n\t`owner_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tFOREIGN KEY (`guardrail_id`) REFERENCES `guardrails`(`id`) ON UPDATE no action ON DELETE cascade\n);",
+      "CREATE INDEX `guardrail_versions_guardrail` ON `guardrail_versions` (`guardrail_id`);",
+      "CREATE TABLE `guardrails` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text,\n\t`slug` text NOT NULL,\n\t`name` text NOT NULL,\n\t`target` text NOT NULL,\n\t`status` text NOT NULL,\n\t`version_id` text NOT NULL,\n\t`owner_id` text NOT NULL,\n\t`updated_by` text,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `guardrails_slug` ON `guardrails` (`organisation_id`,`slug`);",
+      "CREATE INDEX `guardrails_workspace` ON `guardrails` (`organisation_id`,`workspace_id`);",
+    ],
+  },
 ];

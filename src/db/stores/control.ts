@@ -5,6 +5,7 @@ import { gatewayBatches } from "../tables/batches.ts";
 import { configs, configVersions } from "../tables/configs.ts";
 import { deployments } from "../tables/deployments.ts";
 import { gatewayFiles } from "../tables/files.ts";
+import { guardrails, guardrailVersions } from "../tables/guardrails.ts";
 import { integrationModels, integrations, integrationWorkspaces, providers } from "../tables/integrations.ts";
 import {
   collections,
@@ -63,6 +64,8 @@ export function createControlStores(database: Database) {
     apiKeys: createTenantStore(database, apiKeys),
     configs: createTenantStore(database, configs),
     configVersions: createTenantStore(database, configVersions),
+    guardrails: createTenantStore(database, guardrails),
+    guardrailVersions: createTenantStore(database, guardrailVersions),
     collections: createTenantStore(database, collections),
     labels: createTenantStore(database, labels),
     prompts: createTenantStore(database, prompts),

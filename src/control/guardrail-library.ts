@@ -1,0 +1,85 @@
+import type { ControlStores } from "../db/stores/control.ts";
+import type { GuardrailRow, GuardrailVersionRow } from "../db/tables/guardrails.ts";
+import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
+import type { Tenant } from "../db/tenant-store.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import { toRecord } from "./settings.ts";
+
+/** What a saved guardrail checks, and does with its verdict. */
+export interface GuardrailContent {
+  /** As the `checks` of a hook in its long form. */
+  checks: readonly unknown[];
+  actions: Readonly<Record<string, unknown>>;
+}
+
+/** A saved guardrail with its current content. */
+export interface StoredGuardrail extends GuardrailContent {
+  row: GuardrailRow;
+}
+
+/** Ids of guardrails every request of a workspace passes, whatever its config says, in the order they run. */
+export interface DefaultGuardrails {
+  input: readonly string[];
+  output: readonly string[];
+}
+
+/** Guardrails of a workspace, in memory. */
+export interface GuardrailLibrary {
+  /** By slug and by id: the workspace's own and the organisation's; those that guard tools are left out. */
+  guardrails: ReadonlyMap<string, StoredGuardrail>;
+  defaultGuardrails: DefaultGuardrails;
+}
+
+/** The content of a version. */
+export function readGuardrailContent({ content }: Pick<GuardrailVersionRow, "content">): GuardrailContent {
+  const { checks, actions } = toRecord(parseJson(content));
+  return { checks: Array.isArray(checks) ? checks : [], actions: isObject(actions) ? actions : {} };
+}
+
+/** Ids that defaults of an organisation or of a workspace name for a direction. */
+export function listDefaultGuardrails(defaults: unknown, direction: "input" | "output"): string[] {
+  const ids = toRecord(defaults)[`${direction}_guardrails`];
+  return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
+}
+
+/** Guardrails a workspace may use, the organisation's first; seen from the organisation its own alone. */
+export async function readUsableGuardrails(stores: ControlStores, tenant: Tenant): Promise<StoredGuardrail[]> {
+  const { organisationId, workspaceId } = tenant;
+  const where = { status: "active", target: "llm", ...(workspaceId === null && { workspaceId: null }) };
+  const rows = await stores.guardrails.all(tenant, { where, includeOrganisation: true });
+  const versions = await stores.guardrailVersions.all(
+    { organisationId, workspaceId: null },
+    { where: { id: rows.map(({ versionId }) => versionId) } },
+  );
+  const versionOf = new Map(versions.map((version) => [version.id, version]));
+  const stored = rows.flatMap((row): StoredGuardrail[] => {
+    const version = versionOf.get(row.versionId);
+    return version ? [{ row, ...readGuardrailContent(version) }] : [];
+  });
+  const isShared = ({ row }: StoredGuardrail) => row.workspaceId === null;
+  return [...stored.filter(isShared), ...stored.filter((one) => !isShared(one))];
+}
+
+/** Reads what a workspace has of guardrails. */
+export async function readGuardrailLibrary(
+  stores: ControlStores,
+  tenant: Tenant,
+  { organisation, workspace }: { organisation: OrganisationRow; workspace: WorkspaceRow },
+): Promise<GuardrailLibrary> {
+  const [usable, exclusions] = await Promise.all([readUsableGuardrails(stores, tenant), stores.exclusions.all(tenant)]);
+  const isExcluded = (direction: string) => exclusions.some((exclusion) => exclusion.direction === direction);
+  const defaultsOf = (direction: "input" | "output") => [
+    ...new Set([
+      ...(isExcluded(direction) ? [] : listDefaultGuardrails(organisation.defaults, direction)),
+      ...listDefaultGuardrails(workspace.defaults, direction),
+    ]),
+  ];
+  return {
+    // of equal names the last one counts: the workspace's own before the organisation's, an id before a slug
+    guardrails: new Map([
+      ...usable.map((stored) => [stored.row.slug, stored] as const),
+      ...usable.map((stored) => [stored.row.id, stored] as const),
+    ]),
+    defaultGuardrails: { input: defaultsOf("input"), output: defaultsOf("output") },
+  };
+}
