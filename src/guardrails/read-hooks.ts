@@ -19,13 +19,20 @@ export interface HookProblem {
 }
 
 /** The hooks of a request, by phase, in the order they were written. */
-export interface Hooks {
-  readonly before: readonly Hook[];
-  readonly after: readonly Hook[];
+export interface Hooks<Entry = Hook> {
+  readonly before: readonly Entry[];
+  readonly after: readonly Entry[];
+}
+
+/** A saved guardrail a config names, and what it says of it in place of what was saved. */
+export interface HookReference {
+  /** Slug or id. */
+  readonly name: string;
+  readonly overrides: Readonly<Record<string, unknown>>;
 }
 
 /** What the members of a config that hold hooks say. */
-export type ReadHooksResult = Hooks & { readonly problems: readonly HookProblem[] };
+export type ReadHooksResult = Hooks<Hook | HookReference> & { readonly problems: readonly HookProblem[] };
 
 /** Members of a config that hold hooks: when those run, and how they are written. */
 const members: readonly (readonly [name: string, phase: Phase, type: Hook["type"]])[] = [
@@ -42,7 +49,7 @@ const reserved: Readonly<Record<string, string>> = {
   ...{ deny: "deny", async: "async", id: "id", type: "type", sequential: "sequential", name: "name", checks: "checks" },
   ...{ on_fail: "on_fail", onFail: "on_fail", on_success: "on_success", onSuccess: "on_success" },
   ...{ guardrail_version_id: "guardrail_version_id", guardrailVersionId: "guardrail_version_id" },
-  ...{ on_error: "on_error", onError: "on_error" },
+  ...{ on_error: "on_error", onError: "on_error", stream_mode: "stream_mode", streamMode: "stream_mode" },
 };
 
 const FeedbackShape = v.object({
@@ -61,6 +68,7 @@ const HookMembers = v.looseObject({
   on_fail: v.nullish(Outcome),
   on_error: v.optional(v.picklist(["pass", "fail"])),
   guardrail_version_id: v.optional(v.string()),
+  stream_mode: v.optional(v.picklist(["inform", "buffer"])),
 });
 type HookMembers = v.InferOutput<typeof HookMembers>;
 
@@ -72,6 +80,7 @@ const Actions = v.looseObject({
   on_success: v.nullish(Outcome),
   on_fail: v.nullish(Outcome),
   on_error: v.optional(v.picklist(["pass", "fail"])),
+  stream_mode: v.optional(v.picklist(["inform", "buffer"])),
 });
 
 /** The content of a guardrail that is saved under a name. */
@@ -118,15 +127,24 @@ class HookReader {
     return undefined;
   }
 
-  readHook(written: unknown, path: string, [name, phase, type]: (typeof members)[number]): Hook | undefined {
-    if (typeof written === "string") return this.#note(path, `Following guardrails are not valid: ${written}`);
-    if (!isObject(written)) return this.#note(path, "must be a guardrail, written as an object");
-    const own = Object.entries(written).flatMap(([key, value]) =>
-      Object.hasOwn(reserved, key) ? [[reserved[key] ?? key, value] as const] : [],
-    );
-    const facts = this.#parse(HookMembers, Object.fromEntries(own), path);
+  readHook(written: unknown, path: string, member: (typeof members)[number]): Hook | HookReference | undefined {
+    if (typeof written === "string") return { name: written, overrides: {} };
+    if (!isObject(written)) return this.#note(path, "must be a guardrail: the slug of one, or an object");
+    const own = reservedMembers(written);
+    const facts = this.#parse(HookMembers, own, path);
+    const isNamed = written.checks === undefined && Object.keys(written).every((key) => Object.hasOwn(reserved, key));
+    if (!isNamed || typeof own.id !== "string") return facts && this.#readOwn(written, facts, { path, member });
+    return facts && { name: own.id, overrides: own };
+  }
+
+  /** A hook with checks of its own. */
+  #readOwn(
+    written: Record<string, unknown>,
+    facts: HookMembers,
+    { path, member: [name, phase, type] }: { path: string; member: (typeof members)[number] },
+  ): Hook | undefined {
     const listed = this.#listChecks(written, path);
-    if (facts === undefined || listed === undefined) return undefined;
+    if (listed === undefined) return undefined;
     const enabled = listed.filter(({ isEnabled }) => isEnabled);
     const checks = enabled.flatMap((one) => this.#readCheck(one, phase) ?? []);
     const prefix = phase === "beforeRequestHook" ? "input" : "output";
@@ -196,6 +214,15 @@ class HookReader {
   }
 }
 
+/** Members of a hook that are not checks, by their names in snake_case. */
+function reservedMembers(written: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(written).flatMap(([key, value]) =>
+      Object.hasOwn(reserved, key) ? [[reserved[key] ?? key, value] as const] : [],
+    ),
+  );
+}
+
 /** An id with its source: the built-in one where none is named. */
 function withSource(id: string): string {
   return id.includes(".") ? id : `default.${id}`;
@@ -224,6 +251,7 @@ function toHook(facts: HookMembers, { id, type, checks }: Pick<Hook, "id" | "typ
     onSuccess: toFeedback(onSuccess),
     onFail: toFeedback(onFail),
     versionId: facts.guardrail_version_id,
+    holdsStreams: facts.stream_mode === "buffer",
   };
 }
 
@@ -234,10 +262,28 @@ export function findSavedProblems(saved: SavedGuardrail, checks: KnownChecks, ph
   return reader.problems.map(({ path, message }) => ({ path: path.replace(/^\./, ""), message }));
 }
 
+/** A saved guardrail as the view of a workspace holds it. */
+export interface StoredGuardrail extends SavedGuardrail {
+  readonly row: { readonly id: string; readonly slug: string; readonly versionId: string };
+}
+
+/** The hook a saved guardrail is in a phase; undefined where it cannot be used there. */
+export function toSavedHook(
+  { row, checks: written, actions }: StoredGuardrail,
+  { overrides }: Pick<HookReference, "overrides">,
+  { phase, checks }: { phase: Phase; checks: KnownChecks },
+): Hook | undefined {
+  const reader = new HookReader(checks);
+  const { id: _, ...others } = overrides;
+  const saved = { ...reservedMembers(actions), ...others, id: row.slug, guardrail_version_id: row.versionId };
+  const hook = reader.readHook({ ...saved, checks: written }, "", ["", phase, "guardrail"]);
+  return hook && "checks" in hook && reader.problems.length === 0 ? hook : undefined;
+}
+
 /** Reads the members of a config that hold hooks, `input_guardrails` and the like, and what is wrong with them. */
 export function readHooks(written: Readonly<Record<string, readonly unknown[]>>, checks: KnownChecks): ReadHooksResult {
   const reader = new HookReader(checks);
-  const found: Record<Phase, Hook[]> = { beforeRequestHook: [], afterRequestHook: [] };
+  const found: Record<Phase, (Hook | HookReference)[]> = { beforeRequestHook: [], afterRequestHook: [] };
   for (const member of members) {
     const [name, phase] = member;
     const list = (Object.hasOwn(written, name) && written[name]) || [];

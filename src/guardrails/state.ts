@@ -6,6 +6,7 @@ import {
   readHooks,
   type SavedGuardrail,
 } from "./read-hooks.ts";
+import { listReferences, type ResolvedHooks, resolveHooks, type SavedGuardrails } from "./resolve.ts";
 import type { Hook, Phase } from "./types.ts";
 
 /** Members of a config that hold hooks, as they were written. */
@@ -14,14 +15,20 @@ type Written = Readonly<Record<string, readonly unknown[]>>;
 /** Hooks of a target: those its caller waits for, and those that run behind the answer. */
 export interface TargetHooks extends Hooks {
   readonly later: Hooks;
+  /** A streamed answer is held back until its hooks have seen all of it. */
+  readonly holdsStreams: boolean;
 }
 
 /** Guardrails of a gateway. */
 export interface Guardrails {
-  /** The hooks of a target's settings, read once; undefined where there is none. */
-  of(written: Written): TargetHooks | undefined;
+  /** The hooks of a target's settings and of its workspace, found once; undefined where there is none. */
+  of(written: Written, saved: SavedGuardrails): TargetHooks | undefined;
   /** As `of`, for requests that are passed on unread: of their hooks, what needs to read nothing. */
-  ofPassthrough(written: Written): TargetHooks | undefined;
+  ofPassthrough(written: Written, saved: SavedGuardrails): TargetHooks | undefined;
+  /** Names of guardrails that lead to none the workspace can use: those the settings name, and those of its defaults. */
+  findUnknown(written: Written, saved: SavedGuardrails): Pick<ResolvedHooks, "unknown" | "unknownDefaults">;
+  /** Names of saved guardrails that settings name. */
+  listReferences(written: Written): readonly string[];
   /** What is wrong with hooks, before a config with them is used. */
   findProblems(written: Written): readonly HookProblem[];
   /**
@@ -47,6 +54,7 @@ function toTargetHooks({ before, after }: Hooks): TargetHooks | undefined {
   return {
     ...{ before: before.filter(isNow), after: after.filter(isNow) },
     later: { before: before.filter(isLate), after: after.filter(isLate) },
+    holdsStreams: after.some((hook) => isNow(hook) && hook.holdsStreams),
   };
 }
 
@@ -56,26 +64,40 @@ function forPassthrough(hooks: readonly Hook[]): Hook[] {
   return seeing.filter(({ checks }) => checks.length > 0);
 }
 
-/** Remembers what is made of the hooks of settings, which never change. */
-function rememberBy(make: (written: Written) => TargetHooks | undefined): Guardrails["of"] {
-  const known = new WeakMap<Written, { hooks: TargetHooks | undefined }>();
-  return (written) => {
-    const found = known.get(written);
-    if (found) return found.hooks;
-    const hooks = make(written);
-    known.set(written, { hooks });
-    return hooks;
+/** What is remembered of settings in a workspace. */
+interface Known {
+  resolved: ResolvedHooks;
+  hooks: TargetHooks | undefined;
+  passed: TargetHooks | undefined;
+}
+
+/** Remembers what is made of settings and of a workspace's guardrails: neither of the two ever changes. */
+function rememberBy(make: (written: Written, saved: SavedGuardrails) => Known) {
+  const known = new WeakMap<SavedGuardrails, WeakMap<Written, Known>>();
+  return (written: Written, saved: SavedGuardrails): Known => {
+    const ofSaved = known.get(saved) ?? new WeakMap<Written, Known>();
+    const found = ofSaved.get(written);
+    if (found) return found;
+    const made = make(written, saved);
+    ofSaved.set(written, made);
+    known.set(saved, ofSaved);
+    return made;
   };
 }
 
 /** Creates the guardrails of a gateway. */
 export function createGuardrails(checks: KnownChecks): Guardrails {
   const running = new Set<Promise<unknown>>();
+  const find = rememberBy((written, saved) => {
+    const resolved = resolveHooks(readHooks(written, checks), saved, checks);
+    const passed = { before: forPassthrough(resolved.before), after: [] };
+    return { resolved, hooks: toTargetHooks(resolved), passed: toTargetHooks(passed) };
+  });
   return {
-    of: rememberBy((written) => toTargetHooks(readHooks(written, checks))),
-    ofPassthrough: rememberBy((written) =>
-      toTargetHooks({ before: forPassthrough(readHooks(written, checks).before), after: [] }),
-    ),
+    of: (written, saved) => find(written, saved).hooks,
+    ofPassthrough: (written, saved) => find(written, saved).passed,
+    findUnknown: (written, saved) => find(written, saved).resolved,
+    listReferences: (written) => listReferences(readHooks(written, checks)),
     findProblems: (written) => readHooks(written, checks).problems,
     findSavedProblems: (saved, phase) => findSavedProblems(saved, checks, phase),
     later(work) {

@@ -152,4 +152,6 @@ export interface Hook {
   readonly onSuccess: Feedback | undefined;
   readonly onFail: Feedback | undefined;
   readonly versionId: string | undefined;
+  /** A streamed answer is held back until the hook has seen all of it, so that it can deny and change it. */
+  readonly holdsStreams: boolean;
 }

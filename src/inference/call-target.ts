@@ -8,26 +8,22 @@ import type { Clock } from "../lib/clock.ts";
 import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
-import { EventBlocks } from "../lib/sse.ts";
-import { toLoggedUsage, withUnits } from "../logs/usage.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
 import { BinaryAnswer, type OperationName, type Operations } from "../providers/operations.ts";
 import type { CallFailure, ConversionOptions, OperationAdapters } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
+import { answerHeld, answerStream } from "./answer-stream.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { noteCounts } from "./counts.ts";
 import { noteDropped } from "./dropped.ts";
-import { createCutter, isEventStream } from "./framing.ts";
+import { isEventStream } from "./framing.ts";
 import type { TargetGuard } from "./guards.ts";
 import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
 import { isStreamed, type ServedOperation, serveOperation } from "./operation.ts";
-import { relayEvents } from "./relay.ts";
 import { sendRepaired } from "./repair.ts";
-import { settle } from "./settle.ts";
 import { callSplit } from "./split-call.ts";
-import type { StreamHooks } from "./stream-hooks.ts";
 import { isStrict, namesBeta, readClientHeader, readForwardedHeaders, readTimeout } from "./target.ts";
 
 /** Largest decoded answer that is read whole. */
@@ -43,8 +39,8 @@ interface Run {
   settings: InheritedSettings | undefined;
   /** The client's form, where the request is one. */
   form: SentForm | undefined;
-  /** What watches the answer where it is streamed, and adds to it. */
-  hooks: StreamHooks | undefined;
+  guard: TargetGuard | undefined;
+  strict: boolean;
 }
 
 /** The upstream's request, its headers built from nothing. */
@@ -197,33 +193,6 @@ function convert(
   }
 }
 
-async function answerStream(upstream: Response, run: Run, context: CallerContext, services: Services): Promise<Reply> {
-  const { log } = context;
-  const { hooks } = run;
-  const { framing, media, createObserver } = run.operation;
-  const observer = createObserver();
-  const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
-  headers["content-type"] = "text/event-stream; charset=utf-8";
-  headers["x-accel-buffering"] = "no";
-  const body = await relayEvents({
-    ...{ upstream, attempt: run.attempt, observer, context, services, hooks },
-    blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
-    idleMs: run.settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
-    onEnd({ status: ended, error, sent }) {
-      // an answer that was let go of for another target is not the end of the request
-      if (!log.deferred) return;
-      log.upstreamEndedAt = services.clock.monotonic();
-      log.usage = withUnits(toLoggedUsage(observer.usage()), run.operation.furtherCountsOf(undefined));
-      log.answeredModel = observer.model?.() ?? null;
-      log.responseBody = media.isHeavy ? null : sent;
-      const status = ended === 200 ? (hooks?.status ?? ended) : ended;
-      settle(context, services, { status, error, responseHeaders: headers });
-    },
-  });
-  log.deferred = true;
-  return { status: hooks?.status ?? upstream.status, headers, body };
-}
-
 /** Whether there is another request for one that was refused; the run holds it then. */
 function repair(run: Run, failure: CallFailure): boolean {
   const repaired = run.operation.repair?.(failure);
@@ -317,8 +286,7 @@ export async function callTarget<Name extends OperationName>(
   target.guard?.addHeaders(forwarded);
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
-  const hooks = operation.streamed ? target.guard?.stream(options.strict) : undefined;
-  const run: Run = { operation, destination, attempt, settings, form, hooks };
+  const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
   try {
     const upstream = await (operation.repair
       ? sendRepaired({
@@ -329,7 +297,8 @@ export async function callTarget<Name extends OperationName>(
       : send(prepareCall(run, headers), attempt, context, services));
     // of a form that flows through it is not known what it asks for
     if ((operation.streamed || isFlow(form)) && isEventStream(upstream, operation.framing)) {
-      return await answerStream(upstream, run, context, services);
+      const answer = target.guard?.holdsStreams ? answerHeld : answerStream;
+      return await answer(upstream, run, context, services);
     }
     if (flowsBack(upstream, operation)) {
       noteCounts(context, operation, undefined);

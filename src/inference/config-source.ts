@@ -110,6 +110,13 @@ function legacyRetry(context: CallerContext, services: Services, view: Workspace
   return { node: requireConfig(services.routing.read(text)), id: "", slug: null, view };
 }
 
+/** A config that says nothing: what the guardrails of the workspace need to run for requests that have none. */
+function guardedOnly(view: WorkspaceView, services: Services): RequestConfig | undefined {
+  const { input, output } = view.defaultGuardrails;
+  if (input.length + output.length === 0) return undefined;
+  return { node: requireConfig(services.routing.read('{"retry":{"attempts":0}}')), id: "", slug: null, view };
+}
+
 /** What is known of configs that requests brought, by what was read from their text. */
 interface InlineConfig {
   /** A short name. */
@@ -158,7 +165,9 @@ function find(context: CallerContext, services: Services, view: WorkspaceView): 
   const text = context.header("config");
   if (text === null) {
     const saved = defaultConfig(context, view);
-    return saved ? fromSaved(saved, view, services) : legacyRetry(context, services, view);
+    return saved
+      ? fromSaved(saved, view, services)
+      : (legacyRetry(context, services, view) ?? guardedOnly(view, services));
   }
   if (!context.principal.defaults.allowConfigOverride) {
     refuse("Cannot override default config set for this API key.", "config_override_not_allowed");

@@ -31,10 +31,13 @@ function toList(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> 
  * @param alt The query parameter of this name.
  */
 export function toStreamForm(reply: Reply, alt: string | null): Reply {
-  const { body, headers } = reply;
   const isEvents = alt === "sse";
-  headers["content-type"] = isEvents ? "text/event-stream; charset=utf-8" : "application/json";
-  if (body instanceof ReadableStream) return isEvents ? reply : { ...reply, body: toList(body) };
+  // a stream that was held back comes as one text
+  const isStream = reply.headers["content-type"]?.startsWith("text/event-stream") === true;
+  const body = isStream && typeof reply.body === "string" ? new Response(reply.body).body : reply.body;
+  const type = isEvents ? "text/event-stream; charset=utf-8" : "application/json";
+  const asked: Reply = { ...reply, headers: { ...reply.headers, "content-type": type } };
+  if (body instanceof ReadableStream) return { ...asked, body: isEvents ? body : toList(body) };
   const text = typeof body === "string" ? body : decoder.decode(body ?? new Uint8Array());
-  return { ...reply, body: isEvents ? `data: ${JSON.stringify(JSON.parse(text))}\n\n` : `[${text}\n]` };
+  return { ...asked, body: isEvents ? `data: ${JSON.stringify(JSON.parse(text))}\n\n` : `[${text}\n]` };
 }

@@ -1,5 +1,6 @@
 import type { CallerContext, HookLog, Services } from "../context.ts";
 import { GuardrailDeniedError } from "../errors.ts";
+import type { SavedGuardrails } from "../guardrails/resolve.ts";
 import { type PhaseOutcome, runHooks, type Subject } from "../guardrails/run.ts";
 import type { TargetHooks } from "../guardrails/state.ts";
 import type { Body, Hook, RequestType } from "../guardrails/types.ts";
@@ -9,10 +10,11 @@ import type { OperationName } from "../providers/operations.ts";
 import type { PlannedAttempt } from "../routing/plan.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { noteSpent } from "./cost.ts";
-import { StreamHooks } from "./stream-hooks.ts";
+import { replay } from "./replay.ts";
+import { readStream, StreamHooks, withStreamResults } from "./stream-hooks.ts";
 
 /** Operations hooks run for, by the names checks know them under. */
-const requestTypes: { readonly [Name in OperationName]?: RequestType } = {
+export const requestTypes: { readonly [Name in OperationName]?: RequestType } = {
   chat: "chatComplete",
   complete: "complete",
   messages: "messages",
@@ -160,19 +162,49 @@ export class TargetGuard {
   async finish(reply: Reply): Promise<Reply> {
     const read = reply.status === 200 ? readAnswer(reply) : undefined;
     if (!read) return reply.status === 200 ? { ...reply, status: this.status } : reply;
-    const after = await this.check(read.value);
-    const { log } = this.#parts.context;
+    const { after, results } = await this.#judge(read.value);
+    if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return reply;
+    const body = withResults(after.isTransformed ? JSON.stringify(after.body) : read.text, results);
+    this.#parts.context.log.responseBody = body;
+    return { ...reply, status: after.isFailed ? hooksFailed : this.status, body };
+  }
+
+  /** Checks a whole answer. @throws {GuardrailDeniedError} */
+  async #judge(answer: Body): Promise<{ after: PhaseOutcome; results: HookResults }> {
+    const after = await this.check(answer);
     const results = toHookResults({ before: this.#before.results, after: after.results });
     if (after.isDenied) {
-      noteSpent(log);
+      noteSpent(this.#parts.context.log);
       throw new GuardrailDeniedError("Cannot give this answer: a guardrail denied it; hook_results tells which", {
         ...{ hookResults: results, isSoft: after.isSoft },
       });
     }
     this.keep(after.isTransformed ? after.body : undefined);
-    if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return reply;
-    const body = withResults(after.isTransformed ? JSON.stringify(after.body) : read.text, results);
-    log.responseBody = body;
+    return { after, results };
+  }
+
+  /** Whether a streamed answer is held back until the hooks have seen all of it. */
+  get holdsStreams(): boolean {
+    return this.#parts.hooks.holdsStreams;
+  }
+
+  /**
+   * As `finish`, for the text of a stream that was held back.
+   *
+   * @throws {GuardrailDeniedError} If a hook denies it.
+   */
+  async finishStream(reply: Reply, strict: boolean): Promise<Reply> {
+    const { requestType, context } = this.#parts;
+    const text = String(reply.body);
+    const answer = readStream(text);
+    if (!answer) return reply;
+    const { after } = await this.#judge(answer);
+    const asked = this.request.stream_options;
+    const includeUsage = isObject(asked) && asked.include_usage === true;
+    const stream = after.isTransformed ? replay(requestType, after.body, { includeUsage }) : text;
+    const told = { requestType, strict, before: this.#before.results, after: after.results };
+    const body = withStreamResults(stream, told);
+    context.log.responseBody = body;
     return { ...reply, status: after.isFailed ? hooksFailed : this.status, body };
   }
 
@@ -196,8 +228,16 @@ export class RequestGuard {
   readonly #services: Services;
   readonly #keep: CallerContext["keepAnswer"];
 
-  constructor(requestType: RequestType, context: CallerContext, services: Services) {
+  readonly #saved: SavedGuardrails;
+
+  /** @param saved Guardrails of the workspace. */
+  constructor(
+    requestType: RequestType,
+    saved: SavedGuardrails,
+    { context, services }: { context: CallerContext; services: Services },
+  ) {
     this.#requestType = requestType;
+    this.#saved = saved;
     this.#context = context;
     this.#services = services;
     this.#keep = context.keepAnswer;
@@ -214,7 +254,10 @@ export class RequestGuard {
     if (known) return known;
     const { guardrails } = this.#services;
     const written = attempt.settings.hooks;
-    const hooks = this.#requestType === "proxy" ? guardrails.ofPassthrough(written) : guardrails.of(written);
+    const hooks =
+      this.#requestType === "proxy"
+        ? guardrails.ofPassthrough(written, this.#saved)
+        : guardrails.of(written, this.#saved);
     if (!hooks) {
       if (this.#keep) this.#context.keepAnswer = this.#keep;
       return undefined;
@@ -273,10 +316,11 @@ function readClientHeader(
 /** The guardrails of a request; undefined for operations hooks do not run for. */
 export function createRequestGuard(
   name: OperationName | undefined,
-  { context, services }: { context: CallerContext; services: Services },
+  saved: SavedGuardrails,
+  parts: { context: CallerContext; services: Services },
 ): RequestGuard | undefined {
   const requestType = name && requestTypes[name];
-  return requestType && new RequestGuard(requestType, context, services);
+  return requestType && new RequestGuard(requestType, saved, parts);
 }
 
 /** Status an answer that is passed on gets by what hooks said before it. */

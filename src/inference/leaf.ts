@@ -1,4 +1,5 @@
 import type { CallerContext, Services } from "../context.ts";
+import type { WorkspaceView } from "../control/directory.ts";
 import { InvalidRequestError } from "../errors.ts";
 import type { Destination } from "../providers/call.ts";
 import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
@@ -44,6 +45,7 @@ export function checkLeaves({ node, view }: RequestConfig, services: Services): 
     return name && !view.providers.has(name.slug) ? [name.slug] : [];
   });
   if (unknown.length > 0) refuseNames([...new Set(unknown)]);
+  requireGuardrails(leaves, view, services);
   const walk = (one: ConfigNode): void => {
     if (one.customHost !== undefined) requireCustomHost(one.customHost, services, `${one.path}.custom_host`);
     one.targets.forEach(walk);
@@ -51,6 +53,25 @@ export function checkLeaves({ node, view }: RequestConfig, services: Services): 
   walk(node);
   known.add(view);
   checkedFor.set(node, known);
+}
+
+/** @throws {InvalidRequestError} 400 naming the guardrails that are not there, or cannot be used where they stand. */
+function requireGuardrails(leaves: readonly ConfigNode[], view: WorkspaceView, { guardrails }: Services): void {
+  const found = leaves.map(({ merged }) => guardrails.findUnknown(merged.hooks, view));
+  const refuse = (names: readonly string[], what: string): void => {
+    if (names.length === 0) return;
+    throw new InvalidRequestError(`Following ${what} are not valid: ${[...new Set(names)].join(", ")}`, {
+      ...{ code: "invalid_guardrails", param: "x-gateway-config" },
+    });
+  };
+  refuse(
+    found.flatMap(({ unknown }) => unknown),
+    "guardrails",
+  );
+  refuse(
+    found.flatMap(({ unknownDefaults }) => unknownDefaults),
+    "default guardrails",
+  );
 }
 
 function textOf(value: unknown): string | null {

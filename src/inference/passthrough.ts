@@ -226,7 +226,7 @@ async function passByConfig(
 ): Promise<PassedAnswer> {
   requireSingleTarget(config, context);
   const plan = planRequest(config, paramsOf(body, context), { context, services });
-  const guard = new RequestGuard("proxy", context, services);
+  const guard = new RequestGuard("proxy", config.view, { context, services });
   const caller: Caller<PassedAnswer> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;

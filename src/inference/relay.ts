@@ -15,7 +15,7 @@ import { AbortReason } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
 import { toProviderError } from "./answer.ts";
 import { type Attempt, toAttemptError } from "./attempt.ts";
-import type { StreamHooks } from "./stream-hooks.ts";
+import { type StreamHooks, startOfLastEvent } from "./stream-hooks.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 import { typedFailureOf } from "./typed-streams.ts";
 
@@ -49,8 +49,7 @@ function isWholeEvent(text: string): boolean {
 function cutLastEvent(pieces: readonly Uint8Array[]): { before: Uint8Array[]; last: Uint8Array } | undefined {
   const text = pieces.map((piece) => decoder.decode(piece)).join("");
   if (text === "") return undefined;
-  const cut = text.trimEnd().lastIndexOf("\n\n");
-  const start = cut === -1 ? 0 : cut + 2;
+  const start = startOfLastEvent(text);
   return {
     before: start === 0 ? [] : [encoder.encode(text.slice(0, start))],
     last: encoder.encode(text.slice(start)),

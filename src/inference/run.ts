@@ -104,9 +104,9 @@ export interface TargetParts {
 function createCaller<Request extends Record<string, unknown>>(
   value: Request,
   call: CallOne<Request>,
-  { context, services, operation, canRepeat = true }: TargetParts,
+  { context, services, operation, canRepeat = true, view }: TargetParts & Pick<RequestConfig, "view">,
 ): Caller<Reply> {
-  const guard = createRequestGuard(operation, { context, services });
+  const guard = createRequestGuard(operation, view, { context, services });
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
       const { node, settings } = attempt;
@@ -151,7 +151,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
   if (config) {
     try {
       const plan = planRequest(config, value, parts);
-      const reply = await runPlan(config, plan, createCaller(value, call, parts), parts);
+      const reply = await runPlan(config, plan, createCaller(value, call, { ...parts, view: config.view }), parts);
       // an answer that was to be tried again does not know yet that it is the last
       if (log.retries === -1) Object.assign(reply.headers, routingHeaders(log.provider ?? "", log));
       return reply;

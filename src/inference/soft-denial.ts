@@ -1,12 +1,15 @@
 import type { CallerContext, Services } from "../context.ts";
 import type { Dialect, DialectOptions } from "../dialects/types.ts";
 import { GuardrailDeniedError } from "../errors.ts";
+import type { Body } from "../guardrails/types.ts";
 import { timeOfId } from "../lib/ids.ts";
 import type { Reply } from "../lib/reply.ts";
-import { doneEvent, encodeEvent } from "../lib/sse.ts";
 import type { OperationName } from "../providers/operations.ts";
 import { dialects, isDialect } from "./dialects.ts";
+import { requestTypes } from "./guards.ts";
 import { isStreamed } from "./operation.ts";
+import { replay } from "./replay.ts";
+import { withStreamResults } from "./stream-hooks.ts";
 import { isStrict } from "./target.ts";
 
 /** What the model would have said. */
@@ -40,38 +43,18 @@ function toCompletion({ id, created, model, finish_reason }: Denial) {
   };
 }
 
-/** Chunks of a streamed chat that is denied. */
-function toChunks({ id, created, model, finish_reason }: Denial) {
-  const chunk = (delta: object, reason: string | null) => ({
-    ...{ id: `chatcmpl-${id}`, object: "chat.completion.chunk", created, model },
-    choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
-  });
-  return [chunk({ role: "assistant", content: text }, null), chunk({}, finish_reason)];
-}
-
-/** Text of a streamed answer, in the form of the operation. */
-function writeStream(
-  name: OperationName,
-  denial: Denial,
-  { request, options, hookResults }: { request: object; options: DialectOptions; hookResults: object | undefined },
-): string {
-  if (isDialect(name)) {
-    const dialect: Dialect<object, object> = dialects[name];
-    const events = dialect.createEvents(request, options);
-    const made = [...toChunks(denial).flatMap((chunk) => events.push(chunk)), ...events.end(noTokens)];
-    const last = made.at(-1);
-    const told = made.map((event) => (event === last ? { ...event, hook_results: hookResults } : event));
-    return told.map((event) => dialect.encode(event)).join("");
-  }
-  const chunks = name === "complete" ? [toCompletion(denial)] : toChunks(denial);
-  const last = chunks.length - 1;
-  const told = chunks.map((chunk, index) => (index === last ? { ...chunk, hook_results: hookResults } : chunk));
-  return told.map((chunk) => encodeEvent(chunk)).join("") + doneEvent;
-}
-
 /** Operations whose answers hold a text that can tell of a denial. */
 function hasText(name: OperationName | undefined): name is OperationName {
   return name === "chat" || name === "complete" || (name !== undefined && isDialect(name));
+}
+
+/** The denial as a whole answer of the operation. */
+function toAnswer(name: OperationName, denial: Denial, request: object, options: DialectOptions): Body {
+  if (name === "complete") return toCompletion(denial);
+  const chat = toChat(denial);
+  if (!isDialect(name)) return chat;
+  const dialect: Dialect<object, object> = dialects[name];
+  return { ...dialect.fromChat(chat, request, options) };
 }
 
 /**
@@ -86,22 +69,23 @@ export function answerSoftly(
   if (!(thrown instanceof GuardrailDeniedError) || !thrown.isSoft || !hasText(name)) throw thrown;
   const { id, log } = context;
   const { hookResults } = thrown;
+  const said = { before: log.hooks?.before ?? [], after: log.hooks?.after ?? [] };
   const created = Math.floor(timeOfId(id) / 1000);
   const finish_reason = isStrict(context) ? "stop" : "content_filter";
   const denial: Denial = { id, created, model: log.model ?? "", finish_reason };
   const options: DialectOptions = { id, created, now: () => Math.floor(services.clock.now() / 1000), drop: () => {} };
-  const headers = { ...thrown.headers, "content-type": "application/json" };
-  // a whole answer of this one is a stream of one slice
-  if (isStreamed(name, request) && name !== "generateContent") {
-    headers["content-type"] = "text/event-stream; charset=utf-8";
-    const body = writeStream(name, denial, { request, options, hookResults });
-    log.responseBody = body;
-    return { status: 200, headers, body };
-  }
-  const dialect: Dialect<object, object> | undefined = isDialect(name) ? dialects[name] : undefined;
-  const chat = toChat(denial);
-  const answer = dialect?.fromChat(chat, request, options) ?? (name === "complete" ? toCompletion(denial) : chat);
-  const body = JSON.stringify({ ...answer, hook_results: hookResults });
+  const answer = toAnswer(name, denial, request, options);
+  const requestType = requestTypes[name];
+  // a whole answer of the Gemini API is a stream of one slice
+  const isStream = isStreamed(name, request) && requestType !== undefined && name !== "generateContent";
+  const body = isStream
+    ? withStreamResults(replay(requestType, answer, { includeUsage: false }), {
+        requestType,
+        strict: isStrict(context),
+        ...said,
+      })
+    : JSON.stringify({ ...answer, hook_results: hookResults });
   log.responseBody = body;
-  return { status: 200, headers, body };
+  const type = isStream ? "text/event-stream; charset=utf-8" : "application/json";
+  return { status: 200, headers: { ...thrown.headers, "content-type": type }, body };
 }

@@ -26,6 +26,45 @@ export interface StreamHooksOptions {
   before: PhaseOutcome["results"];
 }
 
+/** An event that tells what hooks said, in the form of the route. */
+function encodeResults(requestType: RequestType, results: object): string {
+  const isNamed = requestType === "messages" || requestType === "createModelResponse";
+  if (!isNamed) return encodeEvent({ hook_results: results });
+  return encodeEvent({ type: "hook_results", hook_results: results }, "hook_results");
+}
+
+/** The answer a stream adds up to; undefined where it holds none. */
+export function readStream(text: string): Body | undefined {
+  const assembler = new StreamAssembler();
+  assembler.push(text);
+  return assembler.result();
+}
+
+/** Where the last event of a text begins. */
+export function startOfLastEvent(text: string): number {
+  const end = text.trimEnd().lastIndexOf("\n\n");
+  return end === -1 ? 0 : end + 2;
+}
+
+/** A whole stream with what hooks said: before its first event, and behind its last or, in Responses, before it. */
+export function withStreamResults(
+  text: string,
+  {
+    requestType,
+    strict,
+    before,
+    after,
+  }: Pick<StreamHooksOptions, "requestType" | "strict" | "before"> & {
+    after: PhaseOutcome["results"];
+  },
+): string {
+  if (strict) return text;
+  const first = before.length === 0 ? "" : encodeResults(requestType, { before_request_hooks: before });
+  const last = after.length === 0 ? "" : encodeResults(requestType, { after_request_hooks: after });
+  const end = requestType === "createModelResponse" ? startOfLastEvent(text) : text.length;
+  return first + text.slice(0, end) + last + text.slice(end);
+}
+
 /** Watches a stream for its hooks and writes what they say. */
 export class StreamHooks {
   readonly #options: StreamHooksOptions;
@@ -76,9 +115,6 @@ export class StreamHooks {
   }
 
   #encode(results: object): Uint8Array {
-    const { requestType } = this.#options;
-    const isNamed = requestType === "messages" || requestType === "createModelResponse";
-    if (!isNamed) return encoder.encode(encodeEvent({ hook_results: results }));
-    return encoder.encode(encodeEvent({ type: "hook_results", hook_results: results }, "hook_results"));
+    return encoder.encode(encodeResults(this.#options.requestType, results));
   }
 }

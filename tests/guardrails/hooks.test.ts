@@ -62,7 +62,7 @@ for (const [form, members] of [
       const { checks, ...rest } = hook ?? assert.fail();
       assert.deepEqual(rest, {
         ...{ id: "h", type: "guardrail", deny: true, async: true, isOrdered: true, onError: "pass", versionId: "v1" },
-        ...{ onSuccess: feedback, onFail: { value: -5 } },
+        ...{ onSuccess: feedback, onFail: { value: -5 }, holdsStreams: false },
       });
       assert.deepEqual(
         checks.map(({ parameters }) => (parameters as Orders).pass),
@@ -154,9 +154,8 @@ test("readHooks() makes the same ids for the same hooks, and others for others",
 
 const many = (count: number, one: unknown) => Array.from({ length: count }, () => one);
 for (const [name, written, wanted] of [
-  ["a slug nobody resolved", ["pg-1"], "[0]: Following guardrails are not valid: pg-1"],
-  ["no object", [7], "[0]: must be a guardrail, written as an object"],
-  ["no check", [{ id: "h", deny: true }], "[0].checks: must have at least one check"],
+  ["no object", [7], "[0]: must be a guardrail: the slug of one, or an object"],
+  ["no check", [{ deny: true }], "[0].checks: must have at least one check"],
   ["an empty list of checks", [{ checks: [] }], "[0].checks: must have at least one check"],
   ["an unknown check", [{ "partner.x": {} }], "[0].partner.x: names no check there is: partner.x"],
   ["a member of Object", [{ constructor: {} }], "[0].constructor: names no check there is: default.constructor"],
@@ -222,5 +221,8 @@ test("readHooks() tells all that is wrong, and reads the rest", () => {
     problems.map(({ path }) => path),
     ["input_guardrails[0].obey.pass", "input_guardrails[0].x", "output_guardrails[0].early"],
   );
-  assert.equal(before[1]?.checks.length, 1);
+  assert.deepEqual(
+    before.map((hook) => "checks" in hook && hook.checks.length),
+    [0, 1],
+  );
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readHooks } from "../../src/guardrails/read-hooks.ts";
 import { createChecks } from "../../src/guardrails/registry.ts";
+import { noSavedGuardrails, resolveHooks } from "../../src/guardrails/resolve.ts";
 import { type PhaseOutcome, runHooks, type Subject } from "../../src/guardrails/run.ts";
 import type { Body, RequestType } from "../../src/guardrails/types.ts";
 import { createAddressGuard } from "../../src/lib/address.ts";
@@ -70,8 +71,9 @@ export const checks = createChecks({
 export function guard(hooks: readonly unknown[], seen: Seen): Promise<PhaseOutcome> {
   const subject = toSubject(seen);
   const name = subject.response ? "output_guardrails" : "input_guardrails";
-  const { before, after, problems } = readHooks({ [name]: hooks }, checks);
-  assert.deepEqual(problems, []);
+  const read = readHooks({ [name]: hooks }, checks);
+  assert.deepEqual(read.problems, []);
+  const { before, after } = resolveHooks(read, noSavedGuardrails, checks);
   return runHooks(subject.response ? after : before, subject, systemClock);
 }
 

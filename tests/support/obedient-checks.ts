@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import * as v from "valibot";
 import { type Hooks, type KnownChecks, readHooks } from "../../src/guardrails/read-hooks.ts";
+import { noSavedGuardrails, resolveHooks } from "../../src/guardrails/resolve.ts";
 import {
   type AnyCheck,
   beforeOnly,
@@ -72,7 +73,7 @@ export type Written = Readonly<Record<string, readonly unknown[]>>;
 export function readGoodHooks(written: Written): Hooks {
   const { problems, ...hooks } = readHooks(written, known);
   assert.deepEqual(problems, []);
-  return hooks;
+  return resolveHooks(hooks, noSavedGuardrails, known);
 }
 
 /** Hooks of `input_guardrails`. */

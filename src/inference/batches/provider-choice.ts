@@ -3,7 +3,7 @@ import { GatewayError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
 import type { Destination } from "../../providers/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
-import { readRequestConfig } from "../config-source.ts";
+import { type RequestConfig, readRequestConfig } from "../config-source.ts";
 import { isForOwnStore } from "../files/own-store.ts";
 import { listLeaves, readLeafDestination } from "../leaf.ts";
 import { readRequestDestination } from "../target.ts";
@@ -22,9 +22,11 @@ export function withOptions(
   };
 }
 
-/** Whether a config asks for more than where calls go: what it does with each call only calls of the gateway can do. */
-function changesCalls({ hooks, overrideParams, defaultParams, dropParams }: InheritedSettings): boolean {
-  return [hooks, overrideParams, defaultParams].some((one) => Object.keys(one).length > 0) || dropParams.length > 0;
+/** Whether more is asked for than where calls go: what is done with each call only calls of the gateway can do. */
+function changesCalls(settings: InheritedSettings, { view }: RequestConfig, { guardrails }: Services): boolean {
+  const { hooks, overrideParams, defaultParams, dropParams } = settings;
+  if (guardrails.of(hooks, view)) return true;
+  return [overrideParams, defaultParams].some((one) => Object.keys(one).length > 0) || dropParams.length > 0;
 }
 
 /**
@@ -39,7 +41,8 @@ export async function readOnlyDestination(
   const config = await readRequestConfig(context, services);
   if (!config) return readRequestDestination(context, services, {});
   const [leaf, ...others] = listLeaves(config.node);
-  if (!leaf || others.length > 0 || leaf.promptId !== undefined || changesCalls(leaf.merged)) return undefined;
+  if (!leaf || others.length > 0 || leaf.promptId !== undefined) return undefined;
+  if (changesCalls(leaf.merged, config, services)) return undefined;
   return readLeafDestination({ node: leaf, settings: leaf.merged, model: undefined }, context, services);
 }
 

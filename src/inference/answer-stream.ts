@@ -1,0 +1,130 @@
+import type { CallerContext, Services } from "../context.ts";
+import { UpstreamError } from "../errors.ts";
+import { BodyError, readBytes } from "../lib/body.ts";
+import type { Reply } from "../lib/reply.ts";
+import { EventBlocks } from "../lib/sse.ts";
+import { toLoggedUsage, withUnits } from "../logs/usage.ts";
+import type { Destination } from "../providers/call.ts";
+import type { InheritedSettings } from "../routing/config.ts";
+import { unifiedHeaders } from "./answer.ts";
+import type { Attempt } from "./attempt.ts";
+import { createCutter } from "./framing.ts";
+import type { TargetGuard } from "./guards.ts";
+import type { ServedOperation } from "./operation.ts";
+import { relayEvents, type StreamEnd } from "./relay.ts";
+import { settle } from "./settle.ts";
+import type { StreamHooks } from "./stream-hooks.ts";
+import type { StreamObserver } from "./stream-observer.ts";
+
+/** Largest stream that is held back for its guardrails, in bytes. */
+const maxHeldBytes = 16 * 1024 * 1024;
+/** The attempt and the relay keep the time: reading needs no timer of its own. */
+const heldBounds = {
+  ...{ bytes: maxHeldBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY },
+};
+
+/** A call whose answer is streamed. */
+export interface StreamedCall {
+  operation: ServedOperation;
+  destination: Destination;
+  attempt: Attempt;
+  settings: InheritedSettings | undefined;
+  guard: TargetGuard | undefined;
+  strict: boolean;
+}
+
+function headersOf(
+  upstream: Response,
+  { destination }: StreamedCall,
+  context: CallerContext,
+  services: Services,
+): Record<string, string> {
+  const headers = unifiedHeaders(upstream, destination.provider.slug, context, services);
+  headers["content-type"] = "text/event-stream; charset=utf-8";
+  headers["x-accel-buffering"] = "no";
+  return headers;
+}
+
+/** The client's stream from the upstream's. */
+function relay(
+  upstream: Response,
+  call: StreamedCall & { observer: StreamObserver; hooks?: StreamHooks | undefined; onEnd(end: StreamEnd): void },
+  context: CallerContext,
+  services: Services,
+): Promise<ReadableStream<Uint8Array>> {
+  const { attempt, operation, settings, observer, hooks, onEnd } = call;
+  const { framing, media } = operation;
+  return relayEvents({
+    ...{ upstream, attempt, observer, context, services, hooks, onEnd },
+    blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
+    idleMs: settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
+  });
+}
+
+/** Notes what a stream told of itself, once it is over. */
+function noteEnd(
+  observer: StreamObserver,
+  { operation }: StreamedCall,
+  { log }: CallerContext,
+  services: Services,
+): void {
+  log.upstreamEndedAt = services.clock.monotonic();
+  log.usage = withUnits(toLoggedUsage(observer.usage()), operation.furtherCountsOf(undefined));
+  log.answeredModel = observer.model?.() ?? null;
+}
+
+/** A streamed answer that goes to the client as it comes; its log row is written when it ends. */
+export async function answerStream(
+  upstream: Response,
+  call: StreamedCall,
+  context: CallerContext,
+  services: Services,
+): Promise<Reply> {
+  const { log } = context;
+  const { operation, guard, strict } = call;
+  const observer = operation.createObserver();
+  const hooks = guard?.stream(strict);
+  const headers = headersOf(upstream, call, context, services);
+  const onEnd = ({ status: ended, error, sent }: StreamEnd) => {
+    // an answer that was let go of for another target is not the end of the request
+    if (!log.deferred) return;
+    noteEnd(observer, call, context, services);
+    log.responseBody = operation.media.isHeavy ? null : sent;
+    const status = ended === 200 ? (hooks?.status ?? ended) : ended;
+    settle(context, services, { status, error, responseHeaders: headers });
+  };
+  const body = await relay(upstream, { ...call, observer, hooks, onEnd }, context, services);
+  log.deferred = true;
+  return { status: hooks?.status ?? upstream.status, headers, body };
+}
+
+/**
+ * A streamed answer that is held back until its guardrails have seen all of it.
+ *
+ * @throws {GatewayError} If it breaks off, is too large, or a guardrail denies it.
+ */
+export async function answerHeld(
+  upstream: Response,
+  call: StreamedCall,
+  context: CallerContext,
+  services: Services,
+): Promise<Reply> {
+  const { operation, guard, strict, destination } = call;
+  const observer = operation.createObserver();
+  let ended: StreamEnd | undefined;
+  const onEnd = (end: StreamEnd) => {
+    ended = end;
+    noteEnd(observer, call, context, services);
+  };
+  const body = await relay(upstream, { ...call, observer, onEnd }, context, services);
+  const bytes = await readBytes(new Response(body as BodyInit), heldBounds).catch((cause: unknown) => {
+    if (!(cause instanceof BodyError) || cause.problem !== "too_large") throw cause;
+    const provider = destination.provider.slug;
+    const message = `Cannot give the answer of ${provider}: it is too large to be held for its guardrails`;
+    throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
+  });
+  if (ended?.error) throw ended.error;
+  const headers = headersOf(upstream, call, context, services);
+  const reply: Reply = { status: upstream.status, headers, body: new TextDecoder().decode(bytes) };
+  return guard ? guard.finishStream(reply, strict) : reply;
+}
