@@ -1,4 +1,28 @@
+import { addPrefix } from "./checks/add-prefix.ts";
+import { allLowercase } from "./checks/all-lowercase.ts";
+import { allUppercase } from "./checks/all-uppercase.ts";
+import { allowedRequestTypes } from "./checks/allowed-request-types.ts";
+import { characterCount } from "./checks/character-count.ts";
 import { contains } from "./checks/contains.ts";
+import { containsCode } from "./checks/contains-code.ts";
+import { endsWith } from "./checks/ends-with.ts";
+import { createInlineImageUrlsCheck } from "./checks/inline-image-urls.ts";
+import { jsonKeys } from "./checks/json-keys.ts";
+import { jsonSchema } from "./checks/json-schema.ts";
+import { createJwtCheck } from "./checks/jwt.ts";
+import { createLogCheck } from "./checks/log.ts";
+import { modelRules } from "./checks/model-rules.ts";
+import { modelWhitelist } from "./checks/model-whitelist.ts";
+import { notNull } from "./checks/not-null.ts";
+import { regexMatch } from "./checks/regex-match.ts";
+import { createRegexReplaceCheck } from "./checks/regex-replace.ts";
+import { requestParametersCheck } from "./checks/request-parameters-check.ts";
+import { requiredMetadataKeyPairs } from "./checks/required-metadata-key-pairs.ts";
+import { requiredMetadataKeys } from "./checks/required-metadata-keys.ts";
+import { sentenceCount } from "./checks/sentence-count.ts";
+import { createValidUrlsCheck } from "./checks/valid-urls.ts";
+import { createWebhookCheck } from "./checks/webhook.ts";
+import { wordCount } from "./checks/word-count.ts";
 import type { KnownChecks } from "./read-hooks.ts";
 import type { AnyCheck, Check, CheckTools } from "./types.ts";
 
@@ -8,11 +32,38 @@ function hide<Parameters>(check: Check<Parameters>): AnyCheck {
 }
 
 /** Checks that need nothing but what they look at. */
-const plainChecks: readonly AnyCheck[] = [hide(contains)];
+const plainChecks: readonly AnyCheck[] = [
+  hide(contains),
+  hide(regexMatch),
+  hide(sentenceCount),
+  hide(wordCount),
+  hide(characterCount),
+  hide(endsWith),
+  hide(allUppercase),
+  hide(allLowercase),
+  hide(containsCode),
+  hide(jsonSchema),
+  hide(jsonKeys),
+  hide(notNull),
+  hide(addPrefix),
+  hide(modelWhitelist),
+  hide(modelRules),
+  hide(allowedRequestTypes),
+  hide(requiredMetadataKeys),
+  hide(requiredMetadataKeyPairs),
+  hide(requestParametersCheck),
+];
 
 /** Checks that use the outside, or remember something. */
-function createToolChecks(_tools: CheckTools): AnyCheck[] {
-  return [];
+function createToolChecks(tools: CheckTools): AnyCheck[] {
+  return [
+    hide(createRegexReplaceCheck(tools)),
+    hide(createValidUrlsCheck(tools)),
+    hide(createJwtCheck(tools)),
+    hide(createWebhookCheck(tools)),
+    hide(createLogCheck(tools)),
+    hide(createInlineImageUrlsCheck(tools)),
+  ];
 }
 
 /** The checks a gateway has, by their ids. */

@@ -18,8 +18,8 @@ export interface PhaseOutcome {
   /** The request, or after the call the answer, as the hooks left it. */
   readonly body: Body;
   readonly isTransformed: boolean;
-  /** Headers for the provider's request, by their names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** Headers for the provider's request, by their names in lower case; null for one it is not to have. */
+  readonly headers: Readonly<Record<string, string | null>>;
   /** A hook failed. */
   readonly isFailed: boolean;
   /** A hook that denies failed. */
@@ -37,7 +37,7 @@ const maxDataLength = 8 * 1024;
 interface State {
   body: Body;
   isTransformed: boolean;
-  headers: Record<string, string>;
+  headers: Record<string, string | null>;
 }
 
 /** What a check said, and what that means for its hook. */
@@ -62,30 +62,66 @@ function lengthOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.length, 0);
 }
 
-/** What a check sees now. */
-function toInput({ subject, state }: Run, { deny }: Hook, { scope }: BoundCheck): CheckInput {
+/** The texts as a check sees them. */
+interface Sight {
+  texts: readonly string[];
+  text: string;
+  /** What of each text is out of its sight; empty where it sees all of them. */
+  rests: readonly string[];
+}
+
+/** Looks at the texts as they are now; of long ones only at the beginning, which a hook that denies does not accept. */
+function look({ subject, state }: Run, { deny }: Hook, { scope }: BoundCheck): Sight {
+  const all = readTexts(subject, state.body, scope);
+  if (lengthOf(all) <= maxTextLength) return { texts: all, text: all.join("\n"), rests: [] };
+  if (deny) throw new CheckError(`Cannot check: the text is longer than ${maxTextLength} characters`);
+  let left = maxTextLength;
+  const texts = all.map((text) => {
+    const beginning = text.slice(0, left);
+    left -= beginning.length;
+    return beginning;
+  });
+  const rests = all.map((text, index) => text.slice(texts[index]?.length));
+  return { texts, text: texts.join("\n").slice(0, maxTextLength), rests };
+}
+
+/** What a check sees now. Texts are looked for when it asks for them, since many never do. */
+function toInput({ subject, state }: Run, { deny }: Hook, see: () => Sight): CheckInput {
   const { body, isTransformed } = state;
   const { response } = subject;
-  const all = readTexts(subject, body, scope);
-  const isLong = lengthOf(all) > maxTextLength;
-  if (isLong && deny) throw new CheckError(`Cannot check: the text is longer than ${maxTextLength} characters`);
-  const text = isLong ? all.join("\n").slice(0, maxTextLength) : all.join("\n");
   return {
     ...subject,
     request: response ? subject.request : { ...subject.request, body, isTransformed },
     response: response && { ...response, body, isTransformed },
-    ...{ texts: isLong ? [text] : all, text, mustSeeAll: deny },
+    get texts() {
+      return see().texts;
+    },
+    get text() {
+      return see().text;
+    },
+    mustSeeAll: deny,
   };
 }
 
+/** Why a hook can change nothing; undefined where it can. */
+function fixedBecause({ subject }: Run, { async }: Hook): string | undefined {
+  return subject.fixedBecause ?? (async ? "Cannot change anything: the hook runs behind the answer" : undefined);
+}
+
 /** Takes over what a check changed; what may not be changed becomes its error. */
-function apply(outcome: CheckOutcome, run: Run, { scope }: BoundCheck): { isChange: boolean; problem?: string } {
+function apply(
+  outcome: CheckOutcome,
+  run: Run,
+  { hook, scope, rests }: { hook: Hook; scope: BoundCheck["scope"]; rests: readonly string[] },
+): { isChange: boolean; problem?: string } {
   const { subject, state } = run;
-  const { texts, body } = outcome;
-  Object.assign(state.headers, outcome.headers);
+  const { body } = outcome;
+  const texts = outcome.texts?.map((text, index) => (text === null ? null : text + (rests[index] ?? "")));
+  if (!hook.async) Object.assign(state.headers, outcome.headers);
   const isChange = body !== undefined || texts?.some((text) => text !== null) === true;
   if (!isChange) return { isChange };
-  if (subject.fixedBecause !== undefined) return { isChange: false, problem: subject.fixedBecause };
+  const problem = fixedBecause(run, hook);
+  if (problem !== undefined) return { isChange: false, problem };
   state.body = texts === undefined ? (body ?? state.body) : writeTexts(subject, body ?? state.body, { scope, texts });
   state.isTransformed = true;
   return { isChange };
@@ -112,6 +148,12 @@ async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checke
   const { clock } = run;
   const startedAt = clock.monotonic();
   const created_at = new Date(clock.now()).toISOString();
+  const begun: Run = { ...run, state: { ...run.state } }; // later changes are not for this check to see
+  let sight: Sight | undefined;
+  const see = () => {
+    sight ??= look(begun, hook, bound);
+    return sight;
+  };
   const finish = (rest: Pick<CheckResult, "verdict" | "data" | "error" | "transformed">, isBroken: boolean) => ({
     ...{ bound, isBroken },
     result: {
@@ -122,14 +164,13 @@ async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checke
     },
   });
   try {
-    const outcome = await bound.check.run(toInput(run, hook, bound), bound.parameters);
+    const outcome = await bound.check.run(toInput(begun, hook, see), bound.parameters);
     if (outcome.isSkipped) return undefined;
-    const { isChange, problem = outcome.error } = apply(outcome, run, bound);
+    const { rests } = sight ?? { rests: [] };
+    const { isChange, problem = outcome.error } = apply(outcome, run, { hook, scope: bound.scope, rests });
     const error = problem === undefined ? null : { name: "CheckError", message: problem };
-    return finish(
-      { verdict: outcome.pass, data: toData(outcome.data, run.subject), error, transformed: isChange },
-      false,
-    );
+    const data = rests.length > 0 ? { ...outcome.data, isCut: true } : outcome.data;
+    return finish({ verdict: outcome.pass, data: toData(data, run.subject), error, transformed: isChange }, false);
   } catch (thrown) {
     const error =
       thrown instanceof CheckError ? thrown : new CheckError("Error executing check", { name: "Check error" });
@@ -199,8 +240,9 @@ export async function runHooks(hooks: readonly Hook[], subject: Subject, clock: 
   const state: State = { body: (subject.response ?? subject.request).body, isTransformed: false, headers: {} };
   const run: Run = { subject, state, clock };
   const outcomes = new Map<Hook, HookOutcome | undefined>();
-  for (const hook of hooks) if (hook.isOrdered) outcomes.set(hook, await runHook(run, hook));
-  const others = hooks.filter((hook) => !hook.isOrdered);
+  const meant = hooks.filter(({ type, async }) => type !== "mutator" || !async); // a change behind the answer is none
+  for (const hook of meant) if (hook.isOrdered) outcomes.set(hook, await runHook(run, hook));
+  const others = meant.filter((hook) => !hook.isOrdered);
   await Promise.all(others.map(async (hook) => outcomes.set(hook, await runHook(run, hook))));
   const told = hooks.flatMap((hook) => outcomes.get(hook) ?? []);
   const denials = told.filter(({ result }) => result.deny);

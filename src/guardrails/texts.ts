@@ -27,13 +27,33 @@ function mapItems(value: unknown, change: (item: unknown, index: number) => unkn
   return changed.some((item, index) => item !== value[index]) ? changed : value;
 }
 
+/** A list with its items changed; an object stands for a list of one. */
+function mapListed(value: unknown, change: (item: unknown, index: number) => unknown): unknown {
+  return isObject(value) ? change(value, 0) : mapItems(value, change);
+}
+
 const onText =
   (replace: Replace) =>
   (value: unknown): unknown =>
     typeof value === "string" ? replace(value) : value;
 
+/** The text under a name of an object. */
+const onMember =
+  (name: string, replace: Replace) =>
+  (value: unknown): unknown =>
+    isObject(value) ? withMember(value, name, onText(replace)) : value;
+
 /** Names under which parts and items hold a text of their own. */
-const textMembers = ["text", "refusal", "input_text", "output_text"];
+const textMembers = ["text", "refusal", "input_text", "output_text", "thinking"];
+/** Names under which a message holds a text besides its content. */
+const messageMembers = ["refusal", "reasoning_content", "reasoning"];
+
+/** What a document is made from, where that is text (https://docs.claude.com/en/docs/build-with-claude/citations). */
+function walkSource(source: unknown, replace: Replace): unknown {
+  if (!isObject(source)) return source;
+  if (source.type === "text") return withMember(source, "data", onText(replace));
+  return source.type === "content" ? withMember(source, "content", (inner) => walkContent(inner, replace)) : source;
+}
 
 /** A part of a message's content: its text, or what is inside a tool's result. */
 function walkPart(part: unknown, replace: Replace): unknown {
@@ -41,7 +61,9 @@ function walkPart(part: unknown, replace: Replace): unknown {
   if (!isObject(part)) return part;
   let changed = part;
   for (const name of textMembers) changed = withMember(changed, name, onText(replace));
-  if (part.type === "tool_result") changed = withMember(changed, "content", (inner) => walkContent(inner, replace));
+  if (part.type === "document") changed = withMember(changed, "source", (source) => walkSource(source, replace));
+  if (part.type === "tool_result" || part.type === "search_result")
+    changed = withMember(changed, "content", (inner) => walkContent(inner, replace));
   if (part.type === "tool_use") changed = withMember(changed, "input", (input) => walkValues(input, replace));
   return changed;
 }
@@ -61,21 +83,41 @@ function walkValues(value: unknown, replace: Replace): unknown {
   return changed;
 }
 
-/** Calls of functions: their arguments are texts. */
-function walkToolCalls(calls: unknown, replace: Replace): unknown {
-  return mapItems(calls, (call) =>
-    isObject(call)
-      ? withMember(call, "function", (called) =>
-          isObject(called) ? withMember(called, "arguments", onText(replace)) : called,
-        )
-      : call,
-  );
+/** A call in a chat: what it gives its function or tool is a text. */
+function walkToolCall(call: unknown, replace: Replace): unknown {
+  if (!isObject(call)) return call;
+  const changed = withMember(call, "function", onMember("arguments", replace));
+  return withMember(changed, "custom", onMember("input", replace));
+}
+
+function isTextBlock(block: unknown): block is Body & { text: string } {
+  return isObject(block) && block.type === "text" && typeof block.text === "string";
+}
+
+/**
+ * The blocks a message is made of. Where they say what its content says, they are no texts of their own and are made to
+ * say what it says now.
+ */
+function walkBlocks(blocks: unknown, [before, now]: readonly [unknown, unknown], replace: Replace): unknown {
+  if (!Array.isArray(blocks)) return blocks;
+  const said = blocks.filter(isTextBlock);
+  if (before !== said.map(({ text }) => text).join("")) return walkContent(blocks, replace);
+  if (now === before) return blocks;
+  return blocks.flatMap((block) => {
+    if (!isTextBlock(block)) return [block];
+    return block === said[0] ? [{ ...block, text: now }] : [];
+  });
 }
 
 function walkMessage(message: unknown, replace: Replace): unknown {
   if (!isObject(message)) return message;
-  const own = withMember(message, "content", (content) => walkContent(content, replace));
-  return withMember(own, "tool_calls", (calls) => walkToolCalls(calls, replace));
+  let changed = withMember(message, "content", (content) => walkContent(content, replace));
+  const contents = [message.content, changed.content] as const;
+  changed = withMember(changed, "content_blocks", (blocks) => walkBlocks(blocks, contents, replace));
+  for (const name of messageMembers) changed = withMember(changed, name, onText(replace));
+  changed = withMember(changed, "audio", onMember("transcript", replace));
+  changed = withMember(changed, "function_call", onMember("arguments", replace));
+  return withMember(changed, "tool_calls", (calls) => mapItems(calls, (call) => walkToolCall(call, replace)));
 }
 
 const roleOf = (message: unknown): unknown => (isObject(message) ? message.role : undefined);
@@ -123,37 +165,46 @@ const responsesRequest: Walk = (body, replace, scope) => {
   return scope === "all" ? withMember(changed, "instructions", onText(replace)) : changed;
 };
 
-/** Parts of a turn of the Gemini API. */
+/** Members of a part of the Gemini API that hold JSON, and where in them; both spellings are the caller's to choose. */
+const partMembers = [
+  ["functionCall", "args"],
+  ["function_call", "args"],
+  ["functionResponse", "response"],
+  ["function_response", "response"],
+] as const;
+
+function walkTurnPart(part: unknown, replace: Replace): unknown {
+  if (!isObject(part)) return part;
+  let changed = withMember(part, "text", onText(replace));
+  for (const [name, inner] of partMembers) {
+    changed = withMember(changed, name, (call) =>
+      isObject(call) ? withMember(call, inner, (value) => walkValues(value, replace)) : call,
+    );
+  }
+  return changed;
+}
+
+/** A turn of the Gemini API. */
 function walkTurn(turn: unknown, replace: Replace): unknown {
   if (!isObject(turn)) return turn;
-  return withMember(turn, "parts", (parts) =>
-    mapItems(parts, (part) => {
-      if (!isObject(part)) return part;
-      let changed = withMember(part, "text", onText(replace));
-      for (const [name, inner] of [
-        ["functionCall", "args"],
-        ["functionResponse", "response"],
-      ] as const) {
-        changed = withMember(changed, name, (call) =>
-          isObject(call) ? withMember(call, inner, (value) => walkValues(value, replace)) : call,
-        );
-      }
-      return changed;
-    }),
-  );
+  return withMember(turn, "parts", (parts) => mapListed(parts, (part) => walkTurnPart(part, replace)));
 }
 
 const contentsRequest: Walk = (body, replace, scope) => {
   const { contents } = body;
   const last = Array.isArray(contents) ? contents.length - 1 : 0;
-  const changed = withMember(body, "contents", (turns) =>
-    mapItems(turns, (turn, index) => {
+  let changed = withMember(body, "contents", (turns) =>
+    mapListed(turns, (turn, index) => {
       const isUser = roleOf(turn) === "user" || roleOf(turn) === undefined;
       const isMeant = scope === "all" || (scope === "user" ? isUser : index === last);
       return isMeant ? walkTurn(turn, replace) : turn;
     }),
   );
-  return scope === "all" ? withMember(changed, "systemInstruction", (turn) => walkTurn(turn, replace)) : changed;
+  if (scope !== "all") return changed;
+  for (const name of ["systemInstruction", "system_instruction"]) {
+    changed = withMember(changed, name, (turn) => walkTurn(turn, replace));
+  }
+  return changed;
 };
 
 const choicesAnswer: Walk = (body, replace) =>

@@ -57,8 +57,8 @@ export interface CheckOutcome {
   readonly texts?: readonly (string | null)[];
   /** A body in place of the request's, or after the call in place of the answer's. */
   readonly body?: Body;
-  /** Headers for the provider's request, by their names in lower case. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Headers for the provider's request, by their names in lower case; null for one the client may not send either. */
+  readonly headers?: Readonly<Record<string, string | null>>;
   /** There was nothing to check: no result is told. */
   readonly isSkipped?: boolean;
 }

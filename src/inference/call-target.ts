@@ -314,7 +314,8 @@ export async function callTarget<Name extends OperationName>(
     const value = readClientHeader(header, context);
     if (value !== undefined) forwarded[header] ??= value;
   }
-  const headers = Object.assign(forwarded, target.guard?.headers, managed?.headers);
+  target.guard?.addHeaders(forwarded);
+  const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
   const hooks = operation.streamed ? target.guard?.stream(options.strict) : undefined;
   const run: Run = { operation, destination, attempt, settings, form, hooks };

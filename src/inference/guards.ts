@@ -63,8 +63,8 @@ export class TargetGuard {
   readonly #parts: GuardParts;
   /** The request as the hooks left it. */
   readonly request: Body;
-  /** Headers they want the provider to get. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** Headers they want the provider to get; null for one it is not to have. */
+  readonly #headers: Readonly<Record<string, string | null>>;
   readonly #before: PhaseOutcome;
   readonly #subject: Subject;
   #kept: object | undefined;
@@ -73,9 +73,7 @@ export class TargetGuard {
     this.#parts = parts;
     this.#before = before;
     this.request = before.body;
-    this.headers = Object.fromEntries(
-      Object.entries(before.headers).filter(([name]) => parts.services.headerRules.mayGoUpstream(name)),
-    );
+    this.#headers = before.headers;
     const { isTransformed } = before;
     this.#subject = { ...subject, request: { ...subject.request, body: before.body, isTransformed } };
   }
@@ -89,6 +87,14 @@ export class TargetGuard {
     context.keepAnswer = (answer) => {
       this.#kept = answer;
     };
+  }
+
+  /** Sets the headers the hooks want the provider to get, and takes out those it is not to have. */
+  addHeaders(headers: Record<string, string>): void {
+    for (const [name, value] of Object.entries(this.#headers)) {
+      if (value === null) delete headers[name];
+      else if (this.#parts.services.headerRules.mayGoUpstream(name)) headers[name] = value;
+    }
   }
 
   /** The status of an answer that passed, by what the hooks before it said. */
@@ -226,7 +232,7 @@ export class RequestGuard {
       provider: node.provider ?? node.virtualKey ?? context.header("provider") ?? "",
       request: {
         body: request,
-        header: (name) => readClientHeader(name, context),
+        header: (name) => readClientHeader(name, context, services),
         ...{ isStreaming: request.stream === true || context.log.stream, isTransformed: false },
       },
       response: undefined,
@@ -245,11 +251,23 @@ export class RequestGuard {
   }
 }
 
-/** A header of the client, as checks may see it: none that holds the gateway key, besides the one that carries tokens. */
-function readClientHeader(name: string, { headers, gatewayKey }: CallerContext): string | undefined {
-  const value = headers.get(name.toLowerCase());
-  const isHidden = value?.includes(gatewayKey) === true && name.toLowerCase() !== "authorization";
-  return isHidden ? undefined : value;
+/** Headers of the gateway's own that tell nothing but where a request stands in a trace. */
+const traceNames = ["trace-id", "span-id"];
+
+/**
+ * A header of the client, as checks may see it: none that holds the gateway key, besides the one that carries tokens, and of
+ * the gateway's own, whichever prefix they come with, those of the trace.
+ */
+function readClientHeader(
+  name: string,
+  { headers, gatewayKey }: CallerContext,
+  { headerPrefixes }: Services,
+): string | undefined {
+  const lower = name.toLowerCase();
+  const prefix = headerPrefixes.find((one) => lower.startsWith(one));
+  if (prefix !== undefined && !traceNames.includes(lower.slice(prefix.length))) return undefined;
+  const value = headers.get(lower);
+  return value?.includes(gatewayKey) && lower !== "authorization" ? undefined : value;
 }
 
 /** The guardrails of a request; undefined for operations hooks do not run for. */

@@ -1,0 +1,127 @@
+import * as v from "valibot";
+import { isObject } from "../../lib/json.ts";
+import { type Body, beforeOnly, type Check, type CheckInput } from "../types.ts";
+
+const roles = ["user", "system", "assistant"] as const;
+
+const AddPrefix = v.object({
+  prefix: v.nullish(v.string(), "Answer what follows with care, and say so where you are not sure: "),
+  applyToRole: v.nullish(v.picklist(roles), "user"),
+  addToExisting: v.nullish(v.boolean(), true),
+  onlyIfEmpty: v.nullish(v.boolean(), false),
+});
+type AddPrefix = v.InferOutput<typeof AddPrefix>;
+
+/** A text or a list of parts, as messages hold them. */
+type Content = unknown;
+
+/** Parts that an API wants before all others of a message. */
+const leading = new Set(["tool_result", "thinking", "redacted_thinking"]);
+
+function typeOf(part: unknown): unknown {
+  return isObject(part) ? part.type : undefined;
+}
+
+function holdsToolResults(message: Body): boolean {
+  return Array.isArray(message.content) && message.content.some((part) => typeOf(part) === "tool_result");
+}
+
+function isText(part: unknown): part is Body & { text: string } {
+  return isObject(part) && part.type === "text" && typeof part.text === "string";
+}
+
+/** Whether content says anything. */
+function isFilled(content: Content): boolean {
+  if (typeof content === "string") return content.trim() !== "";
+  return Array.isArray(content) && content.some((part) => !isText(part) || part.text.trim() !== "");
+}
+
+/** Content with a text in front: of its first text, or as a part of its own. */
+function prefixContent(content: Content, prefix: string): Content {
+  if (!Array.isArray(content)) return typeof content === "string" ? prefix + content : prefix;
+  const index = content.findIndex(isText);
+  const part: unknown = content[index];
+  if (isText(part)) return content.with(index, { ...part, text: prefix + part.text });
+  return insertPart(content, prefix);
+}
+
+/** A list of parts with one more, as early as it may stand. */
+function insertPart(content: readonly unknown[], prefix: string): unknown[] {
+  const first = content.findIndex((part) => !leading.has(String(typeOf(part))));
+  return content.toSpliced(first < 0 ? content.length : first, 0, { type: "text", text: prefix });
+}
+
+/** Whether a message is of a role; what developers say is what older requests call `system`. */
+function isOf(message: unknown, role: AddPrefix["applyToRole"]): message is Body {
+  if (!isObject(message)) return false;
+  return message.role === role || (role === "system" && message.role === "developer");
+}
+
+/** The messages with the prefix; undefined where they stay as they are. */
+function prefixMessages(messages: readonly unknown[], parameters: AddPrefix): unknown[] | undefined {
+  const { prefix, applyToRole: role, addToExisting, onlyIfEmpty } = parameters;
+  const isFilledOne = (message: unknown) => isOf(message, role) && isFilled(message.content);
+  if (onlyIfEmpty && messages.some(isFilledOne)) return undefined;
+  const own = { role, content: prefix };
+  const index = messages.findLastIndex(
+    // results of tools alone are not what somebody says
+    (message) => isOf(message, role) && (!holdsToolResults(message) || hasText(message)),
+  );
+  const message = messages[index];
+  if (!isOf(message, role)) return role === "system" ? [own, ...messages] : [...messages, own];
+  if (addToExisting) return messages.with(index, { ...message, content: prefixContent(message.content, prefix) });
+  // results must follow their calls, with nothing between them
+  const { content } = message;
+  if (Array.isArray(content) && holdsToolResults(message)) {
+    return messages.with(index, { ...message, content: insertPart(content, prefix) });
+  }
+  return messages.toSpliced(index, 0, own);
+}
+
+function hasText({ content }: Body): boolean {
+  return Array.isArray(content) && content.some(isText);
+}
+
+/** The instructions of a request whose API keeps them beside the messages. */
+function prefixSystem(system: unknown, { prefix, addToExisting, onlyIfEmpty }: AddPrefix): unknown {
+  if (onlyIfEmpty && isFilled(system)) return undefined;
+  if (addToExisting || !isFilled(system)) return prefixContent(system, prefix);
+  const blocks = Array.isArray(system) ? system : [{ type: "text", text: system }];
+  return [{ type: "text", text: prefix }, ...blocks];
+}
+
+/** The prompts of a completion; lists of tokens belong to another tokenizer and stay. */
+function prefixPrompt(prompt: unknown, { prefix, onlyIfEmpty }: AddPrefix): unknown {
+  const prompts: readonly unknown[] = Array.isArray(prompt) ? prompt : [prompt ?? ""];
+  if (!prompts.every((one) => typeof one === "string")) return undefined;
+  if (onlyIfEmpty && prompts.some(isFilled)) return undefined;
+  const changed = prompts.map((one) => prefix + one);
+  return Array.isArray(prompt) ? changed : changed[0];
+}
+
+/** The member of a request that changes, and its value; undefined where nothing does. */
+function change({ requestType, request }: CheckInput, parameters: AddPrefix): readonly [string, unknown] | undefined {
+  const { messages, system, prompt } = request.body;
+  if (requestType === "complete") return ["prompt", prefixPrompt(prompt, parameters)];
+  if (requestType === "messages" && parameters.applyToRole === "system") {
+    return ["system", prefixSystem(system, parameters)];
+  }
+  if (requestType !== "chatComplete" && requestType !== "messages") return undefined;
+  return Array.isArray(messages) ? ["messages", prefixMessages(messages, parameters)] : undefined;
+}
+
+/** Puts a text before what a role says. */
+export const addPrefix: Check<AddPrefix> = {
+  id: "default.addPrefix",
+  phases: beforeOnly,
+  parameters: AddPrefix,
+  changes: () => true,
+  run(input, parameters) {
+    const { applyToRole, addToExisting, onlyIfEmpty } = parameters;
+    const [name, value] = change(input, parameters) ?? [];
+    const isChange = name !== undefined && value !== undefined;
+    const explanation = isChange ? "The prefix was added" : "There was nothing to add the prefix to";
+    const data = { explanation, applyToRole, addToExisting, onlyIfEmpty };
+    return isChange ? { pass: true, data, body: { ...input.request.body, [name]: value } } : { pass: true, data };
+  },
+};

@@ -1,0 +1,50 @@
+import * as v from "valibot";
+import { findConflicts, findObjections, type Lists } from "../lists.ts";
+import { factOf } from "../request-facts.ts";
+import { beforeOnly, type Check, CheckError } from "../types.ts";
+
+/** Names in a list, or in a text with commas between them. */
+const Names = v.pipe(
+  v.union([v.string(), v.array(v.string())], "must be a list of names, or a text with commas between them"),
+  v.transform((names) => (typeof names === "string" ? names.split(",") : names)),
+  v.transform((names) => names.map((name) => name.trim()).filter((name) => name !== "")),
+);
+const AllowedRequestTypes = v.pipe(
+  v.object({ allowedTypes: v.nullish(Names, []), blockedTypes: v.nullish(Names, []) }),
+  v.transform(({ allowedTypes, blockedTypes }): Lists<string> => ({ allowed: allowedTypes, blocked: blockedTypes })),
+  v.check((lists) => findConflicts(lists).length === 0, "must not allow and block the same request type"),
+);
+
+/** The names a fact of the metadata lists; none where it is missing. */
+function readFact(metadata: Readonly<Record<string, unknown>>, key: string): string[] {
+  const { success, output } = v.safeParse(v.optional(Names, []), factOf(metadata, key));
+  if (!success) throw new CheckError(`Cannot check the request type: the metadata "${key}" is no list of names`);
+  return output;
+}
+
+/** The lists of the metadata, for a check that has none of its own. */
+function readFacts(metadata: Readonly<Record<string, unknown>>): Lists<string> {
+  const lists = {
+    allowed: readFact(metadata, "supported_endpoints"),
+    blocked: readFact(metadata, "blocked_endpoints"),
+  };
+  const [conflict] = findConflicts(lists);
+  if (conflict === undefined) return lists;
+  throw new CheckError(`Cannot check the request type: the metadata allow and block "${conflict.slice(0, 100)}"`);
+}
+
+/** Kinds of request that may be made, or may not. */
+export const allowedRequestTypes: Check<Lists<string>> = {
+  id: "default.allowedRequestTypes",
+  phases: beforeOnly,
+  parameters: AllowedRequestTypes,
+  seesPassthrough: true,
+  run({ requestType, metadata }, own) {
+    const lists = own.allowed.length + own.blocked.length > 0 ? own : readFacts(metadata);
+    const [objection] = findObjections([requestType], lists);
+    const stand = { blocked: "blocked", not_allowed: "not in the list of those allowed", none: "allowed" };
+    const explanation = `The request type "${requestType}" is ${stand[objection ?? "none"]}`;
+    const { allowed: allowedTypes, blocked: blockedTypes } = lists;
+    return { pass: objection === undefined, data: { explanation, requestType, allowedTypes, blockedTypes } };
+  },
+};

@@ -1,0 +1,51 @@
+import * as v from "valibot";
+import { readFences } from "../fences.ts";
+import { afterOnly, type Check } from "../types.ts";
+
+/** Languages, with the tags of fenced blocks they go by besides their own names. */
+const languages = {
+  SQL: [],
+  Python: ["py", "gyp"],
+  TypeScript: ["ts", "tsx"],
+  JavaScript: ["js", "jsx"],
+  Java: [],
+  "C#": ["cs", "csharp"],
+  "C++": ["cpp"],
+  C: [],
+  Ruby: ["rb"],
+  PHP: [],
+  Swift: [],
+  Kotlin: ["kt"],
+  Go: ["golang"],
+  Rust: ["rs"],
+  Scala: [],
+  R: [],
+  Perl: ["pl"],
+  Shell: ["sh", "bash"],
+  HTML: [],
+  CSS: [],
+  XML: [],
+  JSON: [],
+  YAML: ["yml"],
+  Markdown: ["md"],
+  Dockerfile: [],
+} as const;
+const names = Object.keys(languages) as (keyof typeof languages)[]; // Object.keys does not keep the type of the names
+const languageOfTag = new Map<string, string>(
+  names.flatMap((name) => [name.toLowerCase(), ...languages[name]].map((tag) => [tag, name] as const)),
+);
+
+const ContainsCode = v.object({ format: v.picklist(names), not: v.optional(v.boolean(), false) });
+
+/** Whether an answer has a fenced block of a language. */
+export const containsCode: Check<v.InferOutput<typeof ContainsCode>> = {
+  id: "default.containsCode",
+  phases: afterOnly,
+  parameters: ContainsCode,
+  run({ text }, { format, not }) {
+    const found = [...new Set(readFences(text).map(({ tag }) => languageOfTag.get(tag) ?? "other"))];
+    const isFound = found.includes(format);
+    const explanation = `The text has ${isFound ? "a" : "no"} fenced block of ${format}, wanted is ${not ? "none" : "one"}`;
+    return { pass: isFound !== not, data: { explanation, format, found, not } };
+  },
+};

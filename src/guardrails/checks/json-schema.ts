@@ -1,0 +1,65 @@
+import * as v from "valibot";
+import {
+  checkJson,
+  type JsonSchema,
+  JsonSchemaError,
+  type JsonSchemaProblem,
+  JsonSchemaWork,
+  readJsonSchema,
+} from "../../lib/json-schema.ts";
+import { readJsonPieces } from "../json-pieces.ts";
+import { afterOnly, type Check, CheckError } from "../types.ts";
+
+const Schema = v.pipe(
+  v.unknown(),
+  v.rawTransform<unknown, JsonSchema>(({ dataset, addIssue, NEVER }) => {
+    try {
+      return readJsonSchema(dataset.value);
+    } catch (error) {
+      if (!(error instanceof JsonSchemaError)) throw error;
+      addIssue({ message: error.message });
+      return NEVER;
+    }
+  }),
+);
+const JsonSchemaParameters = v.object({ schema: Schema, not: v.optional(v.boolean(), false) });
+
+/** What is told of a piece that does not fit. */
+const maxProblems = 10;
+const maxMessageLength = 200;
+
+/** What is wrong with one piece. */
+function check(schema: JsonSchema, piece: unknown, work: JsonSchemaWork): JsonSchemaProblem[] {
+  try {
+    return checkJson(schema, piece, work);
+  } catch (error) {
+    if (!(error instanceof JsonSchemaError)) throw error;
+    throw new CheckError(error.message, { cause: error });
+  }
+}
+
+/** Whether a JSON piece of an answer fits a schema (draft 2020-12). */
+export const jsonSchema: Check<v.InferOutput<typeof JsonSchemaParameters>> = {
+  id: "default.jsonSchema",
+  phases: afterOnly,
+  parameters: JsonSchemaParameters,
+  run({ text, mustSeeAll }, { schema, not }) {
+    const { pieces, isCut } = readJsonPieces(text);
+    const wanted = not ? "wanted is that none does" : "wanted is that one does";
+    const work = new JsonSchemaWork();
+    let problems: JsonSchemaProblem[] | undefined; // of the piece that comes closest
+    for (const piece of pieces) {
+      const found = check(schema, piece, work);
+      if (problems === undefined || found.length < problems.length) problems = found;
+      if (found.length === 0) break;
+    }
+    const fits = problems?.length === 0;
+    if (isCut && !fits && mustSeeAll) throw new CheckError("Cannot check: the text has too many pieces of JSON");
+    if (problems === undefined) return { pass: false, data: { explanation: "The text has no JSON", not } };
+    const explanation = `${fits ? "A piece" : "No piece"} of the JSON in the text fits the schema, ${wanted}`;
+    const validationErrors = problems
+      .slice(0, maxProblems)
+      .map(({ path, message }) => ({ path, message: message.slice(0, maxMessageLength) }));
+    return { pass: fits !== not, data: { explanation, not, validationErrors, ...(isCut && !fits && { isCut }) } };
+  },
+};

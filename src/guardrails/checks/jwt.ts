@@ -1,0 +1,309 @@
+import { jwtVerify } from "jose";
+import * as v from "valibot";
+import { createAddressGuard } from "../../lib/address.ts";
+import { BoundedMap } from "../../lib/bounded-map.ts";
+import { sha256Hex } from "../../lib/hash.ts";
+import { isHeaderName, isHeaderValue } from "../../lib/headers.ts";
+import { isObject } from "../../lib/json.ts";
+import { type TokenAlgorithm, tokenAlgorithms } from "../../schemas/auth-settings.ts";
+import { callService, mayBeCarried, ServiceUrl } from "../call.ts";
+import { createClaimMatcher, matchTypes } from "../claim-match.ts";
+import {
+  type ClaimFindings,
+  type Claims,
+  findClaimProblems,
+  readDuration,
+  readTokenPart,
+  requireTimes,
+  TokenProblem,
+  toHeaderName,
+  toHeaders,
+} from "../jwt-claims.ts";
+import { createKeySources, type KeyResolver, type KeySources, readKeys, type VerificationKeys } from "../jwt-keys.ts";
+import { beforeOnly, type Check, type CheckInput, type CheckOutcome, type CheckTools } from "../types.ts";
+
+const form = "application/x-www-form-urlencoded";
+const maxTokenLength = 16_384;
+/** Longest key id that is looked for. */
+const maxKidLength = 512;
+/** Most seconds clocks may differ. */
+const maxTolerance = 60;
+/** Most names in one list, and values of one claim. */
+const maxNames = 50;
+/** Headers of a token that would have it name its own key, or that change what a signature means. */
+const refusedHeaders = ["jku", "x5u", "jwk", "x5c", "crit"];
+/** Bounds of asking a service about a token, and of what is remembered of it. */
+const introspectBounds = { timeoutMs: 5_000, maxBytes: 256 * 1024 };
+const maxIntrospections = 5_000;
+const maxKeptAnswer = 16 * 1024;
+
+const Seconds = v.pipe(v.number(), v.minValue(0));
+const Names = v.nullish(v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.maxLength(maxNames)), []);
+
+/**
+ * An address whose answers decide whom to trust. Without TLS anyone on the way could answer, so plain HTTP is for hosts that
+ * nothing but the operator's trust makes reachable.
+ */
+const IssuerUrl = v.pipe(
+  ServiceUrl,
+  v.check((url) => !url.startsWith("http:") || !isPublic(url), "must be an https address"),
+);
+
+function isPublic(url: string): boolean {
+  try {
+    createAddressGuard({ trustedHosts: [] }).checkUrl(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const KeySet = v.pipe(
+  v.unknown(),
+  v.rawTransform<unknown, VerificationKeys>(({ dataset, addIssue, NEVER }) => {
+    const keys = readKeys(dataset.value);
+    if (typeof keys !== "string") return keys;
+    addIssue({ message: keys });
+    return NEVER;
+  }),
+);
+
+const Algorithms = v.nullish(
+  v.pipe(
+    v.array(v.picklist(tokenAlgorithms, `must be any of ${tokenAlgorithms.join(", ")}`), "must be a list"),
+    v.transform((list): readonly TokenAlgorithm[] => (list.length === 0 ? ["RS256"] : list)),
+  ),
+  ["RS256"],
+);
+
+const Text = v.pipe(v.union([v.string(), v.number(), v.boolean()]), v.transform(String));
+const ClaimValue = v.pipe(
+  v.object({
+    values: v.pipe(
+      v.union([v.array(Text), Text], "must be a text or a list of texts"),
+      v.transform((values) => (Array.isArray(values) ? values : [values])),
+      v.maxLength(maxNames),
+    ),
+    matchType: v.nullish(v.picklist(matchTypes), "exact"),
+  }),
+  v.rawTransform(({ dataset: { value }, addIssue, NEVER }) => {
+    const matcher = createClaimMatcher(value.values, value.matchType);
+    if (typeof matcher !== "string") return matcher;
+    addIssue({ message: matcher });
+    return NEVER;
+  }),
+);
+
+/** Seconds of a duration. */
+const Duration = v.pipe(
+  v.union([v.string(), v.number()]),
+  v.rawTransform<string | number, number>(({ dataset: { value }, addIssue, NEVER }) => {
+    const seconds = typeof value === "number" ? value : readDuration(value);
+    if (seconds !== undefined && seconds >= 0) return seconds;
+    addIssue({ message: "must be a duration such as 12h or 1d" });
+    return NEVER;
+  }),
+);
+
+const Jwt = v.pipe(
+  v.object({
+    jwks: v.nullish(KeySet),
+    jwksUri: v.nullish(IssuerUrl),
+    introspectEndpoint: v.nullish(IssuerUrl),
+    introspectContentType: v.nullish(v.pipe(v.string(), v.check(isHeaderValue, "must be a media type")), form),
+    introspectCacheMaxAge: v.nullish(Seconds, 0),
+    headerKey: v.nullish(v.pipe(v.string(), v.check(isHeaderName, "must be the name of a header")), "Authorization"),
+    cacheMaxAge: v.nullish(Seconds, 86_400),
+    clockTolerance: v.nullish(v.pipe(Seconds, v.maxValue(maxTolerance)), 5),
+    maxTokenAge: v.nullish(Duration, "1d"),
+    algorithms: Algorithms,
+    requiredClaims: Names,
+    claimValues: v.nullish(v.record(v.string(), ClaimValue), {}),
+    headerPayloadMatch: Names,
+    extractClaims: Names,
+    claimPrefix: v.nullish(v.string(), "x-jwt-"),
+  }),
+  v.forward(
+    v.check(({ extractClaims, claimPrefix }) => {
+      const names = extractClaims.map((claim) => toHeaderName(claimPrefix, claim));
+      return names.every((name) => isHeaderName(name) && mayBeCarried(name));
+    }, "must be claims that become headers of their own: no credential and none of the gateway's"),
+    ["extractClaims"],
+  ),
+);
+type Jwt = v.InferOutput<typeof Jwt>;
+
+/** A valid token. */
+interface ValidToken {
+  claims: Claims;
+  /** Undefined where the token has none that can be read. */
+  header: Claims | undefined;
+}
+
+/** Says whether a token is valid. Throws `TokenProblem` where it is not. */
+type Validate = (token: string, parameters: Jwt) => Promise<ValidToken>;
+
+/** The token of a request; the scheme before it is optional. */
+function readToken({ request }: CheckInput, { headerKey }: Jwt): string {
+  const sent = request.header(headerKey)?.trim() ?? "";
+  const token = sent.replace(/^bearer\s+/i, "");
+  if (token === "" || /^bearer$/i.test(token))
+    throw new TokenProblem(`The header ${headerKey} with the token is missing`);
+  if (token.length > maxTokenLength) throw new TokenProblem("The token is too long");
+  return token;
+}
+
+function readHeader(token: string): { header: Claims; kid: string | undefined } {
+  const header = readTokenPart(token, 0);
+  const refused = refusedHeaders.find((name) => Object.hasOwn(header, name));
+  if (refused !== undefined) throw new TokenProblem(`The header ${refused} of a token is not taken`);
+  const { kid } = header;
+  if (kid === undefined) return { header, kid };
+  if (typeof kid !== "string" || kid.length > maxKidLength) throw new TokenProblem("The token names no key id");
+  return { header, kid };
+}
+
+/** Why the library refuses a token, in our words. */
+function toProblem(error: unknown): TokenProblem {
+  if (error instanceof TokenProblem) return error;
+  const { code, claim } = error as { code?: unknown; claim?: unknown }; // what the library's errors carry
+  if (code === "ERR_JWT_EXPIRED") return new TokenProblem("The token has expired", true);
+  if (code === "ERR_JWS_SIGNATURE_VERIFICATION_FAILED") return new TokenProblem("The token's signature is wrong");
+  if (code === "ERR_JOSE_ALG_NOT_ALLOWED") return new TokenProblem("The token's algorithm is not allowed");
+  if (code === "ERR_JWKS_NO_MATCHING_KEY") return new TokenProblem("The token's key is not one for its algorithm");
+  if (claim === "nbf") return new TokenProblem("The token is not yet valid", true);
+  if (claim === "exp") return new TokenProblem("The token has no time at which it expires", true);
+  return new TokenProblem("The token is malformed or its key cannot be used");
+}
+
+/** Verifies tokens by public keys. */
+function createVerifier({ clock }: CheckTools, sources: KeySources): Validate {
+  const findKey = async (kid: string | undefined, parameters: Jwt): Promise<KeyResolver | undefined> => {
+    const { jwks, jwksUri: url, cacheMaxAge, algorithms } = parameters;
+    const allowed = algorithms;
+    const own = jwks?.find(kid, allowed);
+    if (own || !url) return own;
+    return sources.find({ url, maxAgeMs: cacheMaxAge * 1_000 }, kid, allowed);
+  };
+  return async (token, parameters) => {
+    const { algorithms, clockTolerance } = parameters;
+    const tolerance = clockTolerance;
+    const { header, kid } = readHeader(token);
+    const claims = readTokenPart(token, 1);
+    if (!algorithms.some((allowed) => allowed === header.alg)) {
+      throw new TokenProblem("The token's algorithm is not allowed");
+    }
+    const key = await findKey(kid, parameters);
+    if (!key) throw new TokenProblem("The token's key is not known");
+    const currentDate = new Date(clock.now());
+    await jwtVerify(token, key, {
+      ...{ algorithms: [...algorithms], requiredClaims: ["exp"], clockTolerance: tolerance, currentDate },
+    });
+    return { claims, header };
+  };
+}
+
+/** Whether a service says that a token is valid (RFC 7662, section 2.2); some say it in words of their own. */
+function isActive({ active, valid, sub }: Claims): boolean {
+  if (active !== undefined) return active === true;
+  return valid === true || (typeof sub === "string" && sub !== "");
+}
+
+/** A token's own header, for comparing: the service vouches for the token, which need not be one with a header. */
+function readOptionalHeader(token: string): Claims | undefined {
+  try {
+    return readTokenPart(token, 0);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks a service about tokens (RFC 7662); remembers what it said of valid ones. */
+function createIntrospector(tools: CheckTools): Validate {
+  const { clock } = tools;
+  const known = new BoundedMap<string, { claims: Claims; askedAt: number }>(maxIntrospections);
+  const ask = async (token: string, url: string, type: string): Promise<{ claims: Claims; length: number }> => {
+    const isForm = type.toLowerCase().startsWith(form);
+    const body = isForm ? new URLSearchParams({ token }).toString() : JSON.stringify({ token });
+    const call = { url, headers: { "content-type": type }, body, ...introspectBounds };
+    const answer = await callService(tools, call).catch(() => undefined);
+    if (!answer?.isOk || !isObject(answer.json)) throw new TokenProblem("The token could not be introspected");
+    return { claims: answer.json, length: answer.text.length };
+  };
+  return async (token, parameters) => {
+    const { introspectEndpoint: url, introspectContentType: type, introspectCacheMaxAge: maxAge } = parameters;
+    const header = readOptionalHeader(token);
+    const name = await sha256Hex(JSON.stringify([token, url, type]));
+    const kept = known.get(name);
+    if (kept && clock.monotonic() - kept.askedAt < maxAge * 1_000) return { claims: kept.claims, header };
+    const askedAt = clock.monotonic();
+    const { claims, length } = await ask(token, url ?? "", type);
+    if (!isActive(claims)) {
+      known.delete(name);
+      throw new TokenProblem("The token is not active");
+    }
+    if (maxAge > 0 && length <= maxKeptAnswer) known.set(name, { claims, askedAt });
+    return { claims, header };
+  };
+}
+
+/** What is wrong with the claims, in a sentence; undefined where nothing is. */
+function explain({ requiredClaims, claimValues, headerPayloadMatch }: ClaimFindings): string | undefined {
+  if (!requiredClaims.valid)
+    return `The token has not all of the claims it must have: ${requiredClaims.missing.join(", ")}`;
+  if (!claimValues.valid) return `Claims of the token have other values than wanted: ${claimValues.failed.join(", ")}`;
+  if (!headerPayloadMatch.valid) {
+    return `Header and claims of the token differ in: ${headerPayloadMatch.mismatched.join(", ")}`;
+  }
+  return undefined;
+}
+
+function refuse(explanation: string, signatureValid = false): CheckOutcome {
+  return { pass: false, data: { verdict: false, explanation, validations: { signatureValid } } };
+}
+
+/** Holds a valid token against what is wanted of its claims. */
+function judge({ claims, header }: ValidToken, parameters: Jwt): CheckOutcome {
+  const { requiredClaims, claimValues, headerPayloadMatch, extractClaims, claimPrefix } = parameters;
+  const findings = findClaimProblems(claims, header, {
+    requiredClaims,
+    claimValues: Object.entries(claimValues),
+    headerPayloadMatch,
+  });
+  const problem = explain(findings);
+  const pass = problem === undefined;
+  const explanation = problem ?? "The token is valid";
+  const data = { verdict: pass, explanation, validations: { signatureValid: true, ...findings } };
+  return pass ? { pass, data, headers: toHeaders(claims, extractClaims, claimPrefix) } : { pass, data };
+}
+
+/**
+ * The token a request carries, by the keys of its issuer or by asking it. Whatever goes wrong is a failed verdict, never a
+ * check that cannot decide.
+ */
+export function createJwtCheck(tools: CheckTools): Check<Jwt> {
+  const verify = createVerifier(tools, createKeySources(tools));
+  const introspect = createIntrospector(tools);
+  return {
+    id: "default.jwt",
+    phases: beforeOnly,
+    parameters: Jwt,
+    async run(input, parameters) {
+      const { jwks, jwksUri, introspectEndpoint, clockTolerance, maxTokenAge } = parameters;
+      if (!jwks && !jwksUri && !introspectEndpoint) {
+        const error = "Cannot check tokens: one of jwks, jwksUri and introspectEndpoint must be set";
+        return { ...refuse("There is nothing to check the token with"), error };
+      }
+      try {
+        const token = readToken(input, parameters);
+        const valid = await (introspectEndpoint ? introspect : verify)(token, parameters);
+        const times = { now: tools.clock.now(), tolerance: clockTolerance, maxAge: maxTokenAge };
+        requireTimes(valid.claims, times);
+        return judge(valid, parameters);
+      } catch (error) {
+        const { message, isProven } = toProblem(error);
+        return refuse(message, isProven);
+      }
+    },
+  };
+}

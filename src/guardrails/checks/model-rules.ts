@@ -1,0 +1,81 @@
+import * as v from "valibot";
+import { JsonObject } from "../../schemas/objects.ts";
+import { factOf, requireModel } from "../request-facts.ts";
+import { beforeOnly, type Check, CheckError } from "../types.ts";
+
+/** Names of models; `*` stands for any run of characters. */
+const Models = v.array(v.string());
+/** An object with members of one kind. */
+function recordOf<Schema extends v.GenericSchema<unknown, unknown>>(member: Schema) {
+  return v.pipe(JsonObject, v.record(v.string(), member));
+}
+
+const Rules = v.pipe(
+  JsonObject,
+  v.object({
+    defaults: v.optional(Models),
+    /** Models by the key of a fact and by its value. */
+    metadata: v.optional(recordOf(recordOf(Models)), {}),
+  }),
+  v.check(
+    ({ defaults, metadata }) => defaults !== undefined || Object.values(metadata).some(hasEntries),
+    "must list models under defaults or metadata",
+  ),
+);
+const ModelRules = v.object({ rules: Rules, not: v.optional(v.boolean(), false) });
+
+function hasEntries(value: object): boolean {
+  return Object.keys(value).length > 0;
+}
+
+/** Whether a model's name is one the form describes. */
+function matchesForm(model: string, form: string): boolean {
+  const [first = "", ...pieces] = form.split("*");
+  const last = pieces.pop();
+  if (last === undefined) return model === form;
+  if (!model.startsWith(first)) return false;
+  let start = first.length;
+  for (const piece of pieces) {
+    const found = model.indexOf(piece, start);
+    if (found < 0) return false;
+    start = found + piece.length;
+  }
+  return model.length - last.length >= start && model.endsWith(last);
+}
+
+/** The lists the facts of a request choose, by `key=value`. */
+function chooseLists(
+  rules: v.InferOutput<typeof Rules>["metadata"],
+  metadata: Readonly<Record<string, unknown>>,
+): Map<string, readonly string[]> {
+  const chosen = new Map<string, readonly string[]>();
+  for (const [key, lists] of Object.entries(rules)) {
+    const fact = factOf(metadata, key);
+    const values: unknown[] = Array.isArray(fact) ? fact : [fact];
+    for (const value of values.map(String)) {
+      if (fact !== undefined && Object.hasOwn(lists, value)) chosen.set(`${key}=${value}`, lists[value] ?? []);
+    }
+  }
+  return chosen;
+}
+
+/** Models a request may name by the facts attached to it; with `not` those it may not name. */
+export const modelRules: Check<v.InferOutput<typeof ModelRules>> = {
+  id: "default.modelRules",
+  phases: beforeOnly,
+  parameters: ModelRules,
+  run(input, { rules, not }) {
+    const model = requireModel(input);
+    const chosen = chooseLists(rules.metadata, input.metadata);
+    const models = chosen.size > 0 ? [...chosen.values()].flat() : rules.defaults;
+    if (models === undefined) throw new CheckError("Cannot check the model: no rule is for such a request");
+    const matched = models.find((form) => matchesForm(model, form));
+    const explanation = `The model "${model.slice(0, 100)}" is ${matched === undefined ? "not " : ""}among those ${
+      chosen.size > 0 ? "its metadata choose" : "listed as defaults"
+    }, wanted is ${not ? "that it is not" : "that it is"}`;
+    return {
+      pass: (matched !== undefined) !== not,
+      data: { explanation, model: model.slice(0, 100), matchedRules: [...chosen.keys()], not },
+    };
+  },
+};

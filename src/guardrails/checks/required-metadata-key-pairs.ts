@@ -1,0 +1,71 @@
+import * as v from "valibot";
+import { JsonObject } from "../../schemas/objects.ts";
+import { type ClaimMatcher, createClaimMatcher, matchTypes } from "../claim-match.ts";
+import { factOf, holdsBy, operators } from "../request-facts.ts";
+import { beforeOnly, type Check } from "../types.ts";
+
+/** A value wanted; compared as text. */
+const Value = v.pipe(
+  v.union([v.string(), v.number(), v.boolean()], "must be a text, a number, a boolean or a list of them"),
+  v.transform(String),
+);
+const Values = v.union(
+  [
+    v.pipe(
+      Value,
+      v.transform((value) => [value]),
+    ),
+    v.pipe(v.array(Value), v.minLength(1)),
+  ],
+  "must be a text, a number, a boolean or a list of them",
+);
+
+const RequiredMetadataKeyPairs = v.pipe(
+  v.object({
+    metadataPairs: v.pipe(JsonObject, v.record(v.string(), Values), v.minEntries(1)),
+    operator: v.optional(v.picklist(operators), "all"),
+    matchType: v.optional(v.picklist(matchTypes), "exact"),
+  }),
+  v.rawTransform(({ dataset: { value }, addIssue, NEVER }) => {
+    const { metadataPairs, matchType, operator } = value;
+    const matchers = new Map<string, ClaimMatcher>();
+    for (const [key, values] of Object.entries(metadataPairs)) {
+      const matcher =
+        matchType === "exact" && values.length > 1
+          ? "must be one value where matchType is exact"
+          : createClaimMatcher(values, matchType);
+      if (typeof matcher !== "string") matchers.set(key, matcher);
+      else addIssue({ message: matcher, path: pathOf(value, key) });
+    }
+    return matchers.size === Object.keys(metadataPairs).length ? { matchers, matchType, operator } : NEVER;
+  }),
+);
+
+/** Where a pair stands in the parameters. */
+function pathOf<Value extends { metadataPairs: Record<string, string[]> }>(
+  value: Value,
+  key: string,
+): [v.ObjectPathItem, v.ObjectPathItem] {
+  const { metadataPairs } = value;
+  const place = { type: "object", origin: "value" } as const;
+  return [
+    { ...place, input: value, key: "metadataPairs", value: metadataPairs },
+    { ...place, input: metadataPairs, key, value: metadataPairs[key] },
+  ];
+}
+
+/** Facts that must be attached to a request with certain values, or must not. */
+export const requiredMetadataKeyPairs: Check<v.InferOutput<typeof RequiredMetadataKeyPairs>> = {
+  id: "default.requiredMetadataKeyPairs",
+  phases: beforeOnly,
+  parameters: RequiredMetadataKeyPairs,
+  run({ metadata }, { matchers, matchType, operator }) {
+    const fits = ([key, matcher]: [string, ClaimMatcher]) => matcher(factOf(metadata, key));
+    const keys = [...matchers.keys()];
+    const matchedKeys = [...matchers].filter(fits).map(([key]) => key);
+    const failedKeys = keys.filter((key) => !matchedKeys.includes(key));
+    const explanation = `The metadata have ${matchedKeys.length} of ${keys.length} pairs, wanted is ${operator}`;
+    const pass = holdsBy(operator, matchedKeys.length, keys.length);
+    return { pass, data: { explanation, operator, matchType, matchedKeys, failedKeys } };
+  },
+};

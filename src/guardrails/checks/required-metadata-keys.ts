@@ -1,0 +1,22 @@
+import * as v from "valibot";
+import { factOf, holdsBy, operators } from "../request-facts.ts";
+import { beforeOnly, type Check } from "../types.ts";
+
+const RequiredMetadataKeys = v.object({
+  metadataKeys: v.pipe(v.array(v.string()), v.minLength(1)),
+  operator: v.optional(v.picklist(operators), "all"),
+});
+
+/** Facts that must be attached to a request, or must not. */
+export const requiredMetadataKeys: Check<v.InferOutput<typeof RequiredMetadataKeys>> = {
+  id: "default.requiredMetadataKeys",
+  phases: beforeOnly,
+  parameters: RequiredMetadataKeys,
+  run({ metadata }, { metadataKeys, operator }) {
+    const foundKeys = metadataKeys.filter((key) => factOf(metadata, key) !== undefined);
+    const missingKeys = metadataKeys.filter((key) => !foundKeys.includes(key));
+    const explanation = `The metadata have ${foundKeys.length} of ${metadataKeys.length} keys, wanted is ${operator}`;
+    const pass = holdsBy(operator, foundKeys.length, metadataKeys.length);
+    return { pass, data: { explanation, operator, foundKeys, missingKeys } };
+  },
+};

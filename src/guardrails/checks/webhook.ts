@@ -1,0 +1,79 @@
+import * as v from "valibot";
+import { isObject } from "../../lib/json.ts";
+import {
+  ForwardHeaders,
+  forwardedHeaders,
+  postJson,
+  ServiceHeaders,
+  ServiceUrl,
+  timeoutOf,
+  toStatusError,
+} from "../call.ts";
+import { toToldContext } from "../told-context.ts";
+import { type Body, bothPhases, type Check, CheckError, type CheckInput, type CheckTools } from "../types.ts";
+
+const Webhook = v.object({
+  webhookURL: ServiceUrl,
+  headers: ServiceHeaders,
+  timeout: timeoutOf(3_000),
+  forwardHeaders: ForwardHeaders,
+});
+type Webhook = v.InferOutput<typeof Webhook>;
+
+/** An address as it may be shown: queries often hold a secret. */
+function toShown(url: string): string {
+  return url.replace(/\?.*$/s, "");
+}
+
+/** What is told of every call, however it ends. */
+function commonData({ webhookURL, timeout }: Webhook) {
+  return { webhookUrl: toShown(webhookURL), requestContext: { timeout } };
+}
+
+/**
+ * What a webhook answers: an object with a verdict.
+ *
+ * @throws {CheckError} If it answers anything else, or nothing.
+ */
+async function ask(tools: CheckTools, input: CheckInput, parameters: Webhook): Promise<Body> {
+  const { webhookURL: url, headers, timeout: timeoutMs, forwardHeaders } = parameters;
+  const sent = { ...forwardedHeaders(input, forwardHeaders), ...headers };
+  const fail = ({ name, message }: CheckError, responseData?: unknown): never => {
+    const data = { explanation: "The webhook did not decide", ...commonData(parameters), responseData };
+    throw new CheckError(message, { name, data });
+  };
+  const answer = await postJson(tools, { url, headers: sent, timeoutMs, value: toToldContext(input) }).catch((error) =>
+    error instanceof CheckError ? fail(error) : Promise.reject(error),
+  );
+  const { isOk, json } = answer;
+  if (!isOk) return fail(toStatusError(answer), json ?? toStatusError(answer).data?.body);
+  if (isObject(json) && typeof json.verdict === "boolean") return json;
+  return fail(new CheckError("Cannot use the webhook's answer: it has no verdict"));
+}
+
+/** The body a webhook wants in place of the one of this phase; undefined where it wants none. */
+function readChange(answer: Body, phase: CheckInput["phase"]): unknown {
+  const { transformedData: changed } = answer;
+  const part = isObject(changed) ? changed[phase === "beforeRequestHook" ? "request" : "response"] : undefined;
+  return (isObject(part) ? part.json : undefined) ?? undefined;
+}
+
+/** Asks a service of the author for the verdict; it may change what it looks at. */
+export function createWebhookCheck(tools: CheckTools): Check<Webhook> {
+  return {
+    id: "default.webhook",
+    phases: bothPhases,
+    parameters: Webhook,
+    changes: () => true,
+    async run(input, parameters) {
+      const answer = await ask(tools, input, parameters);
+      const pass = answer.verdict === true;
+      const explanation = `The webhook ${pass ? "passed" : "failed"} the ${input.response ? "answer" : "request"}`;
+      const data = { verdict: pass, explanation, ...commonData(parameters), responseData: answer.data };
+      const change = readChange(answer, input.phase);
+      if (change === undefined) return { pass, data };
+      if (isObject(change)) return { pass, data, body: change };
+      return { pass, data, error: "Cannot use the change of the webhook: it is no object" };
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import * as v from "valibot";
+import { explainRange, isInRange } from "../ranges.ts";
+import { bothPhases, type Check, CheckError } from "../types.ts";
+
+const WordCount = v.object({
+  minWords: v.optional(v.pipe(v.number(), v.integer()), 0),
+  maxWords: v.optional(v.pipe(v.number(), v.integer()), 99_999),
+  not: v.optional(v.boolean(), false),
+});
+
+/** How many words a text has: what stands between blanks. */
+export const wordCount: Check<v.InferOutput<typeof WordCount>> = {
+  id: "default.wordCount",
+  phases: bothPhases,
+  parameters: WordCount,
+  run({ text }, { minWords, maxWords, not }) {
+    const range = { min: minWords, max: maxWords, not };
+    if (text === "") throw new CheckError("Cannot check: there is no text", { verdict: isInRange(0, range) });
+    const wordCount = text.match(/\S+/g)?.length ?? 0;
+    const explanation = explainRange(wordCount, "words", range);
+    return { pass: isInRange(wordCount, range), data: { explanation, wordCount, ...range } };
+  },
+};

@@ -1,0 +1,157 @@
+import { createLocalJWKSet, type JWK } from "jose";
+import { BoundedMap } from "../lib/bounded-map.ts";
+import { decodeUtf8, findJsonExcess, isObject, parseJson } from "../lib/json.ts";
+import type { TokenAlgorithm } from "../schemas/auth-settings.ts";
+import { fetchBytes } from "./call.ts";
+import { TokenProblem } from "./jwt-claims.ts";
+import type { CheckTools } from "./types.ts";
+
+/** Least time between two readings of an address for the sake of a key id it does not have. */
+const unknownKeyMs = 30_000;
+/** Least time between two readings of an address that gave no key set. */
+const retryMs = 1_000;
+const fetchBounds = { timeoutMs: 5_000, maxBytes: 256 * 1024 };
+const jsonLimits = { depth: 16, values: 10_000, keys: 500 };
+const maxKeys = 100;
+/** Most addresses whose keys are kept. */
+const maxSources = 1_000;
+/** Most choices of keys one set remembers. */
+const maxResolvers = 200;
+
+/** Members of private and symmetric keys (RFC 7518, section 6). */
+const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
+
+/** Finds the key of a token's header, for `jwtVerify`. */
+export type KeyResolver = ReturnType<typeof createLocalJWKSet>;
+
+/** Public keys of one source. */
+export class VerificationKeys {
+  readonly #keys: readonly JWK[];
+  readonly #resolvers = new BoundedMap<string, KeyResolver>(maxResolvers);
+
+  constructor(keys: readonly JWK[]) {
+    this.#keys = keys;
+  }
+
+  /**
+   * The keys of an id, each for one algorithm: its own, or where it names none the first of the allowed ones that fits its
+   * type. A token without an id means the only key of a set, if that has no id either. Undefined where there is no key.
+   */
+  find(kid: string | undefined, algorithms: readonly TokenAlgorithm[]): KeyResolver | undefined {
+    const found = this.#keys.filter((key) => key.kid === kid);
+    if (found.length === 0 || (kid === undefined && this.#keys.length > 1)) return undefined;
+    const name = JSON.stringify([kid, algorithms]);
+    const known = this.#resolvers.get(name);
+    if (known) return known;
+    const keys = found.flatMap((key) => {
+      const alg = key.alg ?? algorithms.find((algorithm) => fits(key, algorithm));
+      return alg === undefined ? [] : [{ ...key, alg }];
+    });
+    const resolver = createLocalJWKSet({ keys });
+    this.#resolvers.set(name, resolver);
+    return resolver;
+  }
+}
+
+const curves: Readonly<Record<string, string>> = {
+  ...{ ES256: "P-256", ES384: "P-384", ES512: "P-521", EdDSA: "Ed25519" },
+};
+
+/** Whether a key's type is the one of an algorithm. */
+function fits({ kty, crv }: JWK, algorithm: TokenAlgorithm): boolean {
+  return kty === "RSA" ? curves[algorithm] === undefined : curves[algorithm] === crv;
+}
+
+/**
+ * Reads a key set (RFC 7517, section 5).
+ *
+ * @returns Its keys, or what is wrong with it: a set with private or symmetric keys is refused as a whole.
+ */
+export function readKeys(document: unknown): VerificationKeys | string {
+  const keys = isObject(document) ? document.keys : undefined;
+  if (!Array.isArray(keys) || !keys.every(isObject)) return "must be a key set: an object with a list of keys";
+  if (keys.length > maxKeys) return `must have at most ${maxKeys} keys`;
+  if (keys.some((key) => key.kty === "oct" || secretMembers.some((name) => key[name] !== undefined))) {
+    return "must hold public keys only";
+  }
+  if (keys.some(({ kid }) => kid !== undefined && typeof kid !== "string")) return "must have keys whose ids are texts";
+  return new VerificationKeys(keys);
+}
+
+/** The keys at one address. */
+interface Source {
+  keys: VerificationKeys | undefined;
+  /** Milliseconds of the monotonic clock; of the last set that was read, and of the last attempt. */
+  readAt: number;
+  triedAt: number;
+  running: Promise<void> | undefined;
+}
+
+/** Key sets by their addresses. */
+export interface KeySources {
+  /**
+   * The keys of an id. An id that is not there has the address read again, at most once in 30 seconds.
+   *
+   * @param maxAgeMs How long a set counts after it was read.
+   * @throws {TokenProblem} If the set cannot be read.
+   */
+  find(
+    source: { url: string; maxAgeMs: number },
+    kid: string | undefined,
+    algorithms: readonly TokenAlgorithm[],
+  ): Promise<KeyResolver | undefined>;
+}
+
+/** Creates what reads and keeps key sets; callers that want the same one share its reading. */
+export function createKeySources(tools: CheckTools): KeySources {
+  const { clock } = tools;
+  const sources = new BoundedMap<string, Source>(maxSources);
+
+  const fetchKeys = async (url: string): Promise<VerificationKeys | undefined> => {
+    const headers = { accept: "application/json, application/jwk-set+json" };
+    const { status, bytes } = await fetchBytes(tools, { url, method: "GET", headers, ...fetchBounds });
+    if (status !== 200 || findJsonExcess(bytes, jsonLimits) !== undefined) return undefined;
+    const keys = readKeys(parseJson(decodeUtf8(bytes)));
+    return typeof keys === "string" ? undefined : keys;
+  };
+  const load = async (source: Source, url: string): Promise<void> => {
+    source.triedAt = clock.monotonic();
+    // whatever goes wrong means that there is no new set
+    const keys = await fetchKeys(url).catch(() => undefined);
+    source.running = undefined;
+    if (keys === undefined) return;
+    source.keys = keys;
+    source.readAt = clock.monotonic();
+  };
+  /** Reads an address, unless it was tried less than so long ago. */
+  const refresh = (source: Source, url: string, pauseMs: number): Promise<void> => {
+    if (source.running) return source.running;
+    if (clock.monotonic() - source.triedAt < pauseMs) return Promise.resolve();
+    source.running = load(source, url);
+    return source.running;
+  };
+  const sourceOf = (url: string): Source => {
+    const known = sources.get(url);
+    if (known) return known;
+    const never = Number.NEGATIVE_INFINITY;
+    const source: Source = { keys: undefined, readAt: never, triedAt: never, running: undefined };
+    sources.set(url, source);
+    return source;
+  };
+
+  return {
+    async find({ url, maxAgeMs }, kid, algorithms) {
+      const source = sourceOf(url);
+      const startedAt = clock.monotonic();
+      const hasFailed = source.triedAt > source.readAt;
+      if (startedAt - source.readAt >= maxAgeMs) await refresh(source, url, hasFailed ? retryMs : 0);
+      // a set read for this very question counts, however short its life
+      const isUsable = source.readAt >= startedAt || startedAt - source.readAt < maxAgeMs;
+      if (!source.keys || !isUsable) throw new TokenProblem("The keys of the token's issuer cannot be read");
+      const found = source.keys.find(kid, algorithms);
+      if (found) return found;
+      await refresh(source, url, unknownKeyMs);
+      return source.keys.find(kid, algorithms);
+    },
+  };
+}

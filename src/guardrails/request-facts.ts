@@ -1,0 +1,25 @@
+import { CheckError, type CheckInput } from "./types.ts";
+
+/**
+ * The model a request names.
+ *
+ * @throws {CheckError} If it names none.
+ */
+export function requireModel({ request }: CheckInput): string {
+  const { model } = request.body;
+  if (typeof model === "string" && model !== "") return model;
+  throw new CheckError("Cannot check the model: the request names none");
+}
+
+/** A fact of the metadata; undefined where it is missing or null. */
+export function factOf(metadata: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(metadata, key) ? (metadata[key] ?? undefined) : undefined;
+}
+
+/** How many of a list must hold. */
+export const operators = ["all", "any", "none"] as const;
+
+/** Whether as many hold as the operator wants. */
+export function holdsBy(operator: (typeof operators)[number], held: number, total: number): boolean {
+  return { all: held === total, any: held > 0, none: held === 0 }[operator];
+}

@@ -1,0 +1,21 @@
+import { readTexts } from "./texts.ts";
+import type { CheckInput } from "./types.ts";
+
+/** What services outside are told of a call: all that checks see, but no header of it. */
+export function toToldContext(input: CheckInput): Record<string, unknown> {
+  const { phase, requestType, provider, request, response, text, metadata } = input;
+  const asked = response
+    ? readTexts({ phase: "beforeRequestHook", requestType }, request.body, "last").join("\n")
+    : text;
+  return {
+    request: {
+      ...{ json: request.body, text: asked },
+      ...{ isStreamingRequest: request.isStreaming, isTransformed: request.isTransformed },
+    },
+    response: {
+      ...{ json: response?.body ?? null, text: response ? text : "" },
+      ...{ statusCode: response?.status ?? null, isTransformed: response?.isTransformed ?? false },
+    },
+    ...{ provider, requestType, metadata, eventType: phase },
+  };
+}

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { guard, problemsOf, runCheck } from "../support/guardrails.ts";
+
+for (const [rule, text, isFound] of [
+  ["b+", "abbc", true],
+  ["^b", "abbc", false],
+  ["B", "abbc", false],
+  ["(?i)B", "abbc", true],
+  ["\\d{3}-\\d{4}", "call 555-1234 now", true],
+] as const) {
+  test(`regexMatch finds ${rule} in ${text}: ${isFound}`, async () => {
+    for (const not of [false, true]) {
+      const { result } = await runCheck("default.regexMatch", { rule, not }, { text });
+      assert.equal(result?.verdict, isFound !== not);
+      assert.equal(result?.error, null);
+    }
+  });
+}
+
+test("regexMatch tells what it found and where", async () => {
+  const { result } = await runCheck("default.regexMatch", { rule: "(?P<key>\\w+)=(\\d+)?(x)?" }, { text: "🙂 a=12" });
+  const { matchedText, index, captures, groups } = result?.data ?? {};
+  assert.deepEqual([matchedText, index], ["a=12", 3]);
+  assert.deepEqual(captures, ["a", "12", null]);
+  assert.deepEqual({ ...(groups as object) }, { key: "a" }); // a dictionary of names
+});
+
+test("regexMatch tells nothing of a match where there is none", async () => {
+  const { result } = await runCheck("default.regexMatch", { rule: "x" }, { text: "a" });
+  assert.deepEqual(Object.keys(result?.data ?? {}), ["explanation"]);
+});
+
+for (const [rule, problem] of [
+  ["a(?=b)", /is no pattern/],
+  ["(a)\\1", /is no pattern/],
+  ["(", /is no pattern/],
+  ["a".repeat(1_001), /at most 1000 characters/],
+  ["", /./],
+  [undefined, /./],
+] as const) {
+  test(`regexMatch refuses the rule ${rule?.slice(0, 20)}`, () => {
+    const problems = problemsOf("default.regexMatch", { rule });
+    assert.equal(problems.length, 1);
+    assert.match(problems[0] ?? "", /^input_guardrails\[0\]\.checks\[0\]\.parameters\.rule: /);
+    assert.match(problems[0] ?? "", problem);
+  });
+}
+
+test("regexMatch takes linear time where other engines take ages", async () => {
+  const startedAt = performance.now();
+  const { result } = await runCheck("default.regexMatch", { rule: "^(a+)+$" }, { text: `${"a".repeat(100_000)}b` });
+  assert.equal(result?.verdict, false);
+  assert.ok(performance.now() - startedAt < 3_000);
+});
+
+test("regexMatch looks at the first 256 KiB of a text, and says so", async () => {
+  const long = "x".repeat(256 * 1024);
+  const inside = await runCheck("default.regexMatch", { rule: "end" }, { text: `end${long}` });
+  assert.deepEqual([inside.result?.verdict, inside.result?.data?.isCut], [true, true]);
+  const outside = await runCheck("default.regexMatch", { rule: "end" }, { text: `${long}end` });
+  assert.deepEqual([outside.result?.verdict, outside.result?.data?.isCut], [false, true]);
+});
+
+test("regexMatch of a hook that denies refuses a text it cannot see all of", async () => {
+  const text = `${"x".repeat(256 * 1024)}secret`;
+  const checks = [{ id: "default.regexMatch", parameters: { rule: "secret", not: true } }];
+  const { isDenied, results } = await guard([{ deny: true, checks }], { text });
+  assert.equal(isDenied, true);
+  assert.match(results[0]?.checks[0]?.error?.message ?? "", /^Cannot check: patterns look at 262144 characters/);
+});

@@ -1,0 +1,373 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readTexts, writeTexts } from "../../src/guardrails/texts.ts";
+import type { Body, Phase, RequestType, Scope } from "../../src/guardrails/types.ts";
+
+/** Texts of a body, and how they are found. */
+interface Case {
+  name: string;
+  requestType: RequestType;
+  body: Body;
+  /** By scope; `last` where only one is given. */
+  texts: readonly string[] | Partial<Record<Scope, readonly string[]>>;
+  phase?: Phase;
+}
+
+const before: Phase = "beforeRequestHook";
+const after: Phase = "afterRequestHook";
+
+/** A call of a function in a chat. */
+const call = (given: string) => ({ id: "c", type: "function", function: { name: "f", arguments: given } });
+
+const requests: readonly Case[] = [
+  {
+    name: "a chat",
+    requestType: "chatComplete",
+    body: {
+      messages: [
+        { role: "system", content: "rules" },
+        { role: "user", content: "first" },
+        { role: "assistant", content: "answer", tool_calls: [call('{"a":1}')] },
+        {
+          role: "user",
+          content: [{ type: "text", text: "one" }, { type: "image_url" }, { type: "text", text: "two" }],
+        },
+      ],
+    },
+    texts: {
+      last: ["one", "two"],
+      user: ["first", "one", "two"],
+      all: ["rules", "first", "answer", '{"a":1}', "one", "two"],
+    },
+  },
+  {
+    name: "a chat that ends with results of tools",
+    requestType: "chatComplete",
+    body: {
+      messages: [
+        { role: "user", content: "ask" },
+        { role: "tool", content: "old" },
+        { role: "assistant", content: null, tool_calls: [call("{}"), call("{}")] },
+        { role: "tool", content: "one" },
+        { role: "tool", content: [{ type: "text", text: "two" }] },
+      ],
+    },
+    texts: { last: ["one", "two"], user: ["ask"], all: ["ask", "old", "{}", "{}", "one", "two"] },
+  },
+  {
+    name: "a chat whose last message follows results of tools",
+    requestType: "chatComplete",
+    body: {
+      messages: [
+        { role: "tool", content: "result" },
+        { role: "user", content: "next" },
+      ],
+    },
+    texts: { last: ["next"] },
+  },
+  {
+    name: "calls of the older form and of custom tools",
+    requestType: "chatComplete",
+    body: {
+      messages: [
+        { role: "assistant", function_call: { name: "f", arguments: "older" } },
+        { role: "assistant", tool_calls: [{ type: "custom", custom: { name: "f", input: "free" } }] },
+      ],
+    },
+    texts: { last: ["free"], all: ["older", "free"] },
+  },
+  { name: "a chat without messages", requestType: "chatComplete", body: {}, texts: [] },
+  { name: "a chat of other things", requestType: "chatComplete", body: { messages: [7, null, "x"] }, texts: [] },
+  { name: "a prompt", requestType: "complete", body: { prompt: "say" }, texts: ["say"] },
+  { name: "prompts", requestType: "complete", body: { prompt: ["one", "two"] }, texts: ["one", "two"] },
+  { name: "a prompt of tokens", requestType: "complete", body: { prompt: [1, 2] }, texts: [] },
+  {
+    name: "messages",
+    requestType: "messages",
+    body: {
+      system: [{ type: "text", text: "rules" }],
+      messages: [
+        { role: "user", content: "first" },
+        { role: "assistant", content: [{ type: "tool_use", id: "t", name: "f", input: { a: "x", b: [1, "y"] } }] },
+        {
+          role: "user",
+          content: [
+            { type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: "found" }] },
+            { type: "tool_result", tool_use_id: "u", content: "plain" },
+            { type: "text", text: "go on" },
+          ],
+        },
+      ],
+    },
+    texts: {
+      last: ["found", "plain", "go on"],
+      user: ["first", "found", "plain", "go on"],
+      all: ["first", "x", "y", "found", "plain", "go on", "rules"],
+    },
+  },
+  {
+    name: "a request for a response, its input a text",
+    requestType: "createModelResponse",
+    body: { input: "ask", instructions: "rules" },
+    texts: { last: ["ask"], user: ["ask"], all: ["ask", "rules"] },
+  },
+  {
+    name: "a request for a response, its input items",
+    requestType: "createModelResponse",
+    body: {
+      instructions: "rules",
+      input: [
+        { role: "user", content: "first" },
+        { type: "message", role: "user", content: [{ type: "input_text", text: "one" }, { type: "input_image" }] },
+        { type: "function_call", name: "f", arguments: '{"a":1}' },
+        { type: "function_call_output", call_id: "c", output: "found" },
+        { type: "function_call_output", call_id: "d", output: [{ type: "input_text", text: "parts" }] },
+        { type: "custom_tool_call", name: "g", input: "free" },
+        { type: "reasoning", summary: [{ type: "summary_text", text: "thought" }] },
+      ],
+    },
+    texts: {
+      last: ["first", "one", '{"a":1}', "found", "parts", "free", "thought"],
+      user: ["first", "one"],
+      all: ["first", "one", '{"a":1}', "found", "parts", "free", "thought", "rules"],
+    },
+  },
+  {
+    name: "turns of the Gemini API",
+    requestType: "generateContent",
+    body: {
+      systemInstruction: { parts: [{ text: "rules" }] },
+      contents: [
+        { role: "user", parts: [{ text: "first" }] },
+        { role: "model", parts: [{ functionCall: { name: "f", args: { a: "x" } } }] },
+        { role: "user", parts: [{ functionResponse: { name: "f", response: { b: "y" } } }, { text: "go on" }] },
+      ],
+    },
+    texts: {
+      last: ["y", "go on"],
+      user: ["first", "y", "go on"],
+      all: ["first", "x", "y", "go on", "rules"],
+    },
+  },
+  {
+    name: "turns of the Gemini API, in its other spelling",
+    requestType: "generateContent",
+    body: {
+      system_instruction: { parts: { text: "rules" } },
+      contents: [{ parts: [{ function_call: { name: "f", args: "x" } }, { function_response: { response: ["y"] } }] }],
+    },
+    texts: { last: ["x", "y"], user: ["x", "y"], all: ["x", "y", "rules"] },
+  },
+  {
+    name: "one turn and one part of the Gemini API, in no list",
+    requestType: "generateContent",
+    body: { contents: { parts: { text: "ask" } } },
+    texts: { last: ["ask"], user: ["ask"], all: ["ask"] },
+  },
+  { name: "an input to embed", requestType: "embed", body: { input: "say" }, texts: ["say"] },
+  {
+    name: "inputs to embed",
+    requestType: "embed",
+    body: { input: ["one", { text: "two" }, { image: "data:" }] },
+    texts: ["one", "two"],
+  },
+  { name: "tokens to embed", requestType: "embed", body: { input: [[1], [2]] }, texts: [] },
+  {
+    name: "an input to embed of the Gemini API",
+    requestType: "embed",
+    body: { content: { parts: [{ text: "one" }] } },
+    texts: ["one"],
+  },
+  {
+    name: "inputs to embed of the Gemini API",
+    requestType: "embed",
+    body: { requests: [{ content: { parts: [{ text: "one" }] } }, { content: { parts: { text: "two" } } }] },
+    texts: ["one", "two"],
+  },
+  { name: "what is passed on unread", requestType: "proxy", body: { input: "x", messages: ["y"] }, texts: [] },
+];
+
+const answers: readonly Case[] = [
+  {
+    name: "a chat's choices",
+    requestType: "chatComplete",
+    body: {
+      choices: [
+        { index: 0, message: { role: "assistant", content: "one" } },
+        { index: 1, message: { role: "assistant", content: null, tool_calls: [call('{"a":1}')] } },
+        { index: 2, message: { role: "assistant", content: [{ type: "text", text: "parts" }] } },
+      ],
+    },
+    texts: ["one", '{"a":1}', "parts"],
+  },
+  {
+    name: "a chat's message with the blocks it is made of",
+    requestType: "chatComplete",
+    body: {
+      choices: [
+        {
+          message: {
+            content: "one two",
+            content_blocks: [
+              { type: "thinking", thinking: "hm", signature: "s" },
+              { type: "text", text: "one " },
+              { type: "text", text: "two" },
+            ],
+          },
+        },
+      ],
+    },
+    texts: ["one two"],
+  },
+  {
+    name: "a chat's message with blocks of their own",
+    requestType: "chatComplete",
+    body: { choices: [{ message: { content: "one", content_blocks: [{ type: "text", text: "other" }] } }] },
+    texts: ["one", "other"],
+  },
+  {
+    name: "choices of a prompt",
+    requestType: "complete",
+    body: { choices: [{ text: "a" }, { text: "b" }] },
+    texts: ["a", "b"],
+  },
+  {
+    name: "messages",
+    requestType: "messages",
+    body: {
+      content: [
+        { type: "thinking", thinking: "hm" },
+        { type: "text", text: "one" },
+        { type: "tool_use", id: "t", name: "f", input: { a: { b: "deep" } } },
+      ],
+    },
+    texts: ["hm", "one", "deep"],
+  },
+  {
+    name: "a response",
+    requestType: "createModelResponse",
+    body: {
+      output: [
+        { type: "reasoning", summary: [{ type: "summary_text", text: "thought" }] },
+        {
+          type: "message",
+          content: [
+            { type: "output_text", text: "said" },
+            { type: "refusal", refusal: "no" },
+          ],
+        },
+        { type: "function_call", name: "f", arguments: "{}" },
+      ],
+    },
+    texts: ["thought", "said", "no", "{}"],
+  },
+  {
+    name: "candidates of the Gemini API",
+    requestType: "generateContent",
+    body: {
+      candidates: [
+        { content: { role: "model", parts: [{ text: "one" }, { functionCall: { name: "f", args: { a: "x" } } }] } },
+        { content: { parts: [{ text: "two" }] } },
+        { finishReason: "SAFETY" },
+      ],
+    },
+    texts: ["one", "x", "two"],
+  },
+  { name: "vectors", requestType: "embed", body: { data: [{ embedding: [1] }], text: "x" }, texts: [] },
+  { name: "what is passed on unread", requestType: "proxy", body: { choices: [{ text: "x" }] }, texts: [] },
+];
+
+const cases = [
+  ...requests.map((one) => ({ phase: before, ...one })),
+  ...answers.map((one) => ({ phase: after, ...one })),
+].flatMap(({ texts, ...one }) =>
+  Object.entries(Array.isArray(texts) ? { last: texts as readonly string[] } : texts).map(([scope, wanted]) => ({
+    ...one,
+    scope: scope as Scope, // a key of the table
+    wanted: wanted as readonly string[], // its value
+  })),
+);
+
+/** A body that cannot be changed in place. */
+function freeze<Value>(value: Value): Value {
+  if (typeof value === "object" && value !== null)
+    for (const inner of Object.values(Object.freeze(value))) freeze(inner);
+  return value;
+}
+
+for (const { name, phase, requestType, body, scope, wanted } of cases) {
+  const place = { phase, requestType };
+  const what = `${name} ${phase === before ? "before" : "after"} the call, scope ${scope}`;
+
+  test(`readTexts() of ${what}`, () => {
+    assert.deepEqual(readTexts(place, freeze(body), scope), wanted);
+  });
+
+  test(`writeTexts() to ${what}`, () => {
+    const texts = wanted.map((_, index) => `new ${index}`);
+    const written = writeTexts(place, freeze(body), { scope, texts });
+    assert.deepEqual(readTexts(place, written, scope), texts);
+  });
+
+  test(`writeTexts() leaves ${what} as it is where it is told null`, () => {
+    assert.equal(writeTexts(place, freeze(body), { scope, texts: wanted.map(() => null) }), body);
+    assert.equal(writeTexts(place, body, { scope, texts: [] }), body);
+    assert.equal(writeTexts(place, body, { scope, texts: wanted }), body);
+  });
+}
+
+test("writeTexts() changes one part, and keeps all that stands around it", () => {
+  const image = { type: "image_url", image_url: { url: "https://x/y.png" } };
+  const message = (text: string) => ({
+    role: "user",
+    name: "me",
+    content: [{ type: "text", text: "one", cache_control: {} }, image, { type: "text", text }],
+  });
+  const place = { phase: before, requestType: "chatComplete" } as const;
+  const body = freeze({ model: "m", messages: [{ role: "system", content: "two" }, message("two")], top_p: 1 });
+  const written = writeTexts(place, body, { scope: "last", texts: [null, "[cut]"] });
+  assert.deepEqual(written, { model: "m", messages: [{ role: "system", content: "two" }, message("[cut]")], top_p: 1 });
+});
+
+test("writeTexts() can leave a text empty", () => {
+  const place = { phase: before, requestType: "complete" } as const;
+  assert.deepEqual(writeTexts(place, { prompt: ["a", "b"] }, { scope: "last", texts: ["", null] }), {
+    prompt: ["", "b"],
+  });
+});
+
+test("writeTexts() changes arguments inside an object, and nothing but texts of it", () => {
+  const place = { phase: after, requestType: "messages" } as const;
+  const toolUse = (text: string) => ({
+    content: [{ type: "tool_use", name: "f", input: { a: [1, text, null], b: true } }],
+  });
+  assert.deepEqual(writeTexts(place, freeze(toolUse("x")), { scope: "last", texts: ["y"] }), toolUse("y"));
+});
+
+test("writeTexts() makes the blocks of a message say what its content says", () => {
+  const place = { phase: after, requestType: "chatComplete" } as const;
+  const thought = { type: "thinking", thinking: "hm", signature: "s" };
+  const answer = (content: string, ...said: string[]) => ({
+    choices: [{ message: { content, content_blocks: [thought, ...said.map((text) => ({ type: "text", text }))] } }],
+  });
+  const written = writeTexts(place, freeze(answer("my secret", "my ", "secret")), {
+    scope: "last",
+    texts: ["my [cut]"],
+  });
+  assert.deepEqual(written, answer("my [cut]", "my [cut]"));
+});
+
+test("thoughts, refusals, transcripts and documents of messages are texts", () => {
+  const message = { content: "a", refusal: "b", reasoning_content: "c", audio: { id: "x", transcript: "d" } };
+  const chat = { phase: "afterRequestHook", requestType: "chatComplete" } as const;
+  assert.deepEqual(readTexts(chat, { choices: [{ message }] }, "last"), ["a", "b", "c", "d"]);
+  const content = [
+    { type: "thinking", thinking: "a", signature: "s" },
+    { type: "document", source: { type: "text", media_type: "text/plain", data: "b" } },
+    { type: "document", source: { type: "content", content: [{ type: "text", text: "c" }] } },
+    { type: "document", source: { type: "base64", media_type: "application/pdf", data: "AAAA" } },
+    { type: "search_result", source: "https://example.com", content: [{ type: "text", text: "d" }] },
+  ];
+  const messages = { phase: "beforeRequestHook", requestType: "messages" } as const;
+  assert.deepEqual(readTexts(messages, { messages: [{ role: "user", content }] }, "last"), ["a", "b", "c", "d"]);
+});
