@@ -26,7 +26,7 @@ function findGuardrail(usable: readonly StoredGuardrail[], name: string): Stored
 
 /** Those of some names, ids or slugs, that are no guardrail of the workspace or its organisation. */
 export async function findUnknownGuardrails(
-  { stores }: AdminCall<unknown>,
+  { stores }: Pick<AdminCall<unknown>, "stores">,
   tenant: Tenant,
   names: readonly string[],
 ): Promise<string[]> {

@@ -8,7 +8,7 @@ const SavedCheck = v.object({
   /** Such as `default.contains`. */
   id: Text(255),
   parameters: v.optional(JsonObject, {}),
-  name: v.optional(Text(255, 0)),
+  name: v.nullish(Text(255, 0)),
   is_enabled: v.optional(Flag, true),
   soft_deny_200: v.optional(Flag),
 });
