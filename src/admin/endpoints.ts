@@ -6,6 +6,7 @@ import { collectionEndpoints } from "./collections.ts";
 import { configEndpoints } from "./configs.ts";
 import { deploymentEndpoints } from "./deployments.ts";
 import { exclusionEndpoints } from "./exclusions.ts";
+import { guardrailEndpoints } from "./guardrails.ts";
 import { integrationEndpoints } from "./integrations.ts";
 import { acceptEndpoints } from "./invite-acceptance.ts";
 import { inviteEndpoints } from "./invites.ts";
@@ -30,6 +31,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...systemEndpoints,
   ...logEndpoints,
   ...configEndpoints,
+  ...guardrailEndpoints,
   ...collectionEndpoints,
   ...labelEndpoints,
   ...partialEndpoints,

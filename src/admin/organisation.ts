@@ -1,15 +1,16 @@
 import { defaultSecuritySettings } from "../auth/roles.ts";
+import { listDefaultGuardrails } from "../control/guardrail-library.ts";
 import { blocksInlineConfig, defaultSettings, openGroups, overrideGroups, toRecord } from "../control/settings.ts";
 import type { Statement } from "../db/client.ts";
 import type { OrganisationRow } from "../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { OrganisationDefaults, UpdateOrganisation } from "../schemas/organisations.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
+import { directions } from "./guardrail-uses.ts";
 import { metadataSchemaMembers, requireMetadataSchema } from "./metadata-schema.ts";
-import { noGuardrails, requireGuardrails } from "./references.ts";
 import { refuseField, requireFound, toIso } from "./request.ts";
 import { toJson } from "./stored-values.ts";
-import { requireOrganisation } from "./workspace-records.ts";
+import { readDefaultGuardrails, requireOrganisation } from "./workspace-records.ts";
 import { knownSwitches, mergeMembers, withoutClosed } from "./workspace-settings.ts";
 
 /** Settings that workspaces do not have, with what holds without them. */
@@ -125,26 +126,23 @@ async function updateOrganisation(call: AdminCall<UpdateOrganisation>) {
   };
 }
 
-const directions = ["input_guardrails", "output_guardrails"] as const;
-
 async function readDefaults(call: AdminCall<undefined>) {
-  const defaults = toRecord((await requireOrganisation(call)).defaults);
-  const shown = directions.map((name) => {
-    const ids = defaults[name];
-    return [name, noGuardrails.filter(({ id }) => Array.isArray(ids) && ids.includes(id))];
-  });
+  const { defaults } = await requireOrganisation(call);
+  const listed = directions.map((direction) => ({ direction, ids: listDefaultGuardrails(defaults, direction) }));
+  const rows = await call.stores.guardrails.all(call.tenant, { where: { id: listed.flatMap(({ ids }) => ids) } });
+  const slugOf = new Map(rows.map(({ id, slug }) => [id, slug]));
+  const shown = listed.map(({ direction, ids }) => [
+    `${direction}_guardrails`,
+    ids.flatMap((id) => (slugOf.has(id) ? [{ id, slug: slugOf.get(id) }] : [])),
+  ]);
   return Object.fromEntries(shown);
 }
 
 async function updateDefaults(call: AdminCall<OrganisationDefaults>) {
   const { body, stores, now } = call;
   const row = await requireOrganisation(call);
-  const given = directions.flatMap((name) => {
-    const names = body[name];
-    if (names === undefined) return [];
-    return [[name, names?.length ? requireGuardrails(names, noGuardrails, name) : null] as const];
-  });
-  const defaults = toJson(mergeMembers(row.defaults, Object.fromEntries(given)));
+  const given = await readDefaultGuardrails(call, call.tenant, { body, prefix: "" });
+  const defaults = toJson(mergeMembers(row.defaults, given));
   const statement = stores.organisations.update(row.id, { defaults, lastUpdatedAt: now });
   return { answer: {}, recordId: row.id, statements: [statement] };
 }

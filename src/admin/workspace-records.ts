@@ -5,9 +5,10 @@ import type { OrganisationRow, UserRow, WorkspaceMemberRow, WorkspaceRow } from 
 import type { Tenant } from "../db/tenant-store.ts";
 import type { WorkspaceDefaults } from "../schemas/workspaces.ts";
 import type { AdminCall } from "./endpoint.ts";
+import { directions } from "./guardrail-uses.ts";
 import { toShownUsageList } from "./limits.ts";
 import { applyMetadataSchema, type RecordMetadata } from "./metadata-schema.ts";
-import { noGuardrails, requireConfig, requireGuardrails } from "./references.ts";
+import { requireConfig, requireGuardrails } from "./references.ts";
 import { requireFound, toIso } from "./request.ts";
 import { securitySettingsOf } from "./serve.ts";
 import { toJson } from "./stored-values.ts";
@@ -129,16 +130,29 @@ interface DefaultsPlace {
   stored: unknown;
 }
 
+/** Ids of the default guardrails a body names, by the members of defaults; null clears a member. */
+export async function readDefaultGuardrails(
+  call: AdminCall<unknown>,
+  tenant: Tenant,
+  { body, prefix }: { body: Pick<WorkspaceDefaults, "input_guardrails" | "output_guardrails">; prefix: string },
+): Promise<Record<string, string[] | null>> {
+  const found: Record<string, string[] | null> = {};
+  for (const direction of directions) {
+    const member = `${direction}_guardrails` as const;
+    const names = body[member];
+    if (names === undefined) continue;
+    const param = `${prefix}${member}`;
+    found[member] = names?.length ? await requireGuardrails(call, tenant, { names, direction, param }) : null;
+  }
+  return found;
+}
+
 /** The defaults of a workspace after a body was applied: absent members stay, null clears. */
 export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsPlace, body: WorkspaceDefaults | null) {
   const { organisation, tenant } = place;
   const stored = body === null ? {} : toRecord(place.stored);
   const given = body ?? {};
-  const guardrails = (["input_guardrails", "output_guardrails"] as const).flatMap((name) => {
-    const names = given[name];
-    if (names === undefined) return [];
-    return [[name, names?.length ? requireGuardrails(names, noGuardrails, `defaults.${name}`) : null] as const];
-  });
+  const guardrails = await readDefaultGuardrails(call, tenant, { body: given, prefix: "defaults." });
   const config = given.user_api_key_config;
   const param = "defaults.user_api_key_config";
   const configId = config ? (await requireConfig(call, tenant, { name: config, param })).id : config;
@@ -148,7 +162,7 @@ export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsPla
   const metadata = isChecked ? applyMetadataSchema(organisation, "workspace", kept) : kept;
   const defaults = {
     ...stored,
-    ...Object.fromEntries(guardrails),
+    ...guardrails,
     metadata,
     ...(configId !== undefined && { user_api_key_config: configId }),
   };

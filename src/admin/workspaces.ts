@@ -144,7 +144,7 @@ async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
 }
 
 /** Kinds of record that keep a workspace from being deleted, in the order they can be removed in. */
-const dependents = ["providers", "integrations", "configs", "prompts", "partials"] as const;
+const dependents = ["providers", "integrations", "configs", "guardrails", "prompts", "partials"] as const;
 /** Kinds of record that go with their workspace. */
 const companions = ["collections", "labels"] as const;
 

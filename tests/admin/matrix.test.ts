@@ -31,6 +31,8 @@ const ofIntegrations = (verb: string) => integrations.map((family) => `${family}
 const rules: readonly Rule[] = [
   ...crud("/configs", "any", ["configs"], "{slug}"),
   ["GET /configs/{slug}/versions", "any", "configs.read"],
+  ...crud("/guardrails", "any", ["guardrails", "organisation_guardrails"]),
+  ...crud("/admin/v2/guardrails", "admin", ["organisation_guardrails"]),
   ...crud("/prompts", "any", ["prompts"]),
   ["GET /prompts/{id}/versions", "any", "prompts.read"],
   ["GET /prompts/{id}/versions/{versionId}", "any", "prompts.read"],

@@ -79,13 +79,15 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     call(gateway, `GET /prompts/${prompt.id}`, { key: place.adminKey }),
   );
   const partial = await post("/prompts/partials", { name: `${marker} partial`, string: "x", workspace_id });
+  const checks = [{ id: "default.contains", parameters: { words: [marker] } }];
+  const guardrail = await post("/guardrails", { name: `${marker} guardrail`, checks, workspace_id });
   const { id: invite } = await post("/admin/users/invites", {
     ...{ email: `${marker}@example.com`, role: "member", workspaces: [{ id: workspace_id, role: "member" }] },
   });
   return {
     ...{ config: names(config), integration: names(integration), provider: names(provider), key: [key.id] },
     ...{ collection: names(collection), label: [label.id], prompt: names(prompt), partial: names(partial) },
-    ...{ version: [version.prompt_version_id], invite: [invite] },
+    ...{ version: [version.prompt_version_id], invite: [invite], guardrail: names(guardrail) },
     workspace: [workspace_id, `${marker}-workspace`],
   };
 }
@@ -108,13 +110,15 @@ async function fillOrganisation(marker: string, key: string): Promise<Records> {
   });
   const deployment = await post("/deployments", { name: `${marker} deployment`, slug: `${marker}-deployment` });
   const token = await post("/admin/scim/tokens", { name: `${marker} token` });
+  const checks = [{ id: "default.contains", parameters: { words: [marker] } }];
+  const guardrail = await post("/admin/v2/guardrails", { name: `${marker} guardrail`, checks });
   const { data: people } = await done<{ data: { id: string }[] }>(call(gateway, "GET /admin/users", { key }));
   const { organisation_id } = await done<{ organisation_id: string }>(
     call<{ organisation_id: string }>(gateway, `GET /integrations/${marker}-lent`, { key }),
   );
   return {
     ...{ lent: names(integration), reference: names(reference), deployment: names(deployment), token: [token.id] },
-    ...{ person: people.map(({ id }) => id), organisation: [organisation_id] },
+    ...{ person: people.map(({ id }) => id), organisation: [organisation_id], shared: names(guardrail) },
   };
 }
 
@@ -345,6 +349,12 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
     "POST /admin/users/invites",
     (name) => ({ email: "new@example.com", role: "member", workspaces: [{ id: name, role: "member" }] }),
   ],
+  [
+    "POST /guardrails",
+    (name) => ({ name: "x", checks: [{ id: "default.contains", parameters: { words: ["x"] } }], workspace_id: name }),
+  ],
+  ["POST /admin/workspaces", (name) => ({ name: "x", defaults: { input_guardrails: [name] } })],
+  ["PUT /admin/workspaces/<own>", (name) => ({ defaults: { output_guardrails: [name] } })],
   ["POST /admin/workspaces", (name) => ({ name: "x", users: [name] })],
   ["POST /admin/workspaces/<own>/users", (name) => ({ users: [{ id: name, role: "member" }] })],
   ["PUT /admin/workspaces/<own>", (name) => ({ defaults: { user_api_key_config: name } })],
