@@ -3,10 +3,12 @@ import type { Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../errors.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import type { ConfigNode } from "../routing/config.ts";
 import { readConfig as readRoutingConfig } from "../routing/read-config.ts";
 import { findConfigExcess } from "../routing/state.ts";
 import { CreateConfig, UpdateConfig } from "../schemas/configs.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
+import { findUnknownGuardrails } from "./references.ts";
 import {
   createSlug,
   readChoice,
@@ -19,19 +21,37 @@ import {
   toIso,
 } from "./request.ts";
 
+/** Names of guardrails in a config that lead to none the workspace may use. */
+async function findUnknown(config: ConfigNode, call: AdminCall<unknown>, tenant: Tenant): Promise<string[]> {
+  const named = listNodes(config).flatMap(({ hooks }) => call.services.guardrails.listReferences(hooks));
+  return findUnknownGuardrails(call, tenant, [...new Set(named)]);
+}
+
+function listNodes(node: ConfigNode): ConfigNode[] {
+  return [node, ...node.targets.flatMap(listNodes)];
+}
+
 /**
  * A config as it is stored.
  *
  * @throws {InvalidRequestError} AB01, naming everything that is wrong with it.
  */
-function toContent(config: Record<string, unknown> | string, { services }: AdminCall<unknown>): string {
+async function toContent(
+  config: Record<string, unknown> | string,
+  call: AdminCall<unknown>,
+  tenant: Tenant,
+): Promise<string> {
+  const { services } = call;
   const value = typeof config === "string" ? parseJson(config) : config;
   if (!isObject(value)) throw refuseField("config", "must be an object, or the same as JSON text");
   const text = JSON.stringify(value);
   const excess = findConfigExcess(text);
   if (excess !== undefined) refuseField("config", `has ${excess}`);
-  const { problems } = readRoutingConfig(value, services.routing.strictOptions);
-  if (!problems) return text;
+  const read = readRoutingConfig(value, services.routing.strictOptions);
+  const unknown = read.config ? await findUnknown(read.config, call, tenant) : [];
+  const ofGuardrails = unknown.map((name) => ({ path: "", message: `Following guardrails are not valid: ${name}` }));
+  const problems = read.problems ?? ofGuardrails;
+  if (problems.length === 0) return text;
   const errors = problems.map(({ path, message }) => `path: ${path || "config"}, message: ${message}`);
   const [first] = problems;
   throw new InvalidRequestError(`Invalid request: config: ${errors.slice(0, 3).join("; ")}`, {
@@ -107,7 +127,7 @@ function clearDefault(call: AdminCall<unknown>, tenant: Tenant) {
 async function createConfig(call: AdminCall<CreateConfig>) {
   const { body, stores, now, actor } = call;
   const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
-  const content = toContent(body.config, call);
+  const content = await toContent(body.config, call, tenant);
   const isDefault = body.isDefault ?? body.is_default ?? false;
   const id = crypto.randomUUID();
   const versionId = crypto.randomUUID();
@@ -134,7 +154,7 @@ async function createConfig(call: AdminCall<CreateConfig>) {
 async function updateConfig(call: AdminCall<UpdateConfig>) {
   const { body, stores, now, actor } = call;
   const { row, tenant } = await findConfig(call);
-  const content = body.config === undefined ? undefined : toContent(body.config, call);
+  const content = body.config === undefined ? undefined : await toContent(body.config, call, tenant);
   const current = await stores.configVersions.get(tenant, row.versionId);
   // the same content again is no new version
   const isNew = content !== undefined && content !== current?.content;

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { call, done, refusal } from "../support/control.ts";
+import { adminKey, createTestGateway, type TestGateway, waitForLog, workspaceKey } from "../support/gateway.ts";
+import { askGuarded, type GuardedRequest } from "../support/guarded.ts";
+import { saveConfig } from "../support/routed.ts";
+
+let gateway: TestGateway;
+let workspaceId = "";
+let organisationId = "";
+before(async () => {
+  gateway = await createTestGateway();
+  const { trace } = await askGuarded(gateway, { retry: { attempts: 0 } });
+  const log = await waitForLog(gateway, trace);
+  workspaceId = log.workspace_id ?? "";
+  organisationId = log.organisation_id;
+});
+after(() => gateway.close());
+
+const admin = <Shape = Record<string, unknown>>(route: string, body?: object) =>
+  call<Shape>(gateway, route, { key: adminKey, ...(body && { body }) });
+const nothing = { retry: { attempts: 0 } };
+/** Asks without any config, or with one. */
+const ask = (config: object = nothing, request: GuardedRequest = {}) => askGuarded(gateway, config, request);
+const plain = (request: GuardedRequest = {}) =>
+  ask(nothing, { ...request, headers: { "x-gateway-config": null, ...request.headers } });
+
+interface Saved {
+  id: string;
+  slug: string;
+}
+/** Saves a guardrail that wants these words in a text, or none of them. */
+function save(word: string, actions: object = {}, organisation = false): Promise<Saved> {
+  const checks = [{ id: "default.contains", parameters: { words: [word], operator: "none" } }];
+  const place = organisation ? {} : { workspace_id: workspaceId };
+  return done(admin<Saved>("POST /guardrails", { name: `no ${word}`, checks, actions, ...place }));
+}
+const setWorkspace = (defaults: object) => done(admin(`PUT /admin/workspaces/${workspaceId}`, { defaults }));
+const setOrganisation = (defaults: object) => done(admin("PUT /admin/organisation/defaults", defaults));
+beforeEach(async () => {
+  await setWorkspace({ input_guardrails: [], output_guardrails: [] });
+  await setOrganisation({ input_guardrails: [], output_guardrails: [] });
+  await done(
+    admin("PUT /workspace-exclusions/input-guardrails", {
+      ...{ organisation_id: organisationId, workspaces: [], override_existing: true },
+    }),
+  );
+});
+const hooksOf = ({ body }: Awaited<ReturnType<typeof ask>>) => body.hook_results;
+
+test("a config names a saved guardrail by slug or id, and can say what it does with its verdict", async () => {
+  const { id, slug } = await save("there");
+  for (const [entry, status] of [
+    [slug, 246],
+    [id, 246],
+    [{ id: slug, deny: true }, 446],
+    [{ id, async: true }, 200],
+  ] as const) {
+    const answer = await ask({ input_guardrails: [entry] });
+    assert.equal(answer.status, status, JSON.stringify(entry));
+    if (status !== 200) assert.equal(hooksOf(answer)?.before_request_hooks[0]?.id, slug);
+    if (status !== 200)
+      assert.match(String(hooksOf(answer)?.before_request_hooks[0]?.guardrail_version_id), /^[0-9a-f-]{36}$/);
+  }
+  const denying = await save("there", { deny: true });
+  assert.equal((await ask({ output_guardrails: [denying.slug] })).status, 446);
+  assert.equal((await ask({ output_guardrails: [{ id: denying.slug, deny: false }] })).status, 246);
+});
+
+test("a guardrail that is named twice in a phase runs once", async () => {
+  const { id, slug } = await save("there");
+  const answer = await ask({ input_guardrails: [slug, id], output_guardrails: [slug] });
+  assert.deepEqual([hooksOf(answer)?.before_request_hooks.length, hooksOf(answer)?.after_request_hooks.length], [1, 1]);
+});
+
+test("a change of a saved guardrail counts at once", async () => {
+  const { slug } = await save("there");
+  const config = await saveConfig(gateway, { input_guardrails: [slug] });
+  const named = () => ask(nothing, { headers: { "x-gateway-config": config } });
+  assert.equal((await named()).status, 246);
+  const checks = [{ id: "default.contains", parameters: { words: ["elsewhere"], operator: "none" } }];
+  await done(admin(`PUT /guardrails/${slug}`, { checks }));
+  assert.equal((await named()).status, 200);
+});
+
+test("a guardrail that is not there is refused, where a config is saved and where it is used", async () => {
+  const answer = await ask({
+    targets: [{ ...nothing, input_guardrails: ["pg-none-000000"] }],
+    strategy: { mode: "single" },
+  });
+  assert.deepEqual([answer.status, answer.body.error?.code], [400, "invalid_guardrails"]);
+  assert.match(String(answer.body.error?.message), /Following guardrails are not valid: pg-none-000000/);
+  const config = { ...nothing, output_guardrails: [{ id: "pg-none-000000", deny: true }] };
+  const refused = await refusal(call(gateway, "POST /configs", { key: workspaceKey, body: { name: "x", config } }));
+  assert.equal(refused, "400 AB01");
+});
+
+test("a guardrail in a phase its check cannot run in is refused", async () => {
+  const checks = [{ id: "default.modelwhitelist", parameters: { models: ["m"] } }];
+  const body = { name: "models", checks, workspace_id: workspaceId };
+  const { slug } = await done(admin<Saved>("POST /guardrails", body));
+  assert.equal((await ask({ output_guardrails: [slug] })).status, 400);
+  assert.equal((await ask({ input_guardrails: [slug] })).status, 246);
+});
+
+test("defaults run for every request, own hooks first, then the organisation's, then the workspace's", async () => {
+  const own = await save("there");
+  const ofWorkspace = await save("Hello");
+  const ofOrganisation = await save("there", {}, true);
+  await setWorkspace({ input_guardrails: [ofWorkspace.slug], output_guardrails: [ofWorkspace.slug] });
+  await setOrganisation({ input_guardrails: [ofOrganisation.slug] });
+  const answer = await ask({ input_guardrails: [own.slug] });
+  assert.deepEqual(
+    hooksOf(answer)?.before_request_hooks.map(({ id }) => id),
+    [own.slug, ofOrganisation.slug, ofWorkspace.slug],
+  );
+  assert.deepEqual(
+    hooksOf(answer)?.after_request_hooks.map(({ id }) => id),
+    [ofWorkspace.slug],
+  );
+  const without = await plain();
+  assert.equal(without.status, 246);
+  assert.deepEqual(
+    hooksOf(without)?.before_request_hooks.map(({ id }) => id),
+    [ofOrganisation.slug, ofWorkspace.slug],
+  );
+  const messages = await plain({ path: "/v1/messages", body: { max_tokens: 9 } });
+  assert.deepEqual([messages.status, hooksOf(messages)?.before_request_hooks.length], [246, 2]);
+  const moderated = await plain({ path: "/v1/audio/speech", body: { input: "there", voice: "x" } });
+  assert.equal(hooksOf(moderated), undefined);
+});
+
+test("a denying default cannot be switched off by a config, and an exclusion switches it off", async () => {
+  const denying = await save("there", { deny: true }, true);
+  await setOrganisation({ input_guardrails: [denying.slug] });
+  assert.equal((await plain()).status, 446);
+  assert.equal((await ask({ input_guardrails: [] })).status, 446);
+  const streamed = await plain({ body: { stream: true } });
+  assert.equal(streamed.status, 446);
+  await done(
+    admin("PUT /workspace-exclusions/input-guardrails", {
+      ...{ organisation_id: organisationId, override_existing: true },
+      workspaces: [{ workspace_id: workspaceId, excluded: true }],
+    }),
+  );
+  assert.equal((await plain()).status, 200);
+});
+
+test("a soft denial of a default does not soften a hard one", async () => {
+  const soft = await done(
+    admin<Saved>("POST /guardrails", {
+      ...{ name: "soft", workspace_id: workspaceId, actions: { deny: true } },
+      checks: [{ id: "default.contains", parameters: { words: ["there"], operator: "none" }, soft_deny_200: true }],
+    }),
+  );
+  assert.equal((await ask({ input_guardrails: [soft.slug] })).status, 200);
+  const hard = await save("Hello", { deny: true });
+  await setWorkspace({ input_guardrails: [hard.slug] });
+  assert.equal((await ask({ input_guardrails: [soft.slug] })).status, 446);
+});
