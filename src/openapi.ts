@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
+import { requestTypes } from "./inference/guards.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { pathParameters, toPathTemplate } from "./lib/route-path.ts";
 import { JsonObject } from "./schemas/objects.ts";
@@ -84,6 +85,7 @@ function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
     ...bodyOf(endpoint, convert),
     responses: {
       [endpoint.access === "scim" ? endpoint.success : 200]: { description: "Success", ...answer },
+      ...guardedAnswers(endpoint, answer),
       default: { description: "Failure", ...json({ $ref: "#/components/schemas/Error" }) },
     },
   };
@@ -107,8 +109,20 @@ const errorSchema = {
       },
     },
     provider: { type: "string" },
+    hook_results: { type: "object", description: "What guardrails said, where any ran" },
   },
 };
+
+/** What guardrails make of an answer, on routes they run for. */
+function guardedAnswers(endpoint: Endpoint, answer: object): object {
+  const name = "operation" in endpoint ? endpoint.operation : undefined;
+  if (name === undefined || !(Object.hasOwn(requestTypes, name) || name === "completePrompt")) return {};
+  const error = json({ $ref: "#/components/schemas/Error" });
+  return {
+    246: { description: "Success; a guardrail that does not deny failed, as hook_results tells", ...answer },
+    446: { description: "A guardrail denied the request or its answer, as hook_results tells", ...error },
+  };
+}
 
 /** The OpenAPI document of the rows. */
 async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {

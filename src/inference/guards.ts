@@ -7,7 +7,7 @@ import type { Body, Hook, RequestType } from "../guardrails/types.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName } from "../providers/operations.ts";
-import type { PlannedAttempt } from "../routing/plan.ts";
+import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { noteSpent } from "./cost.ts";
 import { replay } from "./replay.ts";
@@ -220,9 +220,15 @@ const late = "Cannot change what was answered already";
 const streamed = "Cannot change an answer that is streamed";
 const embedded = "Cannot change requests for embeddings";
 
+/** What of a target its guardrails depend on. */
+export interface GuardedTarget {
+  node: Pick<ConfigNode, "provider" | "virtualKey">;
+  settings: Pick<InheritedSettings, "hooks">;
+}
+
 /** Guardrails of one request, over all its targets. */
 export class RequestGuard {
-  readonly #entered = new Map<PlannedAttempt, Promise<TargetGuard>>();
+  readonly #entered = new Map<GuardedTarget, Promise<TargetGuard>>();
   readonly #requestType: RequestType;
   readonly #context: CallerContext;
   readonly #services: Services;
@@ -249,7 +255,7 @@ export class RequestGuard {
    * @param request The request, parameters of the config applied.
    * @throws {GuardrailDeniedError} If one denies it.
    */
-  enter(attempt: PlannedAttempt, request: Body): Promise<TargetGuard> | undefined {
+  enter(attempt: GuardedTarget, request: Body): Promise<TargetGuard> | undefined {
     const known = this.#entered.get(attempt);
     if (known) return known;
     const { guardrails } = this.#services;
@@ -267,7 +273,7 @@ export class RequestGuard {
     return entered;
   }
 
-  async #enter(hooks: TargetHooks, { node }: PlannedAttempt, request: Body): Promise<TargetGuard> {
+  async #enter(hooks: TargetHooks, { node }: GuardedTarget, request: Body): Promise<TargetGuard> {
     const [context, services, requestType] = [this.#context, this.#services, this.#requestType];
     const isEmbed = requestType === "embed";
     const subject: Subject = {

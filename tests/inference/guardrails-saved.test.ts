@@ -158,3 +158,32 @@ test("a soft denial of a default does not soften a hard one", async () => {
   await setWorkspace({ input_guardrails: [hard.slug] });
   assert.equal((await ask({ input_guardrails: [soft.slug] })).status, 446);
 });
+
+test("providers that take requests as they came are guarded as what is passed on", async () => {
+  const checks = [{ id: "default.allowedRequestTypes", parameters: { allowedTypes: ["chatComplete"] } }];
+  const { slug } = await done(
+    admin<Saved>("POST /guardrails", { name: "chats", workspace_id: workspaceId, checks, actions: { deny: true } }),
+  );
+  await setWorkspace({ input_guardrails: [slug] });
+  assert.equal((await plain()).status, 200);
+  const headers = { "x-gateway-provider": "passthrough", "x-gateway-custom-host": "http://127.0.0.1:9" };
+  assert.equal((await plain({ headers })).status, 446);
+  assert.equal((await plain({ path: "/v1/some/path" })).status, 446);
+});
+
+test("/openapi.json tells what guardrails make of answers", async () => {
+  const document = JSON.parse(await (await gateway.fetch("/openapi.json")).text());
+  for (const path of ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"]) {
+    assert.deepEqual(Object.keys(document.paths[path].post.responses).sort(), ["200", "246", "446", "default"]);
+  }
+  assert.deepEqual(Object.keys(document.paths["/v1/rerank"].post.responses).sort(), ["200", "default"]);
+});
+
+test("a saved guardrail that holds streams denies them, as a default too", async () => {
+  const { slug } = await save("there", { deny: true, stream_mode: "buffer" });
+  const streamed = { body: { stream: true } };
+  assert.equal((await ask({ output_guardrails: [slug] }, streamed)).status, 446);
+  assert.equal((await ask({ output_guardrails: [{ id: slug, stream_mode: "inform" }] }, streamed)).status, 200);
+  await setWorkspace({ output_guardrails: [slug] });
+  assert.equal((await plain(streamed)).status, 446);
+});
