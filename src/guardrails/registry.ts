@@ -1,6 +1,4 @@
 import { addPrefix } from "./checks/add-prefix.ts";
-import { allLowercase } from "./checks/all-lowercase.ts";
-import { allUppercase } from "./checks/all-uppercase.ts";
 import { allowedRequestTypes } from "./checks/allowed-request-types.ts";
 import { characterCount } from "./checks/character-count.ts";
 import { contains } from "./checks/contains.ts";
@@ -10,6 +8,7 @@ import { createInlineImageUrlsCheck } from "./checks/inline-image-urls.ts";
 import { jsonKeys } from "./checks/json-keys.ts";
 import { jsonSchema } from "./checks/json-schema.ts";
 import { createJwtCheck } from "./checks/jwt.ts";
+import { allLowercase, allUppercase } from "./checks/letter-case.ts";
 import { createLogCheck } from "./checks/log.ts";
 import { modelRules } from "./checks/model-rules.ts";
 import { modelWhitelist } from "./checks/model-whitelist.ts";
