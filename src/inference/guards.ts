@@ -85,6 +85,8 @@ export class TargetGuard {
     const { context, keep } = this.#parts;
     this.note();
     this.#kept = undefined;
+    // what was cut out of a request is not for the log either
+    if (this.#before.isTransformed) context.log.requestBody = JSON.stringify(this.request);
     if (!keep) return;
     context.keepAnswer = (answer) => {
       this.#kept = answer;

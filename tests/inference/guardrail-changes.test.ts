@@ -57,7 +57,7 @@ test("input redactions reach the provider, each of them, and only the last turn"
     [true, true],
   ]);
   const log = await waitForLog(routed.gateway, answer.trace);
-  assert.match(JSON.stringify(log.request.body), /a@b\.c/);
+  assert.doesNotMatch(JSON.stringify(log.request.body), /a@b\.c|number 222/);
 });
 
 test("scope all redacts every turn", async () => {
