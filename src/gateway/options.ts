@@ -47,6 +47,8 @@ export interface GatewayOptions {
   /** Lower-case header names whose values are never stored. */
   sensitiveHeaders?: readonly string[];
   logRetentionDays?: number;
+  /** Longest a log row waits for others to be written with, in milliseconds. Default 250. */
+  logFlushMs?: number;
   /** Days responses are kept whose provider keeps none. Default 30. */
   responseRetentionDays?: number;
   authFailuresPerMinute?: number;

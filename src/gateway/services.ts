@@ -88,6 +88,7 @@ function createLog(options: GatewayOptions, parts: ServiceParts, createId: () =>
   const queue: LogQueue = createLogQueue({
     store: (records) => writer.append(records),
     batchBytes: writer.batchBytes,
+    flushAfterMs: options.logFlushMs,
     describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
     isPermanent: isRefusedStatement,
     warn: warnOf(options),

@@ -4,8 +4,8 @@ import type { LogRecord } from "./record.ts";
 /** Rows of one write, small enough not to hold the event loop. */
 const batchRows = 64;
 const batchBytes = 1024 * 1024;
-/** Longest a row waits for others. */
-const flushAfterMs = 250;
+/** Longest a row waits for others, unless set. */
+const defaultFlushMs = 250;
 const maxRows = 10_000;
 const maxBytes = 64 * 1024 * 1024;
 const maxPauseMs = 5_000;
@@ -22,6 +22,8 @@ export interface LogQueueOptions {
   warn(message: string, error: unknown): void;
   /** Most bytes that are written together, if not one row alone has more; default 1 MiB, which holds an event loop shortly. */
   batchBytes?: number | undefined;
+  /** Longest a row waits for others, in milliseconds; default 250. */
+  flushAfterMs?: number | undefined;
   /** For tests; by default the figures of the module. */
   limits?: { rows: number; bytes: number };
 }
@@ -159,6 +161,7 @@ class WaitingRows {
 /** The queue between requests and the log store. */
 export function createLogQueue(options: LogQueueOptions): LogQueue {
   const waiting = new WaitingRows(options.limits ?? { rows: maxRows, bytes: maxBytes });
+  const { flushAfterMs = defaultFlushMs } = options;
   let cancelTimer: (() => void) | undefined;
   let writing: Promise<void> | undefined;
   let failures = 0;

@@ -112,6 +112,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     trustedHosts: ["127.0.0.1"],
     transport: options.transport ?? createRuntimeTransport(),
     createMac: nodeMac,
+    // tests wait for their rows
+    logFlushMs: 10,
     warn: (message) => warnings.push(message),
     ...rest,
   });
