@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import type { HookResults } from "../../src/schemas/hooks.ts";
+import { answering } from "../support/faults.ts";
+import { waitForLog } from "../support/gateway.ts";
+import { askGuarded, words } from "../support/guarded.ts";
+import { type Routed, type RoutedLog, startRouted, targetOf } from "../support/routed.ts";
+
+let routed: Routed;
+before(async () => {
+  routed = await startRouted(2);
+});
+after(() => routed.close());
+beforeEach(() => routed.reset());
+
+const upstream = (index = 0) => routed.upstreams[index] ?? assert.fail();
+const target = (index: number, more: object = {}) => targetOf(upstream(index), more);
+const ask = (...asked: Parameters<typeof askGuarded> extends [unknown, ...infer Rest] ? Rest : never) =>
+  askGuarded(routed.gateway, ...asked);
+const logOf = ({ trace }: { trace: string }) =>
+  waitForLog(routed.gateway, trace) as Promise<RoutedLog & { hook_results?: HookResults }>;
+const body = { model: "gpt-4o-mini" };
+/** An answer that costs 0.015 cents. */
+const priced = {
+  ...{ id: "x", object: "chat.completion", model: "gpt-4o-mini" },
+  choices: [{ index: 0, message: { role: "assistant", content: "Hi there" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 },
+};
+const denying = { ...words("none", ["there"]), deny: true };
+const softly = { ...words("none", ["there"], { soft_deny_200: true }), deny: true };
+
+test("a soft denial costs what was paid for, once", async () => {
+  upstream().script(() => answering(priced));
+  const flagged = target(0, { output_guardrails: [words("none", ["there"])] });
+  const fallback = { strategy: { mode: "fallback", on_status_codes: [246] } };
+  for (const [config, cost] of [
+    [target(0, { output_guardrails: [softly] }), 0.015],
+    [target(0, { input_guardrails: [softly] }), 0],
+    [{ ...fallback, targets: [flagged, target(1, { input_guardrails: [softly] })] }, 0.015],
+  ] as const) {
+    const answer = await ask(config, { body });
+    assert.deepEqual([answer.status, (await logOf(answer)).cost], [200, cost]);
+  }
+});
