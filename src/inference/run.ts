@@ -111,6 +111,7 @@ function createCaller<Request extends Record<string, unknown>>(
     async call(attempt: PlannedAttempt, { deadline }) {
       const { node, settings } = attempt;
       const overlaid = applyOverlays(value, settings);
+      context.log.model = modelOf(overlaid) ?? null;
       const entering = guard?.enter(attempt, overlaid);
       const guarded = entering && (await entering);
       guarded?.begin();

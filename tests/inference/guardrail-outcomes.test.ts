@@ -42,3 +42,23 @@ test("a soft denial costs what was paid for, once", async () => {
     assert.deepEqual([answer.status, (await logOf(answer)).cost], [200, cost]);
   }
 });
+
+test("a target whose guardrail denied the request is logged with its own model", async () => {
+  upstream().script(() => ({ ...answering({}), serve: (response) => void response.writeHead(500).end("{}") }));
+  const targets = [
+    target(0, { override_params: { model: "one" } }),
+    target(1, { override_params: { model: "two" }, input_guardrails: [denying] }),
+  ];
+  const log = await logOf(await ask({ strategy: { mode: "fallback" }, targets }));
+  const shown = log.attempts?.map(({ model, status }) => [model, status]);
+  assert.deepEqual(
+    [log.model, shown],
+    [
+      "two",
+      [
+        ["one", 500],
+        ["two", 446],
+      ],
+    ],
+  );
+});
