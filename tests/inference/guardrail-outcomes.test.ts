@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { HookResults } from "../../src/schemas/hooks.ts";
+import { chatLine, finishLines } from "../support/batches.ts";
 import { answering } from "../support/faults.ts";
 import { waitForLog } from "../support/gateway.ts";
 import { askGuarded, words } from "../support/guarded.ts";
@@ -61,4 +62,30 @@ test("a target whose guardrail denied the request is logged with its own model",
       ],
     ],
   );
+});
+
+test("denied lines of a batch are in its error file and their answers in its cost, flagged ones in its output", async () => {
+  const answers = { flagged: "Hi there", denied: "a secret" };
+  upstream().script(({ text }) => {
+    const content = text.includes("denied") ? answers.denied : answers.flagged;
+    return answering({ ...priced, choices: [{ index: 0, message: { role: "assistant", content } }] });
+  });
+  const config = target(0, {
+    input_guardrails: [{ ...words("none", ["refused"]), deny: true }],
+    output_guardrails: [words("none", ["there"]), { ...words("none", ["secret"]), deny: true }],
+  });
+  const lines = ["refused", "denied", "flagged"].map((text) => `${chatLine(text, text, body)}\n`).join("");
+  const { batch, output, errors } = await finishLines(routed.gateway, lines, {
+    gateway_options: { "x-gateway-config": JSON.stringify(config) },
+  });
+  const shown = (results: typeof output) =>
+    results.map(({ custom_id: id, response, error }) => [id, response?.status_code, error?.code]);
+  assert.deepEqual(shown(output), [["flagged", 246, undefined]]);
+  assert.deepEqual(shown(errors).toSorted(), [
+    ["denied", 446, "http_446"],
+    ["refused", 446, "http_446"],
+  ]);
+  assert.ok([...output, ...errors].every(({ response }) => response?.body.hook_results));
+  assert.doesNotMatch(JSON.stringify(errors), /a secret/);
+  assert.deepEqual([batch.request_counts, batch.cost], [{ total: 3, completed: 1, failed: 2 }, 0.03]);
 });
