@@ -226,10 +226,7 @@ class Relay implements RunningStream {
   async #step(): Promise<boolean> {
     let block = this.#first;
     this.#first = undefined;
-    if (block !== undefined) {
-      const prologue = this.#options.hooks?.prologue();
-      if (prologue) this.#send(prologue);
-    } else {
+    if (block === undefined) {
       const { done, value } = await this.#reader.read();
       if (this.#ended) return true;
       if (done) {
@@ -246,8 +243,9 @@ class Relay implements RunningStream {
   /** Sends what the observer lets go on of a block; true when something was sent or the stream is over. */
   #pass(block: Uint8Array): boolean | Promise<boolean> {
     const { observer, hooks } = this.#options;
-    const kept = observer.observe(block);
-    if (hooks && kept !== undefined) hooks.see(kept);
+    const seen = observer.observe(block);
+    if (hooks && seen !== undefined) hooks.see(seen);
+    const kept = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
     if (hooks && observer.isOver()) return this.#concludeHooked(hooks, kept);
     if (kept !== undefined) this.#send(kept);
     if (observer.isOver()) this.#conclude();
