@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { HookResults } from "../../src/schemas/hooks.ts";
 import { chatLine, finishLines } from "../support/batches.ts";
-import { answering } from "../support/faults.ts";
+import { answering, type Fault } from "../support/faults.ts";
 import { waitForLog } from "../support/gateway.ts";
 import { askGuarded, words } from "../support/guarded.ts";
 import { type Routed, type RoutedLog, startRouted, targetOf } from "../support/routed.ts";
@@ -29,6 +29,11 @@ const priced = {
 };
 const denying = { ...words("none", ["there"]), deny: true };
 const softly = { ...words("none", ["there"], { soft_deny_200: true }), deny: true };
+/** A streamed answer. */
+const streaming = (text: string): Fault => ({
+  ...answering({}),
+  serve: (response) => void response.writeHead(200, { "content-type": "text/event-stream" }).end(text),
+});
 
 test("a soft denial costs what was paid for, once", async () => {
   upstream().script(() => answering(priced));
@@ -88,4 +93,26 @@ test("denied lines of a batch are in its error file and their answers in its cos
   assert.ok([...output, ...errors].every(({ response }) => response?.body.hook_results));
   assert.doesNotMatch(JSON.stringify(errors), /a secret/);
   assert.deepEqual([batch.request_counts, batch.cost], [{ total: 3, completed: 1, failed: 2 }, 0.03]);
+});
+
+test("what hooks say stands before the last event of a response, whatever its line ends", async () => {
+  const event = (type: string, more: object) => `event: ${type}\r\ndata: ${JSON.stringify({ type, ...more })}\r\n\r\n`;
+  const response = { id: "resp_1", object: "response", status: "completed", model: "m", output: [] };
+  const text =
+    event("response.created", { response: { ...response, status: "in_progress" } }) +
+    event("response.in_progress", { response: { ...response, status: "in_progress" } }) +
+    event("response.completed", { response });
+  upstream().script(() => streaming(text));
+  for (const stream_mode of ["inform", "buffer"]) {
+    const config = target(0, {
+      input_guardrails: [words("any", ["x"])],
+      output_guardrails: [{ ...words("none", ["there"]), stream_mode }],
+    });
+    const headers = { "x-gateway-strict-open-ai-compliance": "false" };
+    const { events } = await ask(config, { path: "/v1/responses", body: { input: "x", stream: true }, headers });
+    assert.deepEqual(
+      events.map((one) => one.event),
+      ["response.created", "hook_results", "response.in_progress", "hook_results", "response.completed"],
+    );
+  }
 });
