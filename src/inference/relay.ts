@@ -14,7 +14,7 @@ import { BodyPieces } from "../logs/body.ts";
 import { AbortReason } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
 import { toProviderError } from "./answer.ts";
-import { type Attempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, endOfTime, toAttemptError } from "./attempt.ts";
 import { type StreamHooks, startOfLastEvent } from "./stream-hooks.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 import { typedFailureOf } from "./typed-streams.ts";
@@ -143,6 +143,9 @@ class Relay implements RunningStream {
   #lastSentAt: number;
   #lastAskedAt: number;
   #asking = false;
+  /** All that belongs to the answer is sent; what its guardrails say may follow. */
+  #isWhole = false;
+  #hasLeft = false;
   #ended = false;
 
   constructor(options: RelayOptions, body: ReadableStream<Uint8Array>) {
@@ -190,7 +193,7 @@ class Relay implements RunningStream {
       attempt.abort(new AbortReason("idle", "Cannot finish the stream: the upstream went silent"));
     } else if (now - this.#startedAt > limits.streamTotalTimeoutMs) {
       attempt.abort(new AbortReason("idle", "Cannot finish the stream: it takes too long"));
-    } else if (this.#asking && now - this.#lastSentAt > keepAliveAfterMs) {
+    } else if (this.#asking && !this.#hasLeft && now - this.#lastSentAt > keepAliveAfterMs) {
       this.#controller?.enqueue(encoder.encode(keepAliveComment));
       this.#lastSentAt = now;
     }
@@ -284,9 +287,10 @@ class Relay implements RunningStream {
     const owed = [last, ending].filter((bytes) => bytes !== undefined);
     const held = hooks.holdsLast ? cutLastEvent(owed) : undefined;
     for (const bytes of held?.before ?? owed) this.#send(bytes);
-    const said = await hooks.finish();
+    this.#isWhole = held === undefined;
+    const said = await Promise.race([hooks.finish(), endOfTime(this.#options.attempt)]);
     if (this.#ended) return true;
-    if (said) this.#send(said);
+    if (said && !this.#hasLeft) this.#send(said);
     if (held) this.#send(held.last);
     this.#close(200, undefined);
     void this.#drain();
@@ -344,6 +348,9 @@ class Relay implements RunningStream {
 
   /** The client went away. */
   #leave(): void {
+    this.#hasLeft = true;
+    // many clients close behind the end of an answer: they have all of it
+    if (this.#isWhole) return;
     const { attempt } = this.#options;
     attempt.abort(new AbortReason("client", "the caller went away"));
     this.#reader.cancel().catch(() => {});

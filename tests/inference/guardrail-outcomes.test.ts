@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import type { HookResults } from "../../src/schemas/hooks.ts";
 import { chatLine, finishLines } from "../support/batches.ts";
 import { answering, type Fault } from "../support/faults.ts";
-import { waitForLog } from "../support/gateway.ts";
+import { createTestGateway, requestHeaders, waitForLog, waitForLogs } from "../support/gateway.ts";
 import { askGuarded, words } from "../support/guarded.ts";
 import { type Routed, type RoutedLog, startRouted, targetOf } from "../support/routed.ts";
 
@@ -29,6 +29,27 @@ const priced = {
 };
 const denying = { ...words("none", ["there"]), deny: true };
 const softly = { ...words("none", ["there"], { soft_deny_200: true }), deny: true };
+const chunk = (delta: object, more: object = {}) =>
+  `data: ${JSON.stringify({ id: "x", model: "gpt-4o-mini", choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
+/** A stream that costs 0.015 cents. */
+const pricedStream = `${chunk({ content: "Hi" })}${chunk({}, { choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage: priced.usage })}data: [DONE]\n\n`;
+/** A hook that asks a service, which answers after some time. */
+const asking = (more: object = {}) => ({ "default.webhook": { webhookURL: `${upstream(1).url}/hook`, ...more } });
+const passingAfter = (delayMs: number): Fault => ({
+  ...answering({}),
+  serve: (response) => void setTimeout(() => response.end('{"verdict":true}'), delayMs),
+});
+/** A request that is under way. */
+function start(config: object, more: object = {}, signal: AbortSignal | null = null) {
+  const trace = crypto.randomUUID();
+  const headers = requestHeaders({
+    ...{ "x-gateway-provider": null, "x-gateway-trace-id": trace, "x-gateway-config": JSON.stringify(config) },
+  });
+  const asked = { ...body, messages: [{ role: "user", content: "Hello" }], ...more };
+  const init = { method: "POST", headers, body: JSON.stringify(asked), signal };
+  return { trace, answer: routed.gateway.fetch("/v1/chat/completions", init) };
+}
+
 /** A streamed answer. */
 const streaming = (text: string): Fault => ({
   ...answering({}),
@@ -115,4 +136,41 @@ test("what hooks say stands before the last event of a response, whatever its li
       ["response.created", "hook_results", "response.in_progress", "hook_results", "response.completed"],
     );
   }
+});
+
+test("a client that closes behind the end of a stream has its whole answer, and its hooks are logged", async () => {
+  upstream().script(() => streaming(pricedStream));
+  upstream(1).script(() => passingAfter(300));
+  const leaving = new AbortController();
+  const config = target(0, { output_guardrails: [asking()] });
+  const { trace, answer } = start(config, { stream: true }, leaving.signal);
+  const reader = (await answer).body?.getReader() ?? assert.fail();
+  let text = "";
+  while (!text.includes("[DONE]")) text += new TextDecoder().decode((await reader.read()).value);
+  await reader.cancel();
+  leaving.abort();
+  const log = await logOf({ trace });
+  assert.deepEqual([log.status, log.cost, log.error], [200, 0.015, null]);
+  assert.equal(log.hook_results?.after_request_hooks[0]?.checks[0]?.data?.verdict, true);
+});
+
+test("a stream whose hooks still run ends with its gateway", async () => {
+  upstream().script(() => streaming(pricedStream));
+  upstream(1).script(() => passingAfter(20_000));
+  const draining = await createTestGateway();
+  const headers = requestHeaders({
+    ...{ "x-gateway-provider": null },
+    "x-gateway-config": JSON.stringify(target(0, { output_guardrails: [asking({ timeout: 30_000 })] })),
+  });
+  const asked = { ...body, stream: true, messages: [{ role: "user", content: "Hello" }] };
+  const init = { method: "POST", headers, body: JSON.stringify(asked) };
+  const text = (await draining.fetch("/v1/chat/completions", init)).text();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const startedAt = performance.now();
+  await draining.gateway.drain(100);
+  const [row] = await waitForLogs(draining, "");
+  assert.deepEqual([row?.status, row?.cost], [200, 0.015]);
+  assert.match(await text, /\[DONE\]\n\n$/);
+  assert.ok(performance.now() - startedAt < 5_000);
+  await draining.close();
 });
