@@ -1,23 +1,14 @@
 import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { toErrorBody, toGatewayError, UpstreamError } from "../errors.ts";
 import { DamagedMessageError } from "../lib/aws-events.ts";
-import { isObject, parseJson } from "../lib/json.ts";
-import {
-  EventBlocks,
-  type EventCutter,
-  EventTooLongError,
-  keepAliveComment,
-  readFirstEvent,
-  readFirstEventOf,
-} from "../lib/sse.ts";
+import { parseJson } from "../lib/json.ts";
+import { EventBlocks, type EventCutter, EventTooLongError, keepAliveComment, readFirstEvent } from "../lib/sse.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { AbortReason } from "../providers/call.ts";
-import { statusOfErrorBody } from "../providers/failures.ts";
-import { toProviderError } from "./answer.ts";
 import { type Attempt, endOfTime, toAttemptError } from "./attempt.ts";
+import { readFirstBlock } from "./first-block.ts";
 import { type StreamHooks, startOfLastEvent } from "./stream-hooks.ts";
 import type { StreamObserver } from "./stream-observer.ts";
-import { typedFailureOf } from "./typed-streams.ts";
 
 /** Silence towards the client after which a comment keeps its connection open. */
 const keepAliveAfterMs = 15_000;
@@ -80,53 +71,6 @@ export interface RelayOptions {
   hooks?: StreamHooks | undefined;
   /** Called once. */
   onEnd(end: StreamEnd): void;
-}
-
-/**
- * Reads up to the first event, so that a failure before it is still an answer with a status.
- *
- * @throws {UpstreamError} If the stream ends, breaks or tells of an error before its first event.
- */
-async function readFirstBlock(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  blocks: EventCutter,
-  options: RelayOptions,
-): Promise<Uint8Array> {
-  const provider = options.context.log.provider ?? "provider";
-  for (;;) {
-    const { done, value } = await reader.read();
-    const bytes = done ? blocks.takeRest() : blocks.push(value);
-    if (bytes !== undefined) {
-      const event = readFirstEventOf(bytes);
-      if (event !== undefined) {
-        checkFirstEvent(event.data, options);
-        return bytes;
-      }
-    }
-    if (done) {
-      throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream ended before the first event`, {
-        provider,
-        code: "upstream_empty_stream",
-      });
-    }
-  }
-}
-
-function checkFirstEvent(data: string, { context, services, upstream }: RelayOptions): void {
-  if (data === "[DONE]") return;
-  const value = parseJson(data);
-  const provider = context.log.provider ?? "provider";
-  if (!isObject(value)) {
-    throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream does not hold JSON`, {
-      provider,
-      code: "upstream_bad_answer",
-    });
-  }
-  const error = value.error ?? typedFailureOf(value);
-  if (error === undefined || error === null) return;
-  const status = statusOfErrorBody(error);
-  const text = value.error === error ? data : JSON.stringify({ error });
-  throw toProviderError({ status, headers: upstream.headers }, text, context, services);
 }
 
 /** Moves blocks of events from an upstream to a client; every end of it is one call of `onEnd`. */

@@ -174,3 +174,24 @@ test("a stream whose hooks still run ends with its gateway", async () => {
   assert.ok(performance.now() - startedAt < 5_000);
   await draining.close();
 });
+
+test("a held stream in which the provider tells of a failure is a failure that is tried again", async () => {
+  const overloaded = { message: "busy", type: "overloaded_error" };
+  const failing: Readonly<Record<string, string>> = {
+    "/v1/chat/completions": `${chunk({ content: "Hi" })}data: ${JSON.stringify({ error: overloaded })}\n\n`,
+    "/v1/responses": [
+      { type: "response.created", response: { id: "resp_1", status: "in_progress", output: [] } },
+      { type: "response.failed", response: { id: "resp_1", status: "failed", output: [], error: overloaded } },
+    ]
+      .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+      .join(""),
+  };
+  for (const [path, text] of Object.entries(failing)) {
+    upstream().script(() => streaming(text));
+    const config = target(0, { output_guardrails: [{ ...denying, stream_mode: "buffer" }], retry: { attempts: 1 } });
+    const answer = await ask(config, { path, body: { input: "x", stream: true } });
+    const log = await logOf(answer);
+    assert.deepEqual([answer.status, log.status, log.cost, upstream().calls.length], [529, 529, 0, 2], path);
+    assert.match(String(answer.body.error?.message), /busy/);
+  }
+});
