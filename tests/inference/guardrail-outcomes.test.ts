@@ -195,3 +195,30 @@ test("a held stream in which the provider tells of a failure is a failure that i
     assert.match(String(answer.body.error?.message), /busy/);
   }
 });
+
+for (const place of ["input_guardrails", "output_guardrails"]) {
+  test(`${place} get no more time than their request`, async () => {
+    upstream().script(({ streamed }) => (streamed ? streaming(pricedStream) : answering(priced)));
+    upstream(1).script(() => passingAfter(20_000));
+    const hook = { ...asking({ timeout: 10_000 }), stream_mode: "buffer" };
+    const cost = place === "input_guardrails" ? 0 : 0.015;
+    for (const stream of [false, true]) {
+      const startedAt = performance.now();
+      const late = start(target(0, { request_timeout: 5_000, total_timeout: 300, [place]: [hook] }), { stream });
+      assert.equal((await late.answer).status, 408);
+      const leaving = new AbortController();
+      const left = start(target(0, { [place]: [hook], retry: { attempts: 2 } }), { stream }, leaving.signal);
+      setTimeout(() => leaving.abort(), 200);
+      assert.equal((await left.answer).status, 499);
+      assert.ok(performance.now() - startedAt < 5_000);
+      const logs = await Promise.all([logOf(late), logOf(left)]);
+      assert.deepEqual(
+        logs.map((log) => [log.status, log.cost]),
+        [
+          [408, cost],
+          [499, cost],
+        ],
+      );
+    }
+  });
+}
