@@ -222,3 +222,33 @@ for (const place of ["input_guardrails", "output_guardrails"]) {
     }
   });
 }
+
+test("a hook that holds a stream sees all that its whole answer would say", async () => {
+  const event = (type: string, more: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+  const item = { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "there" }] };
+  const response = { id: "resp_1", object: "response", status: "completed", model: "m", output: [] };
+  const said = [
+    ...[{ reasoning: "there" }, { reasoning_content: "there" }, { refusal: "there" }, { content: "there" }],
+    { audio: { id: "a", transcript: "there" } },
+    { function_call: { name: "f", arguments: "there" } },
+    { tool_calls: [{ index: 0, id: "c", type: "function", function: { name: "f", arguments: "there" } }] },
+    { tool_calls: [{ index: 0, id: "c", type: "custom", custom: { name: "f", input: "there" } }] },
+  ];
+  const end = `${chunk({}, { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}data: [DONE]\n\n`;
+  const streams = [
+    ...said.map((delta) => ["/v1/chat/completions", chunk(delta) + end] as const),
+    [
+      "/v1/responses",
+      event("response.created", { response: { ...response, status: "in_progress" } }) +
+        event("response.output_item.done", { output_index: 0, item }) +
+        event("response.completed", { response }),
+    ] as const,
+  ];
+  for (const [path, text] of streams) {
+    upstream().script(() => streaming(text));
+    const config = target(0, { output_guardrails: [{ ...denying, stream_mode: "buffer" }] });
+    const headers = { "x-gateway-strict-open-ai-compliance": "false" };
+    const answer = await ask(config, { path, body: { input: "x", stream: true }, headers });
+    assert.equal(answer.status, 446, answer.text);
+  }
+});
