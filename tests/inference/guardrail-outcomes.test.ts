@@ -252,3 +252,27 @@ test("a hook that holds a stream sees all that its whole answer would say", asyn
     assert.equal(answer.status, 446, answer.text);
   }
 });
+
+test("a held stream ends with its gateway and is not tried again", async () => {
+  upstream().script(() => ({
+    ...answering({}),
+    serve(response) {
+      response.on("error", () => {});
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(chunk({ content: "Hi" }));
+    },
+  }));
+  const draining = await createTestGateway();
+  const config = target(0, { output_guardrails: [{ ...denying, stream_mode: "buffer" }], retry: { attempts: 3 } });
+  const headers = requestHeaders({ "x-gateway-provider": null, "x-gateway-config": JSON.stringify(config) });
+  const asked = { ...body, stream: true, messages: [{ role: "user", content: "Hello" }] };
+  const init = { method: "POST", headers, body: JSON.stringify(asked) };
+  const answer = draining.fetch("/v1/chat/completions", init);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await draining.gateway.drain(100);
+  assert.deepEqual([(await answer).status, upstream().calls.length], [502, 1]);
+  assert.deepEqual(
+    (await waitForLogs(draining, "")).map(({ status, error }) => [status, error?.code]),
+    [[502, "upstream_shutdown"]],
+  );
+  await draining.close();
+});
