@@ -193,10 +193,20 @@ class Relay implements RunningStream {
     const seen = observer.observe(block);
     if (hooks && seen !== undefined) hooks.see(seen);
     const kept = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
-    if (hooks && observer.isOver()) return this.#concludeHooked(hooks, kept);
+    if (hooks && this.#isOver(kept)) return this.#concludeHooked(hooks, kept);
     if (kept !== undefined) this.#send(kept);
     if (observer.isOver()) this.#conclude();
     return kept !== undefined || this.#ended;
+  }
+
+  /** Whether nothing more belongs to the answer; where it breaks, what came before that is sent. */
+  #isOver(kept: Uint8Array | undefined): boolean {
+    try {
+      return this.#options.observer.isOver();
+    } catch (error) {
+      if (kept !== undefined) this.#send(kept);
+      throw error;
+    }
   }
 
   /** The upstream closed its side. */

@@ -276,3 +276,22 @@ test("a held stream ends with its gateway and is not tried again", async () => {
   );
   await draining.close();
 });
+
+test("what came before the failure of a stream is sent where guardrails watch it", async () => {
+  const failing = `${chunk({ content: "Hi" })}data: ${JSON.stringify({ error: { message: "broken" } })}\n\n`;
+  upstream().script(() => streaming(failing));
+  for (const [path, first] of [
+    ["/v1/messages", "message_start"],
+    ["/v1/responses", "response.created"],
+  ] as const) {
+    const provider = { provider: "together-ai" };
+    const request = { path, body: { input: "x", max_tokens: 9, stream: true } };
+    const plain = await ask({ ...target(0), ...provider }, request);
+    const watched = await ask({ ...target(0), ...provider, output_guardrails: [denying] }, request);
+    const kinds = (events: readonly { event: string | undefined }[]) => events.map(({ event }) => event);
+    assert.equal(watched.events[0]?.event, first);
+    assert.deepEqual(kinds(watched.events), kinds(plain.events));
+    const log = await logOf(watched);
+    assert.deepEqual([log.status, log.error?.message], [502, "together-ai error: broken"]);
+  }
+});
