@@ -170,6 +170,8 @@ export interface LogDraft {
   hooks: HookLog | null;
   /** Nano-dollars of answers that were thrown away: another call was made, or a guardrail denied them. */
   spent: number;
+  /** What is answered is no answer of a provider: a guardrail denied the request. */
+  isDenied: boolean;
   /** Members of the request the provider could not take. */
   dropped: string[] | null;
   usage: LoggedUsage | null;
@@ -253,6 +255,7 @@ export function createLogDraft(): LogDraft {
     skipped: noLabels,
     hooks: null,
     spent: 0,
+    isDenied: false,
     dropped: null,
     usage: null,
     answeredModel: null,

@@ -2,12 +2,13 @@ import type { CallerContext, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import type { Reply } from "../lib/reply.ts";
-import { EventBlocks } from "../lib/sse.ts";
+import { EventBlocks, readEvents } from "../lib/sse.ts";
 import { toLoggedUsage, withUnits } from "../logs/usage.ts";
 import type { Destination } from "../providers/call.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { unifiedHeaders } from "./answer.ts";
 import type { Attempt } from "./attempt.ts";
+import { checkEvent } from "./first-block.ts";
 import { createCutter } from "./framing.ts";
 import type { TargetGuard } from "./guards.ts";
 import type { ServedOperation } from "./operation.ts";
@@ -124,7 +125,10 @@ export async function answerHeld(
     throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
   });
   if (ended?.error) throw ended.error;
+  const text = new TextDecoder().decode(bytes);
+  // the upstream told of a failure itself
+  if (ended?.status !== 200) for (const { data } of readEvents(text)) checkEvent(data, { upstream, context, services });
   const headers = headersOf(upstream, call, context, services);
-  const reply: Reply = { status: upstream.status, headers, body: new TextDecoder().decode(bytes) };
+  const reply: Reply = { status: upstream.status, headers, body: text };
   return guard ? guard.finishStream(reply, strict) : reply;
 }

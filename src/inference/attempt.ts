@@ -52,6 +52,19 @@ export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTi
   };
 }
 
+/** Resolves once a call is to end because its time is over or the gateway stops. */
+export function endOfTime({ signal }: Attempt): Promise<undefined> {
+  return new Promise((resolve) => {
+    const end = () => {
+      const { reason } = signal;
+      if (reason instanceof AbortReason && (reason.kind === "timeout" || reason.kind === "shutdown"))
+        resolve(undefined);
+    };
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+}
+
 /** What a call needs besides the parts that belong to its attempt. */
 export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
 

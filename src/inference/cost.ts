@@ -26,7 +26,7 @@ function withRouter(counts: LoggedUsage): LoggedUsage {
 export function costOfRequest(log: LogDraft, status: number): number | null {
   const { provider, usage, prices, model, answeredModel } = log;
   const isAnswered = (status >= 200 && status <= 299) || status === socketOpened;
-  if (!isAnswered || freeOperations.has(log.operation)) return 0;
+  if (!isAnswered || log.isDenied || freeOperations.has(log.operation)) return 0;
   if (provider !== null && isFree(provider)) return 0;
   if (provider === null || usage === null) return null;
   const find: PriceBook = prices ?? ((name) => findLadder(provider, name));

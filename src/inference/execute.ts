@@ -185,8 +185,9 @@ class Execution<Value> {
       const error = toGatewayError(thrown);
       const isOver = clock.monotonic() >= deadline - timerSlackMs;
       if (isOver && error instanceof TimeoutError) return this.#fail(outOfTime(attempt), "final");
-      // the caller is gone, the time is over, or something of ours broke: nothing else is tried
-      const isFinal = isOver || error instanceof ClientClosedError || error instanceof InternalError;
+      // the caller is gone, the time is over, the gateway stops or something of ours broke: nothing else is tried
+      const isStopping = error.code === "upstream_shutdown";
+      const isFinal = isOver || isStopping || error instanceof ClientClosedError || error instanceof InternalError;
       return this.#fail(error, isFinal ? "final" : "tried");
     }
   }

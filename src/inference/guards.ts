@@ -10,6 +10,7 @@ import type { OperationName } from "../providers/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { noteSpent } from "./cost.ts";
+import { withinRequest } from "./hook-time.ts";
 import { replay } from "./replay.ts";
 import { readStream, StreamHooks, withStreamResults } from "./stream-hooks.ts";
 
@@ -70,6 +71,7 @@ export class TargetGuard {
   readonly #before: PhaseOutcome;
   readonly #subject: Subject;
   #kept: object | undefined;
+  #deadline: number | undefined;
 
   constructor(parts: GuardParts, subject: Subject, before: PhaseOutcome) {
     this.#parts = parts;
@@ -80,9 +82,14 @@ export class TargetGuard {
     this.#subject = { ...subject, request: { ...subject.request, body: before.body, isTransformed } };
   }
 
-  /** Gets ready for a call: an answer that may be asked for again waits for what the hooks say of it. */
-  begin(): void {
+  /**
+   * Gets ready for a call: an answer that may be asked for again waits for what the hooks say of it.
+   *
+   * @param deadline Milliseconds of the monotonic clock at which the whole request ends.
+   */
+  begin(deadline: number | undefined): void {
     const { context, keep } = this.#parts;
+    this.#deadline = deadline;
     this.note();
     this.#kept = undefined;
     // what was cut out of a request is not for the log either
@@ -171,9 +178,12 @@ export class TargetGuard {
     return { ...reply, status: after.isFailed ? hooksFailed : this.status, body };
   }
 
-  /** Checks a whole answer. @throws {GuardrailDeniedError} */
+  /** Checks a whole answer. @throws {GatewayError} Also when nobody waits for it any longer. */
   async #judge(answer: Body): Promise<{ after: PhaseOutcome; results: HookResults }> {
-    const after = await this.check(answer);
+    const after = await withinRequest(this.check(answer), this.#deadline, this.#parts).catch((cause: unknown) => {
+      noteSpent(this.#parts.context.log);
+      throw cause;
+    });
     const results = toHookResults({ before: this.#before.results, after: after.results });
     if (after.isDenied) {
       noteSpent(this.#parts.context.log);

@@ -1,23 +1,14 @@
 import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { toErrorBody, toGatewayError, UpstreamError } from "../errors.ts";
 import { DamagedMessageError } from "../lib/aws-events.ts";
-import { isObject, parseJson } from "../lib/json.ts";
-import {
-  EventBlocks,
-  type EventCutter,
-  EventTooLongError,
-  keepAliveComment,
-  readFirstEvent,
-  readFirstEventOf,
-} from "../lib/sse.ts";
+import { parseJson } from "../lib/json.ts";
+import { EventBlocks, type EventCutter, EventTooLongError, keepAliveComment, readFirstEvent } from "../lib/sse.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { AbortReason } from "../providers/call.ts";
-import { statusOfErrorBody } from "../providers/failures.ts";
-import { toProviderError } from "./answer.ts";
-import { type Attempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, endOfTime, toAttemptError } from "./attempt.ts";
+import { readFirstBlock } from "./first-block.ts";
 import { type StreamHooks, startOfLastEvent } from "./stream-hooks.ts";
 import type { StreamObserver } from "./stream-observer.ts";
-import { typedFailureOf } from "./typed-streams.ts";
 
 /** Silence towards the client after which a comment keeps its connection open. */
 const keepAliveAfterMs = 15_000;
@@ -82,53 +73,6 @@ export interface RelayOptions {
   onEnd(end: StreamEnd): void;
 }
 
-/**
- * Reads up to the first event, so that a failure before it is still an answer with a status.
- *
- * @throws {UpstreamError} If the stream ends, breaks or tells of an error before its first event.
- */
-async function readFirstBlock(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  blocks: EventCutter,
-  options: RelayOptions,
-): Promise<Uint8Array> {
-  const provider = options.context.log.provider ?? "provider";
-  for (;;) {
-    const { done, value } = await reader.read();
-    const bytes = done ? blocks.takeRest() : blocks.push(value);
-    if (bytes !== undefined) {
-      const event = readFirstEventOf(bytes);
-      if (event !== undefined) {
-        checkFirstEvent(event.data, options);
-        return bytes;
-      }
-    }
-    if (done) {
-      throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream ended before the first event`, {
-        provider,
-        code: "upstream_empty_stream",
-      });
-    }
-  }
-}
-
-function checkFirstEvent(data: string, { context, services, upstream }: RelayOptions): void {
-  if (data === "[DONE]") return;
-  const value = parseJson(data);
-  const provider = context.log.provider ?? "provider";
-  if (!isObject(value)) {
-    throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream does not hold JSON`, {
-      provider,
-      code: "upstream_bad_answer",
-    });
-  }
-  const error = value.error ?? typedFailureOf(value);
-  if (error === undefined || error === null) return;
-  const status = statusOfErrorBody(error);
-  const text = value.error === error ? data : JSON.stringify({ error });
-  throw toProviderError({ status, headers: upstream.headers }, text, context, services);
-}
-
 /** Moves blocks of events from an upstream to a client; every end of it is one call of `onEnd`. */
 class Relay implements RunningStream {
   readonly #options: RelayOptions;
@@ -143,6 +87,9 @@ class Relay implements RunningStream {
   #lastSentAt: number;
   #lastAskedAt: number;
   #asking = false;
+  /** All that belongs to the answer is sent; what its guardrails say may follow. */
+  #isWhole = false;
+  #hasLeft = false;
   #ended = false;
 
   constructor(options: RelayOptions, body: ReadableStream<Uint8Array>) {
@@ -190,7 +137,7 @@ class Relay implements RunningStream {
       attempt.abort(new AbortReason("idle", "Cannot finish the stream: the upstream went silent"));
     } else if (now - this.#startedAt > limits.streamTotalTimeoutMs) {
       attempt.abort(new AbortReason("idle", "Cannot finish the stream: it takes too long"));
-    } else if (this.#asking && now - this.#lastSentAt > keepAliveAfterMs) {
+    } else if (this.#asking && !this.#hasLeft && now - this.#lastSentAt > keepAliveAfterMs) {
       this.#controller?.enqueue(encoder.encode(keepAliveComment));
       this.#lastSentAt = now;
     }
@@ -226,10 +173,7 @@ class Relay implements RunningStream {
   async #step(): Promise<boolean> {
     let block = this.#first;
     this.#first = undefined;
-    if (block !== undefined) {
-      const prologue = this.#options.hooks?.prologue();
-      if (prologue) this.#send(prologue);
-    } else {
+    if (block === undefined) {
       const { done, value } = await this.#reader.read();
       if (this.#ended) return true;
       if (done) {
@@ -246,12 +190,23 @@ class Relay implements RunningStream {
   /** Sends what the observer lets go on of a block; true when something was sent or the stream is over. */
   #pass(block: Uint8Array): boolean | Promise<boolean> {
     const { observer, hooks } = this.#options;
-    const kept = observer.observe(block);
-    if (hooks && kept !== undefined) hooks.see(kept);
-    if (hooks && observer.isOver()) return this.#concludeHooked(hooks, kept);
+    const seen = observer.observe(block);
+    if (hooks && seen !== undefined) hooks.see(seen);
+    const kept = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
+    if (hooks && this.#isOver(kept)) return this.#concludeHooked(hooks, kept);
     if (kept !== undefined) this.#send(kept);
     if (observer.isOver()) this.#conclude();
     return kept !== undefined || this.#ended;
+  }
+
+  /** Whether nothing more belongs to the answer; where it breaks, what came before that is sent. */
+  #isOver(kept: Uint8Array | undefined): boolean {
+    try {
+      return this.#options.observer.isOver();
+    } catch (error) {
+      if (kept !== undefined) this.#send(kept);
+      throw error;
+    }
   }
 
   /** The upstream closed its side. */
@@ -286,9 +241,10 @@ class Relay implements RunningStream {
     const owed = [last, ending].filter((bytes) => bytes !== undefined);
     const held = hooks.holdsLast ? cutLastEvent(owed) : undefined;
     for (const bytes of held?.before ?? owed) this.#send(bytes);
-    const said = await hooks.finish();
+    this.#isWhole = held === undefined;
+    const said = await Promise.race([hooks.finish(), endOfTime(this.#options.attempt)]);
     if (this.#ended) return true;
-    if (said) this.#send(said);
+    if (said && !this.#hasLeft) this.#send(said);
     if (held) this.#send(held.last);
     this.#close(200, undefined);
     void this.#drain();
@@ -346,6 +302,9 @@ class Relay implements RunningStream {
 
   /** The client went away. */
   #leave(): void {
+    this.#hasLeft = true;
+    // many clients close behind the end of an answer: they have all of it
+    if (this.#isWhole) return;
     const { attempt } = this.#options;
     attempt.abort(new AbortReason("client", "the caller went away"));
     this.#reader.cancel().catch(() => {});

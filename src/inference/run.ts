@@ -11,6 +11,7 @@ import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import { noteSpent } from "./cost.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
 import { createRequestGuard, toHookResults } from "./guards.ts";
+import { withinRequest } from "./hook-time.ts";
 import { checkLeaves, readLeafDestination } from "./leaf.ts";
 import { isFlow, type SentForm } from "./media.ts";
 import { isStreamed } from "./operation.ts";
@@ -111,9 +112,10 @@ function createCaller<Request extends Record<string, unknown>>(
     async call(attempt: PlannedAttempt, { deadline }) {
       const { node, settings } = attempt;
       const overlaid = applyOverlays(value, settings);
+      context.log.model = modelOf(overlaid) ?? null;
       const entering = guard?.enter(attempt, overlaid);
-      const guarded = entering && (await entering);
-      guarded?.begin();
+      const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
+      guarded?.begin(deadline);
       // hooks change members, never which operation it is
       const request = guarded ? (guarded.request as Request) : overlaid;
       const model = modelOf(request);

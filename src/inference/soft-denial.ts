@@ -86,6 +86,7 @@ export function answerSoftly(
       })
     : JSON.stringify({ ...answer, hook_results: hookResults });
   log.responseBody = body;
+  log.isDenied = true;
   const type = isStream ? "text/event-stream; charset=utf-8" : "application/json";
   return { status: 200, headers: { ...thrown.headers, "content-type": type }, body };
 }

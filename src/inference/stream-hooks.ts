@@ -26,11 +26,22 @@ export interface StreamHooksOptions {
   before: PhaseOutcome["results"];
 }
 
-/** An event that tells what hooks said, in the form of the route. */
+/**
+ * An event that tells what hooks said, in the form of the route, made so that clients which do not know it pass it over: of
+ * a chunk they read `choices`, and of the Responses API they take `keepalive` alone as an event that says nothing.
+ */
 function encodeResults(requestType: RequestType, results: object): string {
-  const isNamed = requestType === "messages" || requestType === "createModelResponse";
-  if (!isNamed) return encodeEvent({ hook_results: results });
-  return encodeEvent({ type: "hook_results", hook_results: results }, "hook_results");
+  switch (requestType) {
+    case "chatComplete":
+    case "complete":
+      return encodeEvent({ choices: [], hook_results: results });
+    case "messages":
+      return encodeEvent({ type: "hook_results", hook_results: results }, "hook_results");
+    case "createModelResponse":
+      return encodeEvent({ type: "keepalive", hook_results: results }, "hook_results");
+    default:
+      return encodeEvent({ hook_results: results });
+  }
 }
 
 /** The answer a stream adds up to; undefined where it holds none. */
@@ -40,13 +51,36 @@ export function readStream(text: string): Body | undefined {
   return assembler.result();
 }
 
+/** What ends an event: two line ends of one kind. */
+const gaps = ["\n\n", "\r\n\r\n", "\r\r"];
+
 /** Where the last event of a text begins. */
 export function startOfLastEvent(text: string): number {
-  const end = text.trimEnd().lastIndexOf("\n\n");
-  return end === -1 ? 0 : end + 2;
+  const events = text.trimEnd();
+  const starts = gaps.map((gap) => {
+    const end = events.lastIndexOf(gap);
+    return end === -1 ? 0 : end + gap.length;
+  });
+  return Math.max(...starts);
 }
 
-/** A whole stream with what hooks said: before its first event, and behind its last or, in Responses, before it. */
+/** Where the first event of a text ends. */
+function endOfFirstEvent(text: string): number {
+  const start = Math.max(0, text.search(/^data:/m));
+  const ends = gaps.flatMap((gap) => {
+    const end = text.indexOf(gap, start);
+    return end === -1 ? [] : [end + gap.length];
+  });
+  return Math.min(text.length, ...ends);
+}
+
+/** Whole events with another one before them; in Responses behind the first, before which clients take none. */
+function withFirst(text: string, first: string, requestType: RequestType): string {
+  const start = requestType === "createModelResponse" ? endOfFirstEvent(text) : 0;
+  return text.slice(0, start) + first + text.slice(start);
+}
+
+/** A whole stream with what hooks said: before its first event, and behind its last; in Responses between the two. */
 export function withStreamResults(
   text: string,
   {
@@ -62,7 +96,7 @@ export function withStreamResults(
   const first = before.length === 0 ? "" : encodeResults(requestType, { before_request_hooks: before });
   const last = after.length === 0 ? "" : encodeResults(requestType, { after_request_hooks: after });
   const end = requestType === "createModelResponse" ? startOfLastEvent(text) : text.length;
-  return first + text.slice(0, end) + last + text.slice(end);
+  return withFirst(text.slice(0, end) + last + text.slice(end), first, requestType);
 }
 
 /** Watches a stream for its hooks and writes what they say. */
@@ -72,6 +106,7 @@ export class StreamHooks {
   readonly #decoder = new TextDecoder();
   #seen = 0;
   #isCut = false;
+  #hasBegun = false;
 
   constructor(options: StreamHooksOptions) {
     this.#options = options;
@@ -87,10 +122,13 @@ export class StreamHooks {
     return isWatched && !strict && requestType === "createModelResponse";
   }
 
-  /** What goes before the first event. */
-  prologue(): Uint8Array | undefined {
-    const { strict, before } = this.#options;
-    return strict || before.length === 0 ? undefined : this.#encode({ before_request_hooks: before });
+  /** Whole events that are to be sent; the first ones with what the hooks before the call said. */
+  withPrologue(bytes: Uint8Array): Uint8Array {
+    const { strict, before, requestType } = this.#options;
+    if (this.#hasBegun || strict || before.length === 0) return bytes;
+    this.#hasBegun = true;
+    const first = encodeResults(requestType, { before_request_hooks: before });
+    return encoder.encode(withFirst(this.#decoder.decode(bytes), first, requestType));
   }
 
   /** Sees whole events as they are sent. */

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from "../lib/json.ts";
+import { isObject, objectsIn, parseJson } from "../lib/json.ts";
 import { readEvents } from "../lib/sse.ts";
 
 type Item = Record<string, unknown>;
@@ -15,12 +15,45 @@ interface Assembly {
   result(): Item;
 }
 
+/** A call of a tool while its pieces are put together. */
+interface ToolCall {
+  id: unknown;
+  type: unknown;
+  function?: Item;
+  custom?: Item;
+}
+
 /** A choice while its pieces are put together. */
 interface Choice {
   text: string;
-  reasoning: string;
-  toolCalls: Map<number, { id: unknown; type: unknown; function: { name: string; arguments: string } }>;
+  /** Members of the message that come in pieces, besides its content. */
+  members: Item;
+  toolCalls: Map<number, ToolCall>;
   finishReason: unknown;
+}
+
+/** Members of a message whose pieces are texts, and those whose pieces hold texts. */
+const textMembers = ["reasoning_content", "reasoning", "refusal"];
+const heldMembers: Readonly<Record<string, readonly string[]>> = {
+  audio: ["transcript"],
+  function_call: ["name", "arguments"],
+};
+
+/** An object with the texts of a piece behind its own. */
+function joinTexts(known: Item, piece: Item, names: readonly string[]): Item {
+  const joined = { ...known };
+  for (const name of names) joined[name] = textOf(known[name]) + textOf(piece[name]);
+  return joined;
+}
+
+function addMembers({ members }: Choice, delta: Item): void {
+  for (const name of textMembers) {
+    if (textOf(delta[name]) !== "") members[name] = textOf(members[name]) + textOf(delta[name]);
+  }
+  for (const [name, inner] of Object.entries(heldMembers)) {
+    const [known, piece] = [members[name], delta[name]];
+    if (isObject(piece)) members[name] = joinTexts(isObject(known) ? known : {}, piece, inner);
+  }
 }
 
 function addToolCalls(choice: Choice, pieces: unknown): void {
@@ -28,14 +61,10 @@ function addToolCalls(choice: Choice, pieces: unknown): void {
   for (const piece of pieces) {
     if (!isObject(piece)) continue;
     const index = Number(piece.index ?? 0);
-    const call = choice.toolCalls.get(index) ?? {
-      id: piece.id,
-      type: piece.type,
-      function: { name: "", arguments: "" },
-    };
-    const named = isObject(piece.function) ? piece.function : {};
-    call.function.name += textOf(named.name);
-    call.function.arguments += textOf(named.arguments);
+    const call: ToolCall = choice.toolCalls.get(index) ?? { id: piece.id, type: piece.type };
+    const { function: named, custom } = piece;
+    if (isObject(custom)) call.custom = joinTexts(call.custom ?? {}, custom, ["name", "input"]);
+    else call.function = joinTexts(call.function ?? {}, isObject(named) ? named : {}, ["name", "arguments"]);
     choice.toolCalls.set(index, call);
   }
 }
@@ -43,11 +72,11 @@ function addToolCalls(choice: Choice, pieces: unknown): void {
 function addPiece(choices: Map<number, Choice>, piece: unknown): void {
   if (!isObject(piece)) return;
   const index = Number(piece.index ?? 0);
-  const choice = choices.get(index) ?? { text: "", reasoning: "", toolCalls: new Map(), finishReason: null };
+  const choice = choices.get(index) ?? { text: "", members: {}, toolCalls: new Map(), finishReason: null };
   choices.set(index, choice);
   const delta = isObject(piece.delta) ? piece.delta : {};
   choice.text += textOf(delta.content) + textOf(piece.text);
-  choice.reasoning += textOf(delta.reasoning_content);
+  addMembers(choice, delta);
   addToolCalls(choice, delta.tool_calls);
   choice.finishReason = piece.finish_reason ?? choice.finishReason;
 }
@@ -58,7 +87,7 @@ function toChoice(index: number, choice: Choice, isChat: boolean): object {
   const message = {
     role: "assistant",
     content: choice.text === "" && choice.toolCalls.size > 0 ? null : choice.text,
-    ...(choice.reasoning !== "" && { reasoning_content: choice.reasoning }),
+    ...choice.members,
     ...(choice.toolCalls.size > 0 && { tool_calls: [...choice.toolCalls.values()] }),
   };
   return { index, message, finish_reason };
@@ -113,7 +142,7 @@ function assembleResponse(): Assembly {
       return true;
     },
     result() {
-      if (isDone) return response;
+      if (isDone && (items.length === 0 || objectsIn(response.output).length > 0)) return response;
       const begun = { type: "message", role: "assistant", content: [{ type: "output_text", text: open }] };
       return { ...response, output: open === "" ? items : [...items, begun] };
     },

@@ -110,8 +110,8 @@ export async function callLine(request: BatchLine, url: string, calls: LineCalls
   const { batchId } = calls;
   let cost: number | null = null;
   const onSettled = (settled: SettledRequest) => {
-    // a call that failed costs nothing, and is no sign that the price is known
-    if (settled.cost !== null && settled.status < 300) cost = (cost ?? 0) + settled.cost;
+    // a call that failed costs nothing but answers nobody got, and is no sign that the price is known
+    if (settled.cost !== null && (settled.status < 300 || settled.cost > 0)) cost = (cost ?? 0) + settled.cost;
   };
   const { custom_id: customId } = request;
   if (request.body.stream === true) {

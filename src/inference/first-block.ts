@@ -1,0 +1,62 @@
+import type { CallerContext, Services } from "../context.ts";
+import { UpstreamError } from "../errors.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import { type EventCutter, readFirstEventOf } from "../lib/sse.ts";
+import { statusOfErrorBody } from "../providers/failures.ts";
+import { toProviderError } from "./answer.ts";
+import { typedFailureOf } from "./typed-streams.ts";
+
+/** A stream whose events are looked into. */
+export interface CheckedStream {
+  upstream: Response;
+  context: CallerContext;
+  services: Services;
+}
+
+/**
+ * Reads up to the first event, so that a failure before it is still an answer with a status.
+ *
+ * @throws {UpstreamError} If the stream ends, breaks or tells of an error before its first event.
+ */
+export async function readFirstBlock(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  blocks: EventCutter,
+  stream: CheckedStream,
+): Promise<Uint8Array> {
+  const provider = stream.context.log.provider ?? "provider";
+  for (;;) {
+    const { done, value } = await reader.read();
+    const bytes = done ? blocks.takeRest() : blocks.push(value);
+    if (bytes !== undefined) {
+      const event = readFirstEventOf(bytes);
+      if (event !== undefined) {
+        checkEvent(event.data, stream);
+        return bytes;
+      }
+    }
+    if (done) {
+      throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream ended before the first event`, {
+        provider,
+        code: "upstream_empty_stream",
+      });
+    }
+  }
+}
+
+/** Refuses an event that is none. @throws {UpstreamError} Also the failure it tells of. */
+export function checkEvent(data: string, { context, services, upstream }: CheckedStream): void {
+  if (data === "[DONE]") return;
+  const value = parseJson(data);
+  const provider = context.log.provider ?? "provider";
+  if (!isObject(value)) {
+    throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream does not hold JSON`, {
+      provider,
+      code: "upstream_bad_answer",
+    });
+  }
+  const error = value.error ?? typedFailureOf(value);
+  if (error === undefined || error === null) return;
+  const status = statusOfErrorBody(error);
+  const text = value.error === error ? data : JSON.stringify({ error });
+  throw toProviderError({ status, headers: upstream.headers }, text, context, services);
+}
