@@ -7,6 +7,8 @@ import { type Body, type BoundCheck, CheckError, type CheckInput, type CheckOutc
 export interface Subject extends Omit<CheckInput, "texts" | "text" | "mustSeeAll"> {
   /** Why nothing of it can be changed, where that is so. */
   readonly fixedBecause?: string;
+  /** It is out already: nothing of it can be denied. */
+  readonly isOut?: boolean;
   /** Only its beginning is there. */
   readonly isCut?: boolean;
 }
@@ -223,7 +225,7 @@ async function runHook(run: Run, hook: Hook): Promise<HookOutcome | undefined> {
   const verdict = failed.length === 0;
   const result: HookResult = {
     ...{ id: hook.id, verdict, transformed: checked.some((one) => one.result.transformed) },
-    ...{ deny: hook.deny && !hook.async && !verdict, async: hook.async, type: hook.type },
+    ...{ deny: hook.deny && !hook.async && !verdict && run.subject.isOut !== true, async: hook.async, type: hook.type },
     checks: checked.map((one) => one.result),
     feedback: toFeedback(hook, verdict, checked),
     ...{ execution_time: roundMs(clock.monotonic() - startedAt), created_at },

@@ -150,7 +150,7 @@ export class TargetGuard {
     const { hooks, services } = this.#parts;
     const subject: Subject = {
       ...this.#toAfter(answer),
-      ...(options.isStreamed && { fixedBecause: streamed }),
+      ...(options.isStreamed && { fixedBecause: streamed, isOut: true }),
       ...(options.isCut && { isCut: true }),
     };
     const after = await runHooks(hooks.after, subject, services.clock);
