@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
-import { requestTypes } from "./inference/guards.ts";
+import { requestTypes } from "./inference/request-types.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { pathParameters, toPathTemplate } from "./lib/route-path.ts";
 import { JsonObject } from "./schemas/objects.ts";

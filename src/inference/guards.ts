@@ -11,20 +11,10 @@ import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { noteSpent } from "./cost.ts";
 import { withinRequest } from "./hook-time.ts";
+import { asksForUsage } from "./operation.ts";
 import { replay } from "./replay.ts";
+import { requestTypes } from "./request-types.ts";
 import { readStream, StreamHooks, withStreamResults } from "./stream-hooks.ts";
-
-/** Operations hooks run for, by the names checks know them under. */
-export const requestTypes: { readonly [Name in OperationName]?: RequestType } = {
-  chat: "chatComplete",
-  complete: "complete",
-  messages: "messages",
-  responses: "createModelResponse",
-  generateContent: "generateContent",
-  embed: "embed",
-  embedContent: "embed",
-  batchEmbedContents: "embed",
-};
 
 /** Status of an answer with which a hook that does not deny found fault. */
 const hooksFailed = 246;
@@ -211,8 +201,7 @@ export class TargetGuard {
     const answer = readStream(text);
     if (!answer) return reply;
     const { after } = await this.#judge(answer);
-    const asked = this.request.stream_options;
-    const includeUsage = isObject(asked) && asked.include_usage === true;
+    const includeUsage = asksForUsage(this.request);
     const stream = after.isTransformed ? replay(requestType, after.body, { includeUsage }) : text;
     const told = { requestType, strict, before: this.#before.results, after: after.results };
     const body = withStreamResults(stream, told);

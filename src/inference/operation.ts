@@ -92,6 +92,12 @@ export function isStreamed(name: OperationName, request: object): boolean {
   return Reflect.get(request, "stream") === true;
 }
 
+/** Whether a request asks for the counts of a stream where its route tells them only when asked. */
+export function asksForUsage(request: object): boolean {
+  const asked: unknown = Reflect.get(request, "stream_options");
+  return isObject(asked) && asked.include_usage === true;
+}
+
 /** What every served operation is made from. */
 interface Parts<Name extends OperationName> {
   name: Name;
@@ -114,8 +120,7 @@ function createNativeObserver<Name extends OperationName>({
   const mapper = corrector ? undefined : adapter.streamMapper?.(request, options);
   const typed = typedStreams[name];
   if (typed) return mapper ? createReframedObserver(typed, mapper, provider.slug) : createTypedObserver(typed);
-  const asked: unknown = Reflect.get(request, "stream_options");
-  const includeUsage = isObject(asked) && asked.include_usage === true;
+  const includeUsage = asksForUsage(request);
   if (!mapper) return createCompletionObserver({ includeUsage, corrector });
   return createMappedObserver({ mapper, provider: provider.slug, includeUsage });
 }

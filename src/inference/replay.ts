@@ -1,8 +1,15 @@
+import type { CallerContext } from "../context.ts";
 import { replayEvents } from "../dialects/responses/stored.ts";
 import type { Body, RequestType } from "../guardrails/types.ts";
-import { isObject, objectsIn } from "../lib/json.ts";
+import { isObject, objectsIn, parseJson } from "../lib/json.ts";
+import type { Reply } from "../lib/reply.ts";
 import { doneEvent, encodeEvent } from "../lib/sse.ts";
+import type { OperationName } from "../providers/operations.ts";
 import type { ResponsesResponse } from "../schemas/responses.ts";
+import { asksForUsage } from "./operation.ts";
+import { requestTypes } from "./request-types.ts";
+import { withStreamResults } from "./stream-hooks.ts";
+import { isStrict } from "./target.ts";
 
 /** Members of a choice that belong to its end. */
 function endOf({ finish_reason = null }: Body): Body {
@@ -80,4 +87,21 @@ export function replay(requestType: RequestType, answer: Body, { includeUsage }:
     default:
       return encodeEvent(answer);
   }
+}
+
+const decoder = new TextDecoder();
+
+/** The answer to a request for a stream, also where the provider answered whole: clients read nothing but events then. */
+export function toStreamed(name: OperationName, reply: Reply, request: object, context: CallerContext): Reply {
+  const { status, headers, body } = reply;
+  const requestType = requestTypes[name];
+  // a whole answer of the Gemini API is a stream of one slice
+  const isWhole = body !== null && !(body instanceof ReadableStream) && headers["content-type"] === "application/json";
+  if (!isWhole || requestType === undefined || name === "generateContent" || status > 299) return reply;
+  const answer = parseJson(typeof body === "string" ? body : decoder.decode(body));
+  if (!isObject(answer)) return reply;
+  const events = replay(requestType, answer, { includeUsage: asksForUsage(request) });
+  const { before = [], after = [] } = context.log.hooks ?? {};
+  const text = withStreamResults(events, { requestType, strict: isStrict(context), before, after });
+  return { ...reply, headers: { ...headers, "content-type": "text/event-stream; charset=utf-8" }, body: text };
 }

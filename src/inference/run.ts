@@ -15,6 +15,7 @@ import { withinRequest } from "./hook-time.ts";
 import { checkLeaves, readLeafDestination } from "./leaf.ts";
 import { isFlow, type SentForm } from "./media.ts";
 import { isStreamed } from "./operation.ts";
+import { toStreamed } from "./replay.ts";
 import { answerSoftly } from "./soft-denial.ts";
 import { readRequestDestination } from "./target.ts";
 
@@ -183,6 +184,8 @@ export function runInference<Name extends OperationName>(
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
-  const parts = { context, services, canRepeat: !isFlow(form), streamed: isStreamed(name, value), operation: name };
-  return runTargets(value, (request, target) => callTarget(name, request, { ...target, form }, parts), parts);
+  const streamed = isStreamed(name, value);
+  const parts = { context, services, canRepeat: !isFlow(form), streamed, operation: name };
+  const running = runTargets(value, (request, target) => callTarget(name, request, { ...target, form }, parts), parts);
+  return streamed ? running.then((reply) => toStreamed(name, reply, value, context)) : running;
 }

@@ -6,9 +6,9 @@ import { timeOfId } from "../lib/ids.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName } from "../providers/operations.ts";
 import { dialects, isDialect } from "./dialects.ts";
-import { requestTypes } from "./guards.ts";
 import { isStreamed } from "./operation.ts";
 import { replay } from "./replay.ts";
+import { requestTypes } from "./request-types.ts";
 import { withStreamResults } from "./stream-hooks.ts";
 import { isStrict } from "./target.ts";
 

@@ -341,7 +341,7 @@ test("16.4: a failing status to a request for a stream is a JSON answer", async 
   });
 });
 
-test("a stream the upstream answers as JSON is that JSON", async () => {
+test("a stream the upstream answers as JSON is a stream of that answer", async () => {
   const server = startServer((request, response) => {
     request.resume();
     response.writeHead(200, { "content-type": "application/json" });
@@ -349,8 +349,11 @@ test("a stream the upstream answers as JSON is that JSON", async () => {
   });
   await using(server, async (upstream) => {
     const response = await ask(upstream);
-    assert.equal(response.headers.get("content-type"), "application/json");
-    assert.equal(await response.text(), fixture("chat.json"));
+    assert.match(response.headers.get("content-type") ?? "", /^text\/event-stream/);
+    const text = await response.text();
+    assert.ok(text.endsWith(done));
+    const { choices } = JSON.parse(fixture("chat.json"));
+    assert.ok(text.includes(JSON.stringify(choices[0].message.content)));
   });
 });
 
