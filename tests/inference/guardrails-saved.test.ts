@@ -187,3 +187,18 @@ test("a saved guardrail that holds streams denies them, as a default too", async
   await setWorkspace({ output_guardrails: [slug] });
   assert.equal((await plain(streamed)).status, 446);
 });
+
+test("a config cannot soften a default by naming it", async () => {
+  const { id, slug } = await save("there", { deny: true }, true);
+  await setOrganisation({ input_guardrails: [slug], output_guardrails: [slug] });
+  for (const softened of [{ deny: false }, { async: true }, { type: "mutator", async: true }, { on_error: "pass" }]) {
+    for (const name of [id, slug]) {
+      const entry = { id: name, ...softened };
+      const answer = await ask({ input_guardrails: [entry] });
+      assert.equal(answer.status, 446, JSON.stringify(entry));
+      assert.equal(hooksOf(answer)?.before_request_hooks.length, 1);
+    }
+  }
+  await setOrganisation({ output_guardrails: [slug], input_guardrails: [] });
+  assert.equal((await ask({ output_guardrails: [{ id, deny: false }] })).status, 446);
+});
