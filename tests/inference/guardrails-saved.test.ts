@@ -171,6 +171,21 @@ test("providers that take requests as they came are guarded as what is passed on
   assert.equal((await plain({ path: "/v1/some/path" })).status, 446);
 });
 
+test("the config of a key counts for requests that name a provider which takes them as they came", async () => {
+  const types = { "default.allowedRequestTypes": { allowedTypes: ["chatComplete"] }, deny: true };
+  const texts = { "default.contains": { words: ["there"], operator: "none" }, deny: true };
+  const headers = { "x-gateway-provider": "passthrough", "x-gateway-custom-host": "http://127.0.0.1:9" };
+  for (const config of [{ input_guardrails: [types] }, { provider: "echo", input_guardrails: [texts] }]) {
+    const body = {
+      ...{ name: `key ${JSON.stringify(config).length}`, scopes: ["completions.write"], workspace_id: workspaceId },
+      defaults: { config_id: await saveConfig(gateway, config), allow_config_override: false },
+    };
+    const { key } = await done(admin<{ key: string }>("POST /api-keys/workspace/service", body));
+    const asked = { headers: { ...headers, "x-gateway-api-key": key } };
+    assert.equal((await plain(asked)).status, 446, JSON.stringify(config));
+  }
+});
+
 test("/openapi.json tells what guardrails make of answers", async () => {
   const document = JSON.parse(await (await gateway.fetch("/openapi.json")).text());
   for (const path of ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"]) {
