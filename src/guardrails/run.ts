@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { CheckResult, HookResult } from "../schemas/hooks.ts";
-import { readTexts, writeTexts } from "./texts.ts";
+import { holdsTokens, readTexts, writeTexts } from "./texts.ts";
 import { type Body, type BoundCheck, CheckError, type CheckInput, type CheckOutcome, type Hook } from "./types.ts";
 
 /** What the hooks of one phase look at. */
@@ -72,6 +72,7 @@ interface Sight {
 
 /** Looks at the texts as they are now; of long ones only at the beginning, which a hook that denies does not accept. */
 function look({ subject, state }: Run, { deny }: Hook, { scope }: BoundCheck): Sight {
+  if (deny && holdsTokens(subject, state.body)) throw new CheckError("Cannot check: the text is written in tokens");
   const all = readTexts(subject, state.body, scope);
   if (lengthOf(all) <= maxTextLength) return { texts: all, text: all.join("\n"), rests: [] };
   if (deny) throw new CheckError(`Cannot check: the text is longer than ${maxTextLength} characters`);
