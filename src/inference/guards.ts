@@ -160,13 +160,14 @@ export class TargetGuard {
    * @throws {GuardrailDeniedError} If one denies it.
    */
   async finish(reply: Reply): Promise<Reply> {
-    const read = reply.status === 200 ? readAnswer(reply) : undefined;
-    if (!read) return reply.status === 200 ? { ...reply, status: this.status } : reply;
+    const read = reply.status >= 200 && reply.status <= 299 ? readAnswer(reply) : undefined;
+    const status = reply.status === 200 || this.status !== 200 ? this.status : reply.status;
+    if (!read) return reply.status === 200 ? { ...reply, status } : reply;
     const { after, results } = await this.#judge(read.value);
     if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return reply;
     const body = withResults(after.isTransformed ? JSON.stringify(after.body) : read.text, results);
     this.#parts.context.log.responseBody = body;
-    return { ...reply, status: after.isFailed ? hooksFailed : this.status, body };
+    return { ...reply, status: after.isFailed ? hooksFailed : status, body };
   }
 
   /** Checks a whole answer. @throws {GuardrailDeniedError} */
@@ -303,9 +304,12 @@ export class RequestGuard {
 /** Headers of the gateway's own that tell nothing but where a request stands in a trace. */
 const traceNames = ["trace-id", "span-id"];
 
+/** A signed token, with which people may authenticate in place of a key. */
+const tokenForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
 /**
- * A header of the client, as checks may see it: none that holds the gateway key, besides the one that carries tokens, and of
- * the gateway's own, whichever prefix they come with, those of the trace.
+ * A header of the client, as checks may see it: none that holds the gateway key, besides a token that is one, and of the
+ * gateway's own, whichever prefix they come with, those of the trace.
  */
 function readClientHeader(
   name: string,

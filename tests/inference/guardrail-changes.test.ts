@@ -226,3 +226,17 @@ test("a held stream that breaks off is a failure other tries can make good", asy
   const retried = await ask({ ...target(), output_guardrails, retry: { attempts: 1 } }, { body: { stream: true } });
   assert.deepEqual([retried.status, calls, retried.text], [200, 2, chunk + end]);
 });
+
+test("an answer with another status of success is looked at too", async () => {
+  const choices = [{ index: 0, message: { role: "assistant", content: "my secret" } }];
+  upstream().script((): Fault => {
+    const text = JSON.stringify({ id: "x", object: "chat.completion", choices });
+    const serve: Fault["serve"] = (response) =>
+      void response.writeHead(201, { "content-type": "application/json" }).end(text);
+    return { ...answering({}), serve };
+  });
+  const answer = await ask({ ...target(), output_guardrails: [{ ...words("none", ["secret"]), deny: true }] });
+  assert.equal(answer.status, 446);
+  assert.doesNotMatch(answer.text, /my secret/);
+  assert.equal((await ask({ ...target(), output_guardrails: [words("any", ["secret"])] })).status, 201);
+});
