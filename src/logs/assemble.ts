@@ -1,4 +1,4 @@
-import { isObject, parseJson } from "../lib/json.ts";
+import { isObject, objectsIn, parseJson } from "../lib/json.ts";
 import { readEvents } from "../lib/sse.ts";
 
 type Item = Record<string, unknown>;
@@ -19,6 +19,9 @@ interface Assembly {
 interface Choice {
   text: string;
   reasoning: string;
+  refusal: string;
+  transcript: string;
+  functionCall: { name: string; arguments: string };
   toolCalls: Map<number, { id: unknown; type: unknown; function: { name: string; arguments: string } }>;
   finishReason: unknown;
 }
@@ -40,14 +43,45 @@ function addToolCalls(choice: Choice, pieces: unknown): void {
   }
 }
 
+/** What a content adds under a name: a text, or those of its parts. */
+function saidIn(content: unknown, name: "text" | "thinking"): string {
+  if (typeof content === "string") return name === "text" ? content : "";
+  return objectsIn(content)
+    .map((part) => {
+      const { [name]: said } = isObject(part.delta) ? part.delta : part;
+      return typeof said === "string" ? said : saidIn(said, "text");
+    })
+    .join("");
+}
+
+/** Adds what a choice says, whichever members it is told in. */
+function addSaid(choice: Choice, delta: Item): void {
+  const { content, content_blocks: blocks, reasoning_content: reasoning, audio, function_call: call } = delta;
+  choice.text += saidIn(content, "text") || saidIn(blocks, "text");
+  choice.reasoning +=
+    textOf(reasoning) || textOf(delta.reasoning) || saidIn(content, "thinking") || saidIn(blocks, "thinking");
+  choice.refusal += textOf(delta.refusal);
+  if (isObject(audio)) choice.transcript += textOf(audio.transcript);
+  if (!isObject(call)) return;
+  choice.functionCall.name += textOf(call.name);
+  choice.functionCall.arguments += textOf(call.arguments);
+}
+
+function createChoice(): Choice {
+  return {
+    ...{ text: "", reasoning: "", refusal: "", transcript: "", functionCall: { name: "", arguments: "" } },
+    ...{ toolCalls: new Map(), finishReason: null },
+  };
+}
+
 function addPiece(choices: Map<number, Choice>, piece: unknown): void {
   if (!isObject(piece)) return;
   const index = Number(piece.index ?? 0);
-  const choice = choices.get(index) ?? { text: "", reasoning: "", toolCalls: new Map(), finishReason: null };
+  const choice = choices.get(index) ?? createChoice();
   choices.set(index, choice);
   const delta = isObject(piece.delta) ? piece.delta : {};
-  choice.text += textOf(delta.content) + textOf(piece.text);
-  choice.reasoning += textOf(delta.reasoning_content);
+  choice.text += textOf(piece.text);
+  addSaid(choice, delta);
   addToolCalls(choice, delta.tool_calls);
   choice.finishReason = piece.finish_reason ?? choice.finishReason;
 }
@@ -55,10 +89,14 @@ function addPiece(choices: Map<number, Choice>, piece: unknown): void {
 function toChoice(index: number, choice: Choice, isChat: boolean): object {
   const finish_reason = choice.finishReason;
   if (!isChat) return { index, text: choice.text, finish_reason };
+  const { functionCall, refusal, transcript } = choice;
   const message = {
     role: "assistant",
     content: choice.text === "" && choice.toolCalls.size > 0 ? null : choice.text,
     ...(choice.reasoning !== "" && { reasoning_content: choice.reasoning }),
+    ...(refusal !== "" && { refusal }),
+    ...(transcript !== "" && { audio: { transcript } }),
+    ...(functionCall.name + functionCall.arguments !== "" && { function_call: functionCall }),
     ...(choice.toolCalls.size > 0 && { tool_calls: [...choice.toolCalls.values()] }),
   };
   return { index, message, finish_reason };

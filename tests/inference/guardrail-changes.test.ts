@@ -240,3 +240,32 @@ test("an answer with another status of success is looked at too", async () => {
   assert.doesNotMatch(answer.text, /my secret/);
   assert.equal((await ask({ ...target(), output_guardrails: [words("any", ["secret"])] })).status, 201);
 });
+
+for (const delta of [
+  { refusal: "my secret" },
+  { reasoning: "my secret" },
+  { reasoning_content: "my secret" },
+  { function_call: { name: "f", arguments: "my secret" } },
+  { content: [{ type: "text", text: "my secret" }] },
+  { content: [{ type: "thinking", thinking: [{ type: "text", text: "my secret" }] }] },
+  { content_blocks: [{ index: 0, delta: { thinking: "my secret" } }] },
+  { audio: { id: "a", transcript: "my secret" } },
+]) {
+  test(`a held stream cannot hide ${JSON.stringify(delta)}`, async () => {
+    const event = (value: object, finish_reason: string | null) =>
+      `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta: value, finish_reason }] })}\n\n`;
+    upstream().script(
+      (): Fault => ({
+        ...answering({}),
+        serve(response) {
+          response.writeHead(200, { "content-type": "text/event-stream" });
+          response.end(`${event(delta, null)}${event({}, "stop")}data: [DONE]\n\n`);
+        },
+      }),
+    );
+    const output_guardrails = [{ ...words("none", ["secret"]), deny: true, stream_mode: "buffer" }];
+    const headers = { "x-gateway-strict-open-ai-compliance": "false" };
+    const answer = await ask({ ...target(), output_guardrails }, { body: { stream: true }, headers });
+    assert.equal(answer.status, 446, answer.text);
+  });
+}
