@@ -320,7 +320,8 @@ function readClientHeader(
   const prefix = headerPrefixes.find((one) => lower.startsWith(one));
   if (prefix !== undefined && !traceNames.includes(lower.slice(prefix.length))) return undefined;
   const value = headers.get(lower);
-  return value?.includes(gatewayKey) && lower !== "authorization" ? undefined : value;
+  const isToken = lower === "authorization" && tokenForm.test(gatewayKey);
+  return value?.includes(gatewayKey) && !isToken ? undefined : value;
 }
 
 /** The guardrails of a request; undefined for operations hooks do not run for. */

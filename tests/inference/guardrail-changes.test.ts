@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { isObject } from "../../src/lib/json.ts";
 import { answering, type Fault } from "../support/faults.ts";
-import { waitForLog } from "../support/gateway.ts";
+import { waitForLog, workspaceKey } from "../support/gateway.ts";
 import { askGuarded, words } from "../support/guarded.ts";
 import { type Routed, startRouted, targetOf } from "../support/routed.ts";
 
@@ -269,3 +269,12 @@ for (const delta of [
     assert.equal(answer.status, 446, answer.text);
   });
 }
+
+test("the key of the gateway is told no service that looks at tokens", async () => {
+  const input_guardrails = [{ "default.jwt": { introspectEndpoint: `${upstream().url}/introspect` } }];
+  upstream().script(() => answering({ active: true, id: "x", choices: [] }));
+  const headers = { "x-gateway-api-key": null, authorization: `Bearer ${workspaceKey}` };
+  await ask({ ...target(), input_guardrails }, { headers });
+  assert.ok(upstream().calls.length > 0);
+  assert.doesNotMatch(JSON.stringify(upstream().calls.map(({ text }) => text)), new RegExp(workspaceKey));
+});
