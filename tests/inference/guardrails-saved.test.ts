@@ -217,3 +217,17 @@ test("a config cannot soften a default by naming it", async () => {
   await setOrganisation({ output_guardrails: [slug], input_guardrails: [] });
   assert.equal((await ask({ output_guardrails: [{ id, deny: false }] })).status, 446);
 });
+
+test("a config that uses up the time of its checks leaves defaults theirs", async () => {
+  const checks = [{ id: "default.regexReplace", parameters: { rule: "/secret/g", redactText: "[cut]" } }];
+  const { slug } = await done(
+    admin<Saved>("POST /guardrails", { name: "redact", workspace_id: workspaceId, checks, actions: {} }),
+  );
+  await setWorkspace({ input_guardrails: [slug] });
+  const slow = { id: "default.regexMatch", parameters: { rule: "(?:.?){500}[yz]" } };
+  const input_guardrails = [{ checks: Array.from({ length: 20 }, () => slow), type: "mutator" }];
+  const content = `${"a".repeat(40_000)} secret`;
+  const answer = await ask({ input_guardrails }, { body: { messages: [{ role: "user", content }] } });
+  assert.match(JSON.stringify(hooksOf(answer)), /take too long/);
+  assert.doesNotMatch(answer.text, /a secret/);
+});
