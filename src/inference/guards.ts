@@ -9,6 +9,7 @@ import type { Reply } from "../lib/reply.ts";
 import type { OperationName } from "../providers/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
 import type { HookResults } from "../schemas/hooks.ts";
+import { requireAnswer, requireRequest } from "./changed-bodies.ts";
 import { noteSpent } from "./cost.ts";
 import { replay } from "./replay.ts";
 import { readStream, StreamHooks, withStreamResults } from "./stream-hooks.ts";
@@ -180,6 +181,8 @@ export class TargetGuard {
         ...{ hookResults: results, isSoft: after.isSoft },
       });
     }
+    const { requestType, context } = this.#parts;
+    requireAnswer(requestType, [answer, after.body], () => noteSpent(context.log));
     this.keep(after.isTransformed ? after.body : undefined);
     return { after, results };
   }
@@ -294,7 +297,10 @@ export class RequestGuard {
     const outcome = await runHooks(before, subject, services.clock);
     const guard = new TargetGuard({ requestType, hooks: own, context, services, keep: this.#keep }, subject, outcome);
     const log = guard.note();
-    if (!outcome.isDenied) return guard;
+    if (!outcome.isDenied) {
+      requireRequest(requestType, request, outcome.body);
+      return guard;
+    }
     throw new GuardrailDeniedError("Cannot make this call: a guardrail denied the request; hook_results tells which", {
       ...{ hookResults: toHookResults(log), isSoft: outcome.isSoft },
     });

@@ -278,3 +278,28 @@ test("the key of the gateway is told no service that looks at tokens", async () 
   assert.ok(upstream().calls.length > 0);
   assert.doesNotMatch(JSON.stringify(upstream().calls.map(({ text }) => text)), new RegExp(workspaceKey));
 });
+
+for (const [path, body] of streamedRoutes) {
+  test(`a service that makes a request or an answer of ${path} into none is told of, and nothing breaks`, async () => {
+    const odd = [{}, { messages: null, prompt: null, input: 7, contents: 9, choices: [null], output: [null] }];
+    const plain = path.startsWith("/v1beta") ? "/v1beta/models/echo-1:generateContent" : path;
+    for (const json of odd) {
+      for (const [member, part] of [
+        ["input_guardrails", "request"],
+        ["output_guardrails", "response"],
+      ] as const) {
+        upstream().script(() => answering({ verdict: true, transformedData: { [part]: { json } } }));
+        const hook = { "default.webhook": { webhookURL: `${upstream().url}/hook` }, stream_mode: "buffer" };
+        for (const stream of [false, true]) {
+          const asked = { ...body, ...(stream && { stream }) };
+          const answer = await ask(
+            { provider: "echo", [member]: [hook] },
+            { path: stream ? path : plain, body: asked },
+          );
+          assert.equal(answer.status, 502, answer.text);
+          assert.match(String(answer.body.error?.message), /what a guardrail made of/);
+        }
+      }
+    }
+  });
+}
