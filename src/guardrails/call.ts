@@ -8,6 +8,8 @@ import { CheckError, type CheckInput, type CheckTools } from "./types.ts";
 
 /** Milliseconds a service has where nothing usable is set. */
 const defaultTimeoutMs = 5_000;
+/** Most milliseconds a service may be given: what waits holds a request, or what is kept of one behind its answer. */
+const maxTimeoutMs = 60_000;
 /** Largest answer of a service, in bytes. */
 const maxAnswerBytes = 1024 * 1024;
 /** How much of a failure's body is told, in characters. */
@@ -46,14 +48,14 @@ export interface ServiceAnswer {
 }
 
 /**
- * A time limit in milliseconds.
+ * A time limit in milliseconds, at most a minute.
  *
  * @param fallback What counts where none is given; what is zero, negative or no number means 5,000.
  */
 export function readTimeout(value: unknown, fallback = defaultTimeoutMs): number {
   if (value === undefined || value === null) return fallback;
   const ms = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof ms === "number" && Number.isFinite(ms) && ms > 0 ? ms : defaultTimeoutMs;
+  return typeof ms === "number" && Number.isFinite(ms) && ms > 0 ? Math.min(ms, maxTimeoutMs) : defaultTimeoutMs;
 }
 
 /** Schema of a parameter that limits time: it refuses nothing. */

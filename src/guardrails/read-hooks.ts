@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { crc32 } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
+import { maxPatternSizes } from "./tenant-patterns.ts";
 import type { AnyCheck, BoundCheck, Feedback, Hook, Phase, Scope } from "./types.ts";
 
 /** Most hooks of one phase, and checks of one hook. */
@@ -110,6 +111,8 @@ interface WrittenCheck {
 class HookReader {
   readonly problems: HookProblem[] = [];
   readonly #checks: KnownChecks;
+  /** Of the patterns so far. */
+  #size = 0;
 
   constructor(checks: KnownChecks) {
     this.#checks = checks;
@@ -204,6 +207,8 @@ class HookReader {
     const common = this.#parse(CommonParameters, parameters, path);
     const own = this.#parse(check.parameters, parameters, path);
     if (common === undefined || own === undefined) return undefined;
+    this.#size += check.size?.(own as never) ?? 0; // read by the check's own schema
+    if (this.#size > maxPatternSizes) return this.#note(path, "has, with those before it, too many and large patterns");
     return {
       check,
       parameters: own as never, // read by the check's own schema
@@ -277,7 +282,7 @@ export function toSavedHook(
   const { id: _, ...others } = overrides;
   const saved = { ...reservedMembers(actions), ...others, id: row.slug, guardrail_version_id: row.versionId };
   const hook = reader.readHook({ ...saved, checks: written }, "", ["", phase, "guardrail"]);
-  return hook && "checks" in hook && reader.problems.length === 0 ? hook : undefined;
+  return hook && "checks" in hook && reader.problems.length === 0 ? { ...hook, isSaved: true } : undefined;
 }
 
 /** Reads the members of a config that hold hooks, `input_guardrails` and the like, and what is wrong with them. */

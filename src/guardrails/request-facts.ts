@@ -11,6 +11,12 @@ export function requireModel({ request }: CheckInput): string {
   throw new CheckError("Cannot check the model: the request names none");
 }
 
+/** The names a model goes by: as it was written, and without the stored provider written before it as `@slug/`. */
+export function namesOfModel(model: string): string[] {
+  const end = model.startsWith("@") ? model.indexOf("/") : -1;
+  return end < 0 ? [model] : [model, model.slice(end + 1)];
+}
+
 /** A fact of the metadata; undefined where it is missing or null. */
 export function factOf(metadata: Readonly<Record<string, unknown>>, key: string): unknown {
   return Object.hasOwn(metadata, key) ? (metadata[key] ?? undefined) : undefined;

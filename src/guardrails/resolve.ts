@@ -27,11 +27,21 @@ interface Resolved {
   unknown: string[];
 }
 
+/** What hooks of one phase are found with. */
+interface PhaseParts {
+  phase: Phase;
+  checks: KnownChecks;
+  /** Ids of those found already. */
+  seen: Set<string>;
+  /** Ids of those that run as they were saved, whatever a config says beside their names. */
+  fixed: ReadonlySet<string>;
+}
+
 /** The hooks of one phase; one that is named twice runs once. */
 function resolvePhase(
   entries: readonly (Hook | HookReference)[],
   saved: SavedGuardrails,
-  { phase, checks, seen }: { phase: Phase; checks: KnownChecks; seen: Set<string> },
+  { phase, checks, seen, fixed }: PhaseParts,
 ): Resolved {
   const resolved: Resolved = { hooks: [], unknown: [] };
   for (const entry of entries) {
@@ -42,7 +52,8 @@ function resolvePhase(
     const stored = saved.guardrails.get(entry.name);
     if (stored && seen.has(stored.row.id)) continue;
     if (stored) seen.add(stored.row.id);
-    const hook = stored && toSavedHook(stored, entry, { phase, checks });
+    const overrides = stored && fixed.has(stored.row.id) ? {} : entry.overrides;
+    const hook = stored && toSavedHook(stored, { overrides }, { phase, checks });
     if (hook) resolved.hooks.push(hook);
     else resolved.unknown.push(entry.name);
   }
@@ -57,9 +68,9 @@ export function resolveHooks(
 ): ResolvedHooks {
   const toEntries = (ids: readonly string[]): HookReference[] => ids.map((name) => ({ name, overrides: {} }));
   const resolve = (phase: Phase, entries: readonly (Hook | HookReference)[], defaults: readonly string[]) => {
-    const seen = new Set<string>();
-    const own = resolvePhase(entries, saved, { phase, checks, seen });
-    const others = resolvePhase(toEntries(defaults), saved, { phase, checks, seen });
+    const parts: PhaseParts = { phase, checks, seen: new Set(), fixed: new Set(defaults) };
+    const own = resolvePhase(entries, saved, parts);
+    const others = resolvePhase(toEntries(defaults), saved, parts);
     return { hooks: [...own.hooks, ...others.hooks], unknown: own.unknown, unknownDefaults: others.unknown };
   };
   const { defaultGuardrails } = saved;

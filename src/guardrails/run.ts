@@ -1,10 +1,19 @@
 import type { Clock } from "../lib/clock.ts";
 import type { CheckResult, HookResult } from "../schemas/hooks.ts";
-import { readTexts, writeTexts } from "./texts.ts";
-import { type Body, type BoundCheck, CheckError, type CheckInput, type CheckOutcome, type Hook } from "./types.ts";
+import { holdsTokens, readTexts, writeTexts } from "./texts.ts";
+import {
+  type Body,
+  type BoundCheck,
+  CheckError,
+  type CheckInput,
+  type CheckOutcome,
+  type Hook,
+  type Scope,
+  type Work,
+} from "./types.ts";
 
 /** What the hooks of one phase look at. */
-export interface Subject extends Omit<CheckInput, "texts" | "text" | "mustSeeAll"> {
+export interface Subject extends Omit<CheckInput, "texts" | "text" | "mustSeeAll" | "work"> {
   /** Why nothing of it can be changed, where that is so. */
   readonly fixedBecause?: string;
   /** It is out already: nothing of it can be denied. */
@@ -32,6 +41,8 @@ export interface PhaseOutcome {
 
 /** Longest text a check sees, in characters. */
 const maxTextLength = 1024 * 1024;
+/** Time checks have for patterns and the like, together: nothing else runs meanwhile. */
+const maxWorkMs = 1_000;
 /** Longest JSON of what a check found. */
 const maxDataLength = 8 * 1024;
 
@@ -54,6 +65,24 @@ interface Run {
   subject: Subject;
   state: State;
   clock: Clock;
+  work: Work;
+  /** Texts of the body as it was when they were last read, by scope. */
+  known: Map<Scope, { body: Body; texts: readonly string[]; length: number }>;
+}
+
+function createWork(clock: Clock): Work {
+  let spentMs = 0;
+  return {
+    spend(piece) {
+      if (spentMs > maxWorkMs) throw new CheckError("Cannot check: the checks of this request take too long");
+      const startedAt = clock.monotonic();
+      try {
+        return piece();
+      } finally {
+        spentMs += clock.monotonic() - startedAt;
+      }
+    },
+  };
 }
 
 function roundMs(ms: number): number {
@@ -62,6 +91,16 @@ function roundMs(ms: number): number {
 
 function lengthOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.length, 0);
+}
+
+/** The texts of the body as it is now, read once for all checks of a scope. */
+function readOnce({ subject, state: { body }, known, work }: Run, scope: Scope) {
+  const found = known.get(scope);
+  if (found?.body === body) return found;
+  const texts = work.spend(() => readTexts(subject, body, scope));
+  const read = { body, texts, length: lengthOf(texts) };
+  known.set(scope, read);
+  return read;
 }
 
 /** The texts as a check sees them. */
@@ -73,9 +112,11 @@ interface Sight {
 }
 
 /** Looks at the texts as they are now; of long ones only at the beginning, which a hook that denies does not accept. */
-function look({ subject, state }: Run, { deny }: Hook, { scope }: BoundCheck): Sight {
-  const all = readTexts(subject, state.body, scope);
-  if (lengthOf(all) <= maxTextLength) return { texts: all, text: all.join("\n"), rests: [] };
+function look(run: Run, { deny }: Hook, { scope }: BoundCheck): Sight {
+  const { subject, state } = run;
+  if (deny && holdsTokens(subject, state.body)) throw new CheckError("Cannot check: the text is written in tokens");
+  const { texts: all, length } = readOnce(run, scope);
+  if (length <= maxTextLength) return { texts: all, text: all.join("\n"), rests: [] };
   if (deny) throw new CheckError(`Cannot check: the text is longer than ${maxTextLength} characters`);
   let left = maxTextLength;
   const texts = all.map((text) => {
@@ -88,7 +129,7 @@ function look({ subject, state }: Run, { deny }: Hook, { scope }: BoundCheck): S
 }
 
 /** What a check sees now. Texts are looked for when it asks for them, since many never do. */
-function toInput({ subject, state }: Run, { deny }: Hook, see: () => Sight): CheckInput {
+function toInput({ subject, state, work }: Run, { deny }: Hook, see: () => Sight): CheckInput {
   const { body, isTransformed } = state;
   const { response } = subject;
   return {
@@ -102,6 +143,7 @@ function toInput({ subject, state }: Run, { deny }: Hook, see: () => Sight): Che
       return see().text;
     },
     mustSeeAll: deny,
+    work,
   };
 }
 
@@ -124,7 +166,8 @@ function apply(
   if (!isChange) return { isChange };
   const problem = fixedBecause(run, hook);
   if (problem !== undefined) return { isChange: false, problem };
-  state.body = texts === undefined ? (body ?? state.body) : writeTexts(subject, body ?? state.body, { scope, texts });
+  const changed = body ?? state.body;
+  state.body = texts === undefined ? changed : run.work.spend(() => writeTexts(subject, changed, { scope, texts }));
   state.isTransformed = true;
   return { isChange };
 }
@@ -215,8 +258,9 @@ interface HookOutcome {
 }
 
 /** Runs one hook; undefined where none of its checks had anything to check. */
-async function runHook(run: Run, hook: Hook): Promise<HookOutcome | undefined> {
-  const { clock } = run;
+async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined> {
+  const { clock } = shared;
+  const run = hook.isSaved ? { ...shared, work: createWork(clock) } : shared;
   const startedAt = clock.monotonic();
   const created_at = new Date(clock.now()).toISOString();
   const checked = (await runChecks(run, hook)).filter((one) => one !== undefined);
@@ -240,7 +284,7 @@ async function runHook(run: Run, hook: Hook): Promise<HookOutcome | undefined> {
  */
 export async function runHooks(hooks: readonly Hook[], subject: Subject, clock: Clock): Promise<PhaseOutcome> {
   const state: State = { body: (subject.response ?? subject.request).body, isTransformed: false, headers: {} };
-  const run: Run = { subject, state, clock };
+  const run: Run = { subject, state, clock, work: createWork(clock), known: new Map() };
   const outcomes = new Map<Hook, HookOutcome | undefined>();
   const meant = hooks.filter(({ type, async }) => type !== "mutator" || !async); // a change behind the answer is none
   for (const hook of meant) if (hook.isOrdered) outcomes.set(hook, await runHook(run, hook));

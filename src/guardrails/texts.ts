@@ -43,8 +43,10 @@ const onMember =
   (value: unknown): unknown =>
     isObject(value) ? withMember(value, name, onText(replace)) : value;
 
-/** Names under which parts and items hold a text of their own. */
-const textMembers = ["text", "refusal", "input_text", "output_text", "thinking"];
+/** Names under which parts and items hold texts of their own: one, or parts. */
+const textMembers = ["text", "refusal", "input_text", "output_text", "thinking", "content", "stdout", "stderr"];
+/** Names under which documents say what they are. */
+const documentMembers = ["title", "context"];
 /** Names under which a message holds a text besides its content. */
 const messageMembers = ["refusal", "reasoning_content", "reasoning"];
 
@@ -56,21 +58,22 @@ function walkSource(source: unknown, replace: Replace): unknown {
 }
 
 /** A part of a message's content: its text, or what is inside a tool's result. */
-function walkPart(part: unknown, replace: Replace): unknown {
-  if (typeof part === "string") return replace(part);
-  if (!isObject(part)) return part;
+function walkPart(part: Body, replace: Replace): Body {
+  const type = typeof part.type === "string" ? part.type : "";
   let changed = part;
-  for (const name of textMembers) changed = withMember(changed, name, onText(replace));
-  if (part.type === "document") changed = withMember(changed, "source", (source) => walkSource(source, replace));
-  if (part.type === "tool_result" || part.type === "search_result")
-    changed = withMember(changed, "content", (inner) => walkContent(inner, replace));
-  if (part.type === "tool_use") changed = withMember(changed, "input", (input) => walkValues(input, replace));
-  return changed;
+  for (const name of textMembers) changed = withMember(changed, name, (inner) => walkContent(inner, replace));
+  if (type === "document" || type === "search_result") {
+    for (const name of documentMembers) changed = withMember(changed, name, onText(replace));
+    changed = withMember(changed, "source", (source) => walkSource(source, replace));
+  }
+  // of the caller's tools and of those a provider runs itself
+  return type.endsWith("tool_use") ? withMember(changed, "input", (input) => walkValues(input, replace)) : changed;
 }
 
-/** A text, or a list of parts. */
+/** A text, a part, or a list of either. */
 function walkContent(content: unknown, replace: Replace): unknown {
-  return typeof content === "string" ? replace(content) : mapItems(content, (part) => walkPart(part, replace));
+  if (typeof content === "string") return replace(content);
+  return isObject(content) ? walkPart(content, replace) : mapItems(content, (part) => walkContent(part, replace));
 }
 
 /** Every text inside a JSON value. */
@@ -83,40 +86,69 @@ function walkValues(value: unknown, replace: Replace): unknown {
   return changed;
 }
 
-/** A call in a chat: what it gives its function or tool is a text. */
+/** What a function is given: a text, or from some providers the values it tells of. */
+const onArguments =
+  (replace: Replace) =>
+  (call: unknown): unknown =>
+    isObject(call) ? withMember(call, "arguments", (given) => walkValues(given, replace)) : call;
+
+/** A call in a chat. */
 function walkToolCall(call: unknown, replace: Replace): unknown {
   if (!isObject(call)) return call;
-  const changed = withMember(call, "function", onMember("arguments", replace));
+  const changed = withMember(call, "function", onArguments(replace));
   return withMember(changed, "custom", onMember("input", replace));
 }
 
-function isTextBlock(block: unknown): block is Body & { text: string } {
-  return isObject(block) && block.type === "text" && typeof block.text === "string";
-}
+/** Kinds of blocks, and the members of a message that say what their texts say together. */
+const blockTexts = [
+  ["text", ["content"]],
+  ["thinking", ["reasoning_content", "reasoning"]],
+] as const;
+
+const isBlockOf = (block: unknown, kind: string): block is Body =>
+  isObject(block) && block.type === kind && typeof block[kind] === "string";
+
+/** What a message says beside its blocks, before and now. */
+type Said = readonly [before: Body, now: Body];
 
 /**
- * The blocks a message is made of. Where they say what its content says, they are no texts of their own and are made to
- * say what it says now.
+ * The blocks of one kind. Where they say what the message says, they are no texts of their own and are made to say what it
+ * says now.
  */
-function walkBlocks(blocks: unknown, [before, now]: readonly [unknown, unknown], replace: Replace): unknown {
-  if (!Array.isArray(blocks)) return blocks;
-  const said = blocks.filter(isTextBlock);
-  if (before !== said.map(({ text }) => text).join("")) return walkContent(blocks, replace);
-  if (now === before) return blocks;
+function walkBlocksOf(
+  blocks: readonly unknown[],
+  [kind, names]: (typeof blockTexts)[number],
+  { said: [before, now], replace }: { said: Said; replace: Replace },
+): readonly unknown[] {
+  const own = blocks.filter((block) => isBlockOf(block, kind));
+  const whole = own.map((block) => block[kind]).join("");
+  const name = names.find((one) => before[one] === whole);
+  if (name === undefined) return blocks.map((block) => (isBlockOf(block, kind) ? walkPart(block, replace) : block));
+  if (now[name] === before[name]) return blocks;
   return blocks.flatMap((block) => {
-    if (!isTextBlock(block)) return [block];
-    return block === said[0] ? [{ ...block, text: now }] : [];
+    if (!isBlockOf(block, kind)) return [block];
+    return block === own[0] ? [{ ...block, [kind]: now[name] }] : [];
   });
+}
+
+/** The blocks a message is made of. */
+function walkBlocks(blocks: unknown, said: Said, replace: Replace): unknown {
+  if (!Array.isArray(blocks)) return blocks;
+  let changed: readonly unknown[] = blocks;
+  for (const kind of blockTexts) changed = walkBlocksOf(changed, kind, { said, replace });
+  const isDone = (block: unknown) => blockTexts.some(([kind]) => isBlockOf(block, kind));
+  const all = changed.map((block) => (isDone(block) ? block : walkContent(block, replace)));
+  return all.length === blocks.length && all.every((block, index) => block === blocks[index]) ? blocks : all;
 }
 
 function walkMessage(message: unknown, replace: Replace): unknown {
   if (!isObject(message)) return message;
   let changed = withMember(message, "content", (content) => walkContent(content, replace));
-  const contents = [message.content, changed.content] as const;
-  changed = withMember(changed, "content_blocks", (blocks) => walkBlocks(blocks, contents, replace));
-  for (const name of messageMembers) changed = withMember(changed, name, onText(replace));
+  for (const name of messageMembers) changed = withMember(changed, name, (said) => walkContent(said, replace));
+  const said: Said = [message, changed];
+  changed = withMember(changed, "content_blocks", (blocks) => walkBlocks(blocks, said, replace));
   changed = withMember(changed, "audio", onMember("transcript", replace));
-  changed = withMember(changed, "function_call", onMember("arguments", replace));
+  changed = withMember(changed, "function_call", onArguments(replace));
   return withMember(changed, "tool_calls", (calls) => mapItems(calls, (call) => walkToolCall(call, replace)));
 }
 
@@ -146,15 +178,36 @@ const messagesRequest: Walk = (body, replace, scope) => {
   return scope === "all" ? withMember(changed, "system", (system) => walkContent(system, replace)) : changed;
 };
 
+/** Names under which calls of tools that the API has itself hold what they are given, and what came of it. */
+const callMembers = ["action", "operation", "code", "queries", "results", "outputs"];
+
 /** An item of a Responses request or answer. */
 function walkItem(item: unknown, replace: Replace): unknown {
-  if (!isObject(item)) return item;
-  let changed = withMember(item, "content", (content) => walkContent(content, replace));
-  changed = withMember(changed, "summary", (summary) => walkContent(summary, replace));
-  changed = withMember(changed, "output", (output) => walkContent(output, replace));
-  changed = withMember(changed, "arguments", onText(replace));
-  return item.type === "custom_tool_call" ? withMember(changed, "input", onText(replace)) : changed;
+  if (!isObject(item)) return walkContent(item, replace);
+  const type = typeof item.type === "string" ? item.type : "";
+  let changed = walkPart(item, replace);
+  for (const name of ["summary", "output"]) changed = withMember(changed, name, (inner) => walkContent(inner, replace));
+  changed = withMember(changed, "arguments", (given) => walkValues(given, replace));
+  if (type === "custom_tool_call") changed = withMember(changed, "input", onText(replace));
+  if (!type.endsWith("_call")) return changed;
+  for (const name of callMembers) changed = withMember(changed, name, (inner) => walkValues(inner, replace));
+  return changed;
 }
+
+function walkVariables(variables: unknown, replace: Replace): unknown {
+  if (!isObject(variables)) return variables;
+  let changed = variables;
+  for (const name of Object.keys(variables)) {
+    changed = withMember(changed, name, (value) => walkContent(value, replace));
+  }
+  return changed;
+}
+
+/** What a prompt that is kept at the provider is filled with. */
+const onPrompt =
+  (replace: Replace) =>
+  (prompt: unknown): unknown =>
+    isObject(prompt) ? withMember(prompt, "variables", (variables) => walkVariables(variables, replace)) : prompt;
 
 const responsesRequest: Walk = (body, replace, scope) => {
   const changed = withMember(body, "input", (input) =>
@@ -162,15 +215,20 @@ const responsesRequest: Walk = (body, replace, scope) => {
       ? replace(input)
       : mapItems(input, (item) => (scope !== "user" || roleOf(item) === "user" ? walkItem(item, replace) : item)),
   );
-  return scope === "all" ? withMember(changed, "instructions", onText(replace)) : changed;
+  const filled = withMember(changed, "prompt", onPrompt(replace));
+  return scope === "all" ? withMember(filled, "instructions", onText(replace)) : filled;
 };
 
-/** Members of a part of the Gemini API that hold JSON, and where in them; both spellings are the caller's to choose. */
+/** Members of a part of the Gemini API that hold JSON or code, and where in them; both spellings are the caller's to choose. */
 const partMembers = [
   ["functionCall", "args"],
   ["function_call", "args"],
   ["functionResponse", "response"],
   ["function_response", "response"],
+  ["executableCode", "code"],
+  ["executable_code", "code"],
+  ["codeExecutionResult", "output"],
+  ["code_execution_result", "output"],
 ] as const;
 
 function walkTurnPart(part: unknown, replace: Replace): unknown {
@@ -218,6 +276,11 @@ const choicesAnswer: Walk = (body, replace) =>
 
 const noTexts: Walk = (body) => body;
 
+const completionRequest: Walk = (body, replace) => {
+  const changed = withMember(body, "prompt", (prompt) => walkContent(prompt, replace));
+  return withMember(changed, "suffix", onText(replace));
+};
+
 /** Requests for embeddings, in the shape of OpenAI or of the Gemini API. */
 const embedRequest: Walk = (body, replace) => {
   const ofOne = (one: Body): Body => withMember(one, "content", (turn) => walkTurn(turn, replace));
@@ -228,7 +291,7 @@ const embedRequest: Walk = (body, replace) => {
 /** Walks by kind of request: over the request, over the answer. */
 const walks: Readonly<Record<RequestType, readonly [request: Walk, answer: Walk]>> = {
   chatComplete: [chatRequest, choicesAnswer],
-  complete: [(body, replace) => withMember(body, "prompt", (prompt) => walkContent(prompt, replace)), choicesAnswer],
+  complete: [completionRequest, choicesAnswer],
   messages: [
     messagesRequest,
     (body, replace) => withMember(body, "content", (content) => walkContent(content, replace)),
@@ -283,4 +346,12 @@ export function writeTexts(
 ): Body {
   let index = 0;
   return walkOf(place)(body, (text) => texts[index++] ?? text, scope);
+}
+
+/** Whether a request says something in tokens instead of texts: those are of the provider's own, and cannot be read here. */
+export function holdsTokens({ phase, requestType }: TextPlace, { prompt, input }: Body): boolean {
+  if (phase !== "beforeRequestHook") return false;
+  const said = requestType === "complete" ? prompt : requestType === "embed" ? input : undefined;
+  const isToken = (one: unknown): boolean => typeof one === "number" || (Array.isArray(one) && one.some(isToken));
+  return Array.isArray(said) && said.some(isToken);
 }

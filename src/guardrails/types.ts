@@ -18,6 +18,16 @@ export type RequestType =
   | "embed"
   | "proxy";
 
+/** Time checks have for what takes longer the longer a text is; those a request brings share it. */
+export interface Work {
+  /**
+   * Does a piece of it.
+   *
+   * @throws {CheckError} If there is no time left.
+   */
+  spend<Result>(piece: () => Result): Result;
+}
+
 /** What a check sees of one call. Nothing of it may be changed in place. */
 export interface CheckInput {
   readonly phase: Phase;
@@ -43,6 +53,7 @@ export interface CheckInput {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The hook denies: a check that cannot look at all of a text throws instead of looking at its beginning. */
   readonly mustSeeAll: boolean;
+  readonly work: Work;
 }
 
 /** What a check says. */
@@ -75,6 +86,8 @@ export interface Check<Parameters = unknown> {
   readonly parameters: GenericSchema<unknown, Parameters>;
   /** Whether it may change what it looks at; absent: it never does. */
   changes?(parameters: Parameters): boolean;
+  /** How much memory its parameters take, in instructions of patterns; absent: little. */
+  size?(parameters: Parameters): number;
   /** Runs for requests that are passed on unread, too. */
   readonly seesPassthrough?: boolean;
   run(input: CheckInput, parameters: Parameters): CheckOutcome | Promise<CheckOutcome>;
@@ -152,6 +165,8 @@ export interface Hook {
   readonly onSuccess: Feedback | undefined;
   readonly onFail: Feedback | undefined;
   readonly versionId: string | undefined;
+  /** It was saved: its checks have time of their own, which those a request brings cannot use up. */
+  readonly isSaved?: boolean;
   /** A streamed answer is held back until the hook has seen all of it, so that it can deny and change it. */
   readonly holdsStreams: boolean;
 }

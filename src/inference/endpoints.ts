@@ -38,8 +38,8 @@ const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
 /** What answers a unified route. */
 function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
-  return (body, context, services) =>
-    isPassedOn(context, services)
+  return async (body, context, services) =>
+    (await isPassedOn(context, services))
       ? passHeld(body.text, context, services)
       : runInference(name, body, context, services);
 }
@@ -120,8 +120,10 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     access: inferenceAccess,
     body: DecisionsRequest,
     response: DecisionsResponse,
-    handle: (body, context, services) =>
-      isPassedOn(context, services) ? passHeld(body.text, context, services) : runDecisions(body, context, services),
+    handle: async (body, context, services) =>
+      (await isPassedOn(context, services))
+        ? passHeld(body.text, context, services)
+        : runDecisions(body, context, services),
   }),
   defineJsonEndpoint({
     method: "POST",
@@ -237,8 +239,8 @@ export const inferenceEndpoints: readonly Endpoint[] = [
       { name: "sort", description: "name, provider or ai_service; default name" },
       { name: "order", description: "asc or desc; default asc" },
     ],
-    handle: (context: CallerContext, services: Services) =>
-      isPassedOn(context, services) ? runPassthrough(context, services) : listModels(context, services),
+    handle: async (context: CallerContext, services: Services) =>
+      (await isPassedOn(context, services)) ? runPassthrough(context, services) : listModels(context, services),
   }),
   ...geminiEndpoints,
   defineEndpoint({

@@ -51,7 +51,7 @@ async function canFlow(name: OperationName, context: CallerContext, services: Se
 /** What answers a unified route whose requests are forms. */
 export function runForm<Name extends OperationName>(name: Name): FormEndpoint["handleForm"] {
   return async (read, context, services) => {
-    if (isPassedOn(context, services)) return runPassthrough(context, services);
+    if (await isPassedOn(context, services)) return runPassthrough(context, services);
     if (await canFlow(name, context, services)) {
       // nothing of it is known, and adapters that take any form ask for nothing
       const unread = {} as Operations[Name]["request"];

@@ -70,7 +70,7 @@ function answerAction<Name extends OperationName>(
 ): { operation: Name; toRequest: ToRequest; handle: Handler } {
   const toRequest = createToRequest(stream);
   const handle: Handler = async (body, context, services) => {
-    if (isPassedOn(context, services)) return passHeld(body.text, context, services);
+    if (await isPassedOn(context, services)) return passHeld(body.text, context, services);
     // the row's schema has accepted the body, and the request has its model
     const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
     const reply = await runInference(operation, { value, text: body.text }, context, services);
@@ -126,15 +126,15 @@ export const geminiEndpoints: readonly Endpoint[] = [
       { name: "pageToken", description: "`nextPageToken` of the page before" },
     ],
     response: GeminiModelList,
-    handle: (context: CallerContext, services: Services) =>
-      isPassedOn(context, services) ? runPassthrough(context, services) : listGeminiModels(context, services),
+    handle: async (context: CallerContext, services: Services) =>
+      (await isPassedOn(context, services)) ? runPassthrough(context, services) : listGeminiModels(context, services),
   }),
   defineEndpoint({
     ...{ method: "GET", path: "/v1beta/models/:model+", operation: "models", tag: "Gemini", access: listAccess },
     summary: "Show a model, in the shape of the Gemini API",
     response: GeminiModel,
-    handle: (context: CallerContext, services: Services) =>
-      isPassedOn(context, services)
+    handle: async (context: CallerContext, services: Services) =>
+      (await isPassedOn(context, services))
         ? runPassthrough(context, services)
         : getGeminiModel(modelOf(context.params), context, services),
   }),

@@ -9,6 +9,7 @@ import type { Reply } from "../lib/reply.ts";
 import type { OperationName } from "../providers/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
 import type { HookResults } from "../schemas/hooks.ts";
+import { requireAnswer, requireRequest } from "./changed-bodies.ts";
 import { noteSpent } from "./cost.ts";
 import { withinRequest } from "./hook-time.ts";
 import { asksForUsage } from "./operation.ts";
@@ -159,13 +160,14 @@ export class TargetGuard {
    * @throws {GuardrailDeniedError} If one denies it.
    */
   async finish(reply: Reply): Promise<Reply> {
-    const read = reply.status === 200 ? readAnswer(reply) : undefined;
-    if (!read) return reply.status === 200 ? { ...reply, status: this.status } : reply;
+    const read = reply.status >= 200 && reply.status <= 299 ? readAnswer(reply) : undefined;
+    const status = reply.status === 200 || this.status !== 200 ? this.status : reply.status;
+    if (!read) return reply.status === 200 ? { ...reply, status } : reply;
     const { after, results } = await this.#judge(read.value);
     if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return reply;
     const body = withResults(after.isTransformed ? JSON.stringify(after.body) : read.text, results);
     this.#parts.context.log.responseBody = body;
-    return { ...reply, status: after.isFailed ? hooksFailed : this.status, body };
+    return { ...reply, status: after.isFailed ? hooksFailed : status, body };
   }
 
   /** Checks a whole answer. @throws {GatewayError} Also when nobody waits for it any longer. */
@@ -181,6 +183,8 @@ export class TargetGuard {
         ...{ hookResults: results, isSoft: after.isSoft },
       });
     }
+    const { requestType, context } = this.#parts;
+    requireAnswer(requestType, [answer, after.body], () => noteSpent(context.log));
     this.keep(after.isTransformed ? after.body : undefined);
     return { after, results };
   }
@@ -294,7 +298,10 @@ export class RequestGuard {
     const outcome = await runHooks(before, subject, services.clock);
     const guard = new TargetGuard({ requestType, hooks: own, context, services, keep: this.#keep }, subject, outcome);
     const log = guard.note();
-    if (!outcome.isDenied) return guard;
+    if (!outcome.isDenied) {
+      requireRequest(requestType, request, outcome.body);
+      return guard;
+    }
     throw new GuardrailDeniedError("Cannot make this call: a guardrail denied the request; hook_results tells which", {
       ...{ hookResults: toHookResults(log), isSoft: outcome.isSoft },
     });
@@ -304,9 +311,12 @@ export class RequestGuard {
 /** Headers of the gateway's own that tell nothing but where a request stands in a trace. */
 const traceNames = ["trace-id", "span-id"];
 
+/** A signed token, with which people may authenticate in place of a key. */
+const tokenForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
 /**
- * A header of the client, as checks may see it: none that holds the gateway key, besides the one that carries tokens, and of
- * the gateway's own, whichever prefix they come with, those of the trace.
+ * A header of the client, as checks may see it: none that holds the gateway key, besides a token that is one, and of the
+ * gateway's own, whichever prefix they come with, those of the trace.
  */
 function readClientHeader(
   name: string,
@@ -317,7 +327,8 @@ function readClientHeader(
   const prefix = headerPrefixes.find((one) => lower.startsWith(one));
   if (prefix !== undefined && !traceNames.includes(lower.slice(prefix.length))) return undefined;
   const value = headers.get(lower);
-  return value?.includes(gatewayKey) && lower !== "authorization" ? undefined : value;
+  const isToken = lower === "authorization" && tokenForm.test(gatewayKey);
+  return value?.includes(gatewayKey) && !isToken ? undefined : value;
 }
 
 /** The guardrails of a request; undefined for operations hooks do not run for. */

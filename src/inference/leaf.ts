@@ -20,7 +20,7 @@ export function storedNameOf({ provider, virtualKey, overrideParams }: ConfigNod
 }
 
 /** Whether a leaf takes its provider from the request: it says so, or it is the whole config and names none. */
-function isFromRequest(node: ConfigNode): boolean {
+export function isFromRequest(node: ConfigNode): boolean {
   if (node.passthrough) return true;
   return node.path === "config" && node.provider === undefined && storedNameOf(node) === undefined;
 }

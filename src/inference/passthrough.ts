@@ -10,18 +10,17 @@ import { isSocketHandshake } from "../lib/websocket.ts";
 import { maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import type { Destination } from "../providers/call.ts";
-import { noSettings } from "../routing/inherit.ts";
 import { routingHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { flowBack, isText } from "./flow.ts";
-import { type GuardedTarget, RequestGuard, statusAfterHooks } from "./guards.ts";
-import { listLeaves, readLeafDestination } from "./leaf.ts";
+import { RequestGuard, statusAfterHooks } from "./guards.ts";
+import { isFromRequest, listLeaves, readLeafDestination } from "./leaf.ts";
 import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
 import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
-import { readView, requireModelOfBody } from "./stored-provider.ts";
+import { requireModelOfBody } from "./stored-provider.ts";
 import { readRequestDestination, readTimeout } from "./target.ts";
 
 /** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
@@ -217,8 +216,6 @@ function paramsOf(body: Upload, { log }: CallerContext): Readonly<Record<string,
 
 /** What hooks see of a body that is passed on. */
 const noBody = {};
-/** The target of a request without a config. */
-const unsettled: GuardedTarget = { node: { provider: undefined, virtualKey: undefined }, settings: noSettings };
 
 /** Passes a request on as a config says; a body that flows through is sent once only. */
 async function passByConfig(
@@ -272,19 +269,30 @@ export async function runPassthrough(context: CallerContext, services: Services)
   );
 }
 
-/** Whether a request names, without a config, a provider that takes requests as they came on every route. */
-export function isPassedOn(context: CallerContext, { providers }: Services): boolean {
+/**
+ * Whether a request goes, whatever its route, as it came to a provider that takes such requests. It names that provider
+ * itself, and neither it nor its key or workspace a config that says where to go.
+ *
+ * @throws {InvalidRequestError} 400 if its config cannot be used.
+ */
+export function isPassedOn(context: CallerContext, services: Services): boolean | Promise<boolean> {
   const slug = context.header("provider");
-  return slug !== null && context.header("config") === null && providers.get(slug)?.isRaw === true;
+  const isRaw = slug !== null && services.providers.get(slug)?.isRaw === true;
+  if (!isRaw || context.header("config") !== null) return false;
+  const leavesOpen = (config: RequestConfig | undefined) => config === undefined || isFromRequest(config.node);
+  const given = readRequestConfig(context, services);
+  return given instanceof Promise ? given.then(leavesOpen) : leavesOpen(given);
 }
 
 /** As `runPassthrough`, for a body that was read and held already. */
 export async function passHeld(text: string, context: CallerContext, services: Services): Promise<Reply> {
   notePlainFacts(context, text);
-  // what is not read is guarded as what is passed on
-  const view = await readView(context, services);
-  await new RequestGuard("proxy", view, { context, services }).enter(unsettled, noBody);
-  return answerPassed(await passDirectly(() => text, context, services), context, services);
+  const config = await readRequestConfig(context, services);
+  return answerPassed(
+    config ? await passByConfig(config, text, context, services) : await passDirectly(() => text, context, services),
+    context,
+    services,
+  );
 }
 
 async function answerPassed(

@@ -75,7 +75,7 @@ export async function runResponses(
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
-  if (isPassedOn(context, services)) return passHeld(body.text, context, services);
+  if (await isPassedOn(context, services)) return passHeld(body.text, context, services);
   const { value } = body;
   const previous = value.previous_response_id;
   context.keepAnswer = createKeeper(value, context, services);

@@ -69,14 +69,35 @@ function addToolCalls(choice: Choice, pieces: unknown): void {
   }
 }
 
+/** What a content adds under a name: a text, or those of its parts. */
+function saidIn(content: unknown, name: "text" | "thinking"): string {
+  if (typeof content === "string") return name === "text" ? content : "";
+  return objectsIn(content)
+    .map((part) => {
+      const { [name]: said } = isObject(part.delta) ? part.delta : part;
+      return typeof said === "string" ? said : saidIn(said, "text");
+    })
+    .join("");
+}
+
+/** Adds what a choice says, whichever members it is told in. */
+function addSaid(choice: Choice, delta: Item): void {
+  const { content, content_blocks: blocks } = delta;
+  choice.text += saidIn(content, "text") || saidIn(blocks, "text");
+  addMembers(choice, delta);
+  if (textOf(delta.reasoning_content) + textOf(delta.reasoning) !== "") return;
+  const thought = saidIn(content, "thinking") || saidIn(blocks, "thinking");
+  if (thought !== "") choice.members.reasoning_content = textOf(choice.members.reasoning_content) + thought;
+}
+
 function addPiece(choices: Map<number, Choice>, piece: unknown): void {
   if (!isObject(piece)) return;
   const index = Number(piece.index ?? 0);
   const choice = choices.get(index) ?? { text: "", members: {}, toolCalls: new Map(), finishReason: null };
   choices.set(index, choice);
   const delta = isObject(piece.delta) ? piece.delta : {};
-  choice.text += textOf(delta.content) + textOf(piece.text);
-  addMembers(choice, delta);
+  choice.text += textOf(piece.text);
+  addSaid(choice, delta);
   addToolCalls(choice, delta.tool_calls);
   choice.finishReason = piece.finish_reason ?? choice.finishReason;
 }

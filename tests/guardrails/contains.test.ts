@@ -31,3 +31,11 @@ for (const parameters of [{}, { words: [] }, { words: "sky" }, { words: ["sky"],
     assert.match(problems[0] ?? "", /^input_guardrails\[0\]\.checks\[0\]\.parameters\./);
   });
 }
+
+test("contains keeps nobody waiting long, however many words are looked for in however long a text", async () => {
+  const words = Array.from({ length: 60_000 }, (_, index) => `word ${index}`);
+  const startedAt = performance.now();
+  const { result } = await runCheck("default.contains", { words }, { text: "lorem ipsum ".repeat(80_000) });
+  assert.ok(performance.now() - startedAt < 5_000);
+  assert.match(result?.error?.message ?? "", /take too long/);
+});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runHooks, type Subject } from "../../src/guardrails/run.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { chatAnswer, chatRequest } from "../support/guardrails.ts";
+import { chatAnswer, chatRequest, guard } from "../support/guardrails.ts";
 import { inputHooks, readGoodHooks } from "../support/obedient-checks.ts";
 
 /** What the hooks are about: a chat, or after the call its answer. */
@@ -319,3 +319,18 @@ test("runHooks() changes the beginning of a long text part by part, and keeps wh
     ],
   );
 });
+
+for (const [requestType, request] of [
+  ["complete", { prompt: [1, 2] }],
+  ["complete", { prompt: [[1], [2]] }],
+  ["embed", { input: [1, 2] }],
+  ["embed", { input: [[1, 2]] }],
+] as const) {
+  test(`a hook that denies does not let ${JSON.stringify(request)} by unread`, async () => {
+    const check = { id: "default.contains", parameters: { words: ["secret"], operator: "none" } };
+    const denied = await guard([{ checks: [check], deny: true }], { requestType, request });
+    assert.equal(denied.isDenied, true);
+    assert.match(denied.results[0]?.checks[0]?.error?.message ?? "", /tokens/);
+    assert.equal((await guard([{ checks: [check] }], { requestType, request })).isFailed, false);
+  });
+}

@@ -35,7 +35,14 @@ beforeEach(() => {
     const input: CheckInput = {
       ...{ phase: "beforeRequestHook", requestType: "chatComplete", provider: "openai" },
       request: { body: {}, header: () => `Bearer ${token}`, isStreaming: false, isTransformed: false },
-      ...{ response: undefined, texts: [], text: "", metadata: {}, mustSeeAll: true },
+      ...{
+        response: undefined,
+        texts: [],
+        text: "",
+        metadata: {},
+        mustSeeAll: true,
+        work: { spend: (piece) => piece() },
+      },
     };
     return check.run(input, v.parse(check.parameters, parameters));
   };

@@ -21,9 +21,13 @@ function check(parameters: object, token: string | undefined, headers: Record<st
 }
 
 /** Asserts a verdict that was reached, not a check that could not decide. */
-async function expectRefused(running: ReturnType<typeof runCheck>, explanation: RegExp): Promise<void> {
+async function expectRefused(
+  running: ReturnType<typeof runCheck>,
+  explanation: RegExp,
+  headers: Record<string, null> = {},
+): Promise<void> {
   const { result, outcome } = await running;
-  assert.deepEqual([result?.verdict, result?.error, outcome.headers], [false, null, {}]);
+  assert.deepEqual([result?.verdict, result?.error, outcome.headers], [false, null, headers]);
   assert.equal(result?.data?.verdict, false);
   assert.match(String(result?.data?.explanation), explanation);
 }
@@ -208,7 +212,7 @@ for (const [parameters, claims, explanation] of [
     const token = await signToken(key, now, { claims, header: { tenant: "t-1" } });
     const running = check({ ...parameters, extractClaims: ["sub"] }, token);
     if (!explanation) return expectTaken(running);
-    await expectRefused(running, explanation);
+    await expectRefused(running, explanation, { "x-jwt-sub": null });
     assert.match(JSON.stringify((await running).result?.data), /"signatureValid":true/);
   });
 }
@@ -227,6 +231,13 @@ test("jwt hands claims on as headers", async () => {
   });
   const prefixed = await check({ extractClaims: ["sub"], claimPrefix: "X-User_" }, await signToken(key, now));
   assert.deepEqual(prefixed.outcome.headers, { "x-user-sub": "subject-1" });
+});
+
+test("jwt keeps clients from sending claims themselves where their token is refused", async () => {
+  for (const token of [undefined, "no token", await signToken(other, now)]) {
+    const { outcome } = await check({ extractClaims: ["sub"] }, token);
+    assert.deepEqual([outcome.isFailed, outcome.headers], [true, { "x-jwt-sub": null }]);
+  }
 });
 
 const privateJwk = await exportJWK(key.privateKey);

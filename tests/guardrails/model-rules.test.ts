@@ -82,3 +82,13 @@ for (const parameters of [
     assert.match(problems[0] ?? "", /^input_guardrails\[0\]\.checks\[0\]\.parameters\.rules/);
   });
 }
+
+test("modelRules refuse a model whichever provider it is asked of", async () => {
+  const rules = { defaults: ["gpt-5*"] };
+  const { result } = await runCheck(
+    "default.modelRules",
+    { rules, not: true },
+    { request: { model: "@main/gpt-5-mini" } },
+  );
+  assert.equal(result?.verdict, false);
+});

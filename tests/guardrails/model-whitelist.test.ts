@@ -9,6 +9,9 @@ for (const [models, not, model, verdict] of [
   [["GPT-5"], undefined, "gpt-5", false],
   [["gpt-5"], true, "gpt-5", false],
   [["gpt-4"], true, "gpt-5", true],
+  [["gpt-5"], true, "@main/gpt-5", false],
+  [["@main/gpt-5"], true, "@main/gpt-5", false],
+  [["gpt-5"], undefined, "@main/gpt-5", false],
 ] as const) {
   test(`modelwhitelist of ${models} with not ${not} is ${verdict} for ${model}`, async () => {
     const parameters = { models, ...(not !== undefined && { not }) };

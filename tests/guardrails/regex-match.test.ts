@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { guard, problemsOf, runCheck } from "../support/guardrails.ts";
+import { readHooks } from "../../src/guardrails/read-hooks.ts";
+import { checks, guard, problemsOf, runCheck } from "../support/guardrails.ts";
 
 for (const [rule, text, isFound] of [
   ["b+", "abbc", true],
@@ -68,4 +69,28 @@ test("regexMatch of a hook that denies refuses a text it cannot see all of", asy
   const { isDenied, results } = await guard([{ deny: true, checks }], { text });
   assert.equal(isDenied, true);
   assert.match(results[0]?.checks[0]?.error?.message ?? "", /^Cannot check: patterns look at 262144 characters/);
+});
+
+test("regexMatch refuses patterns that repeat so much that they take long, alone or together", () => {
+  for (const rule of ["(?:.?){1000}(?:.?){1000}[yz]", "(?:[a-z]{0,999}){0,1}[a-z]{0,999}x"]) {
+    assert.match(problemsOf("default.regexMatch", { rule })[0] ?? "", /must repeat less/);
+  }
+  assert.deepEqual(problemsOf("default.regexMatch", { rule: "[a-z]{0,1000}[01]" }), []);
+  const check = { id: "default.regexMatch", parameters: { rule: "(?:.?){1000}[yz]" } };
+  const hooks = Array.from({ length: 2 }, () => ({ checks: Array.from({ length: 20 }, () => check) }));
+  const { problems } = readHooks({ input_guardrails: hooks }, checks);
+  assert.match(problems[0]?.message ?? "", /too many and large patterns/);
+});
+
+test("regexMatch keeps nobody waiting long, however many patterns look at however long a text", async () => {
+  const check = { id: "default.regexMatch", parameters: { rule: "(?:.?){500}[yz]" } };
+  const hooks = Array.from({ length: 2 }, () => ({
+    checks: Array.from({ length: 20 }, () => check),
+    on_error: "fail",
+  }));
+  const startedAt = performance.now();
+  const { isFailed, results } = await guard(hooks, { text: "a".repeat(250_000) });
+  assert.ok(performance.now() - startedAt < 10_000);
+  assert.equal(isFailed, true);
+  assert.match(results[1]?.checks.at(-1)?.error?.message ?? "", /take too long/);
 });

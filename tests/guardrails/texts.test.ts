@@ -208,6 +208,7 @@ const answers: readonly Case[] = [
         {
           message: {
             content: "one two",
+            reasoning_content: "hm",
             content_blocks: [
               { type: "thinking", thinking: "hm", signature: "s" },
               { type: "text", text: "one " },
@@ -217,13 +218,25 @@ const answers: readonly Case[] = [
         },
       ],
     },
-    texts: ["one two"],
+    texts: ["one two", "hm"],
   },
   {
     name: "a chat's message with blocks of their own",
     requestType: "chatComplete",
-    body: { choices: [{ message: { content: "one", content_blocks: [{ type: "text", text: "other" }] } }] },
-    texts: ["one", "other"],
+    body: {
+      choices: [
+        {
+          message: {
+            content: "one",
+            content_blocks: [
+              { type: "text", text: "other" },
+              { type: "thinking", thinking: "hm" },
+            ],
+          },
+        },
+      ],
+    },
+    texts: ["one", "other", "hm"],
   },
   {
     name: "choices of a prompt",
@@ -348,7 +361,14 @@ test("writeTexts() makes the blocks of a message say what its content says", () 
   const place = { phase: after, requestType: "chatComplete" } as const;
   const thought = { type: "thinking", thinking: "hm", signature: "s" };
   const answer = (content: string, ...said: string[]) => ({
-    choices: [{ message: { content, content_blocks: [thought, ...said.map((text) => ({ type: "text", text }))] } }],
+    choices: [
+      {
+        message: {
+          ...{ content, reasoning_content: "hm" },
+          content_blocks: [thought, ...said.map((text) => ({ type: "text", text }))],
+        },
+      },
+    ],
   });
   const written = writeTexts(place, freeze(answer("my secret", "my ", "secret")), {
     scope: "last",
@@ -371,3 +391,50 @@ test("thoughts, refusals, transcripts and documents of messages are texts", () =
   const messages = { phase: "beforeRequestHook", requestType: "messages" } as const;
   assert.deepEqual(readTexts(messages, { messages: [{ role: "user", content }] }, "last"), ["a", "b", "c", "d"]);
 });
+
+test("writeTexts() changes a thought wherever a message tells it", () => {
+  const place = { phase: after, requestType: "chatComplete" } as const;
+  const message = { content: "a", reasoning_content: "my secret" };
+  const blocks = [
+    { type: "thinking", thinking: "my " },
+    { type: "thinking", thinking: "secret" },
+  ];
+  const written = writeTexts(place, freeze({ choices: [{ message: { ...message, content_blocks: blocks } }] }), {
+    scope: "last",
+    texts: [null, "[cut]"],
+  });
+  assert.doesNotMatch(JSON.stringify(written), /secret/);
+});
+
+const hidden = (content: unknown) => ({ messages: [{ role: "user", content }] });
+for (const [requestType, body] of [
+  ["chatComplete", hidden({ type: "text", text: "secret" })],
+  ["chatComplete", hidden([[{ type: "text", text: "secret" }]])],
+  ["chatComplete", hidden([{ type: "thinking", thinking: [{ type: "text", text: "secret" }] }])],
+  [
+    "chatComplete",
+    { messages: [{ role: "assistant", tool_calls: [{ function: { name: "f", arguments: { a: "secret" } } }] }] },
+  ],
+  ["messages", hidden([{ type: "document", title: "secret", source: { type: "url", url: "https://x.test" } }])],
+  ["messages", hidden([{ type: "document", context: "secret", source: { type: "url", url: "https://x.test" } }])],
+  ["messages", hidden([{ type: "search_result", title: "secret", source: "https://x.test", content: [] }])],
+  ["messages", hidden([{ type: "server_tool_use", name: "web_search", input: { query: "secret" } }])],
+  ["messages", hidden([{ type: "mcp_tool_result", content: [{ type: "text", text: "secret" }] }])],
+  ["messages", hidden([{ type: "code_execution_tool_result", content: { type: "r", stdout: "secret" } }])],
+  ["createModelResponse", { prompt: { id: "p", variables: { name: "secret" } } }],
+  ["createModelResponse", { prompt: { id: "p", variables: { name: { type: "input_text", text: "secret" } } } }],
+  ["createModelResponse", { input: [{ type: "shell_call_output", output: [{ stdout: "secret", stderr: "" }] }] }],
+  ["createModelResponse", { input: [{ type: "shell_call", action: { commands: ["secret"] } }] }],
+  ["createModelResponse", { input: [{ type: "code_interpreter_call", code: "secret" }] }],
+  ["complete", { prompt: "a", suffix: "secret" }],
+  ["generateContent", { contents: [{ parts: [{ executableCode: { code: "secret" } }] }] }],
+  ["embed", { input: [{ content: [{ type: "text", text: "secret" }] }] }],
+] as const) {
+  test(`a text is seen where it stands in ${JSON.stringify(body)}`, () => {
+    const place = { phase: before, requestType } as const;
+    const found = readTexts(place, body, "last");
+    assert.ok(found.includes("secret"));
+    const written = writeTexts(place, freeze(body as Body), { scope: "last", texts: found.map(() => "cut") });
+    assert.doesNotMatch(JSON.stringify(written), /secret/);
+  });
+}

@@ -229,3 +229,7 @@ test("log that is not taken is told, and fails the hook only where that is wante
 test("log refuses a missing address", () => {
   assert.equal(problemsOf("default.log", { headers: "{}" }).length, 1);
 });
+
+test("a service is given a minute at most", () => {
+  for (const value of [60_001, 1e12, "86400000"]) assert.equal(readTimeout(value), 60_000);
+});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { isObject } from "../../src/lib/json.ts";
 import { answering, type Fault } from "../support/faults.ts";
-import { waitForLog } from "../support/gateway.ts";
+import { waitForLog, workspaceKey } from "../support/gateway.ts";
 import { askGuarded, words } from "../support/guarded.ts";
 import { type Routed, startRouted, targetOf } from "../support/routed.ts";
 
@@ -226,3 +226,80 @@ test("a held stream that breaks off is a failure other tries can make good", asy
   const retried = await ask({ ...target(), output_guardrails, retry: { attempts: 1 } }, { body: { stream: true } });
   assert.deepEqual([retried.status, calls, retried.text], [200, 2, chunk + end]);
 });
+
+test("an answer with another status of success is looked at too", async () => {
+  const choices = [{ index: 0, message: { role: "assistant", content: "my secret" } }];
+  upstream().script((): Fault => {
+    const text = JSON.stringify({ id: "x", object: "chat.completion", choices });
+    const serve: Fault["serve"] = (response) =>
+      void response.writeHead(201, { "content-type": "application/json" }).end(text);
+    return { ...answering({}), serve };
+  });
+  const answer = await ask({ ...target(), output_guardrails: [{ ...words("none", ["secret"]), deny: true }] });
+  assert.equal(answer.status, 446);
+  assert.doesNotMatch(answer.text, /my secret/);
+  assert.equal((await ask({ ...target(), output_guardrails: [words("any", ["secret"])] })).status, 201);
+});
+
+for (const delta of [
+  { refusal: "my secret" },
+  { reasoning: "my secret" },
+  { reasoning_content: "my secret" },
+  { function_call: { name: "f", arguments: "my secret" } },
+  { content: [{ type: "text", text: "my secret" }] },
+  { content: [{ type: "thinking", thinking: [{ type: "text", text: "my secret" }] }] },
+  { content_blocks: [{ index: 0, delta: { thinking: "my secret" } }] },
+  { audio: { id: "a", transcript: "my secret" } },
+]) {
+  test(`a held stream cannot hide ${JSON.stringify(delta)}`, async () => {
+    const event = (value: object, finish_reason: string | null) =>
+      `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta: value, finish_reason }] })}\n\n`;
+    upstream().script(
+      (): Fault => ({
+        ...answering({}),
+        serve(response) {
+          response.writeHead(200, { "content-type": "text/event-stream" });
+          response.end(`${event(delta, null)}${event({}, "stop")}data: [DONE]\n\n`);
+        },
+      }),
+    );
+    const output_guardrails = [{ ...words("none", ["secret"]), deny: true, stream_mode: "buffer" }];
+    const headers = { "x-gateway-strict-open-ai-compliance": "false" };
+    const answer = await ask({ ...target(), output_guardrails }, { body: { stream: true }, headers });
+    assert.equal(answer.status, 446, answer.text);
+  });
+}
+
+test("the key of the gateway is told no service that looks at tokens", async () => {
+  const input_guardrails = [{ "default.jwt": { introspectEndpoint: `${upstream().url}/introspect` } }];
+  upstream().script(() => answering({ active: true, id: "x", choices: [] }));
+  const headers = { "x-gateway-api-key": null, authorization: `Bearer ${workspaceKey}` };
+  await ask({ ...target(), input_guardrails }, { headers });
+  assert.ok(upstream().calls.length > 0);
+  assert.doesNotMatch(JSON.stringify(upstream().calls.map(({ text }) => text)), new RegExp(workspaceKey));
+});
+
+for (const [path, body] of streamedRoutes) {
+  test(`a service that makes a request or an answer of ${path} into none is told of, and nothing breaks`, async () => {
+    const odd = [{}, { messages: null, prompt: null, input: 7, contents: 9, choices: [null], output: [null] }];
+    const plain = path.startsWith("/v1beta") ? "/v1beta/models/echo-1:generateContent" : path;
+    for (const json of odd) {
+      for (const [member, part] of [
+        ["input_guardrails", "request"],
+        ["output_guardrails", "response"],
+      ] as const) {
+        upstream().script(() => answering({ verdict: true, transformedData: { [part]: { json } } }));
+        const hook = { "default.webhook": { webhookURL: `${upstream().url}/hook` }, stream_mode: "buffer" };
+        for (const stream of [false, true]) {
+          const asked = { ...body, ...(stream && { stream }) };
+          const answer = await ask(
+            { provider: "echo", [member]: [hook] },
+            { path: stream ? path : plain, body: asked },
+          );
+          assert.equal(answer.status, 502, answer.text);
+          assert.match(String(answer.body.error?.message), /what a guardrail made of/);
+        }
+      }
+    }
+  });
+}

@@ -171,6 +171,21 @@ test("providers that take requests as they came are guarded as what is passed on
   assert.equal((await plain({ path: "/v1/some/path" })).status, 446);
 });
 
+test("the config of a key counts for requests that name a provider which takes them as they came", async () => {
+  const types = { "default.allowedRequestTypes": { allowedTypes: ["chatComplete"] }, deny: true };
+  const texts = { "default.contains": { words: ["there"], operator: "none" }, deny: true };
+  const headers = { "x-gateway-provider": "passthrough", "x-gateway-custom-host": "http://127.0.0.1:9" };
+  for (const config of [{ input_guardrails: [types] }, { provider: "echo", input_guardrails: [texts] }]) {
+    const body = {
+      ...{ name: `key ${JSON.stringify(config).length}`, scopes: ["completions.write"], workspace_id: workspaceId },
+      defaults: { config_id: await saveConfig(gateway, config), allow_config_override: false },
+    };
+    const { key } = await done(admin<{ key: string }>("POST /api-keys/workspace/service", body));
+    const asked = { headers: { ...headers, "x-gateway-api-key": key } };
+    assert.equal((await plain(asked)).status, 446, JSON.stringify(config));
+  }
+});
+
 test("/openapi.json tells what guardrails make of answers", async () => {
   const document = JSON.parse(await (await gateway.fetch("/openapi.json")).text());
   for (const path of ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"]) {
@@ -186,4 +201,33 @@ test("a saved guardrail that holds streams denies them, as a default too", async
   assert.equal((await ask({ output_guardrails: [{ id: slug, stream_mode: "inform" }] }, streamed)).status, 200);
   await setWorkspace({ output_guardrails: [slug] });
   assert.equal((await plain(streamed)).status, 446);
+});
+
+test("a config cannot soften a default by naming it", async () => {
+  const { id, slug } = await save("there", { deny: true }, true);
+  await setOrganisation({ input_guardrails: [slug], output_guardrails: [slug] });
+  for (const softened of [{ deny: false }, { async: true }, { type: "mutator", async: true }, { on_error: "pass" }]) {
+    for (const name of [id, slug]) {
+      const entry = { id: name, ...softened };
+      const answer = await ask({ input_guardrails: [entry] });
+      assert.equal(answer.status, 446, JSON.stringify(entry));
+      assert.equal(hooksOf(answer)?.before_request_hooks.length, 1);
+    }
+  }
+  await setOrganisation({ output_guardrails: [slug], input_guardrails: [] });
+  assert.equal((await ask({ output_guardrails: [{ id, deny: false }] })).status, 446);
+});
+
+test("a config that uses up the time of its checks leaves defaults theirs", async () => {
+  const checks = [{ id: "default.regexReplace", parameters: { rule: "/secret/g", redactText: "[cut]" } }];
+  const { slug } = await done(
+    admin<Saved>("POST /guardrails", { name: "redact", workspace_id: workspaceId, checks, actions: {} }),
+  );
+  await setWorkspace({ input_guardrails: [slug] });
+  const slow = { id: "default.regexMatch", parameters: { rule: "(?:.?){500}[yz]" } };
+  const input_guardrails = [{ checks: Array.from({ length: 20 }, () => slow), type: "mutator" }];
+  const content = `${"a".repeat(40_000)} secret`;
+  const answer = await ask({ input_guardrails }, { body: { messages: [{ role: "user", content }] } });
+  assert.match(JSON.stringify(hooksOf(answer)), /take too long/);
+  assert.doesNotMatch(answer.text, /a secret/);
 });

@@ -11,9 +11,10 @@ export const contains: Check<v.InferOutput<typeof Contains>> = {
   id: "default.contains",
   phases: bothPhases,
   parameters: Contains,
-  run({ text }, { words, operator }) {
-    const foundWords = words.filter((word) => text.includes(word));
-    const missingWords = words.filter((word) => !text.includes(word));
+  run({ text, work }, { words, operator }) {
+    const found = new Set(words.filter((word) => work.spend(() => text.includes(word))));
+    const foundWords = words.filter((word) => found.has(word));
+    const missingWords = words.filter((word) => !found.has(word));
     const pass = { any: foundWords.length > 0, all: missingWords.length === 0, none: foundWords.length === 0 }[
       operator
     ];

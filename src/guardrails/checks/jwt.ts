@@ -258,8 +258,14 @@ function explain({ requiredClaims, claimValues, headerPayloadMatch }: ClaimFindi
   return undefined;
 }
 
-function refuse(explanation: string, signatureValid = false): CheckOutcome {
-  return { pass: false, data: { verdict: false, explanation, validations: { signatureValid } } };
+/** Headers of claims there are none of: where the request goes on, no client can send them in the claims' place. */
+function withoutClaims({ extractClaims, claimPrefix }: Jwt): Record<string, null> {
+  return Object.fromEntries(extractClaims.map((claim) => [toHeaderName(claimPrefix, claim), null]));
+}
+
+function refuse(explanation: string, parameters: Jwt, signatureValid = false): CheckOutcome {
+  const data = { verdict: false, explanation, validations: { signatureValid } };
+  return { pass: false, data, headers: withoutClaims(parameters) };
 }
 
 /** Holds a valid token against what is wanted of its claims. */
@@ -274,7 +280,7 @@ function judge({ claims, header }: ValidToken, parameters: Jwt): CheckOutcome {
   const pass = problem === undefined;
   const explanation = problem ?? "The token is valid";
   const data = { verdict: pass, explanation, validations: { signatureValid: true, ...findings } };
-  return pass ? { pass, data, headers: toHeaders(claims, extractClaims, claimPrefix) } : { pass, data };
+  return { pass, data, headers: pass ? toHeaders(claims, extractClaims, claimPrefix) : withoutClaims(parameters) };
 }
 
 /**
@@ -292,7 +298,7 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
       const { jwks, jwksUri, introspectEndpoint, clockTolerance, maxTokenAge } = parameters;
       if (!jwks && !jwksUri && !introspectEndpoint) {
         const error = "Cannot check tokens: one of jwks, jwksUri and introspectEndpoint must be set";
-        return { ...refuse("There is nothing to check the token with"), error };
+        return { ...refuse("There is nothing to check the token with", parameters), error };
       }
       try {
         const token = readToken(input, parameters);
@@ -302,7 +308,7 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
         return judge(valid, parameters);
       } catch (error) {
         const { message, isProven } = toProblem(error);
-        return refuse(message, isProven);
+        return refuse(message, parameters, isProven);
       }
     },
   };

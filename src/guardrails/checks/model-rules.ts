@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { JsonObject } from "../../schemas/objects.ts";
-import { factOf, requireModel } from "../request-facts.ts";
+import { factOf, namesOfModel, requireModel } from "../request-facts.ts";
 import { beforeOnly, type Check, CheckError } from "../types.ts";
 
 /** Names of models; `*` stands for any run of characters. */
@@ -69,7 +69,9 @@ export const modelRules: Check<v.InferOutput<typeof ModelRules>> = {
     const chosen = chooseLists(rules.metadata, input.metadata);
     const models = chosen.size > 0 ? [...chosen.values()].flat() : rules.defaults;
     if (models === undefined) throw new CheckError("Cannot check the model: no rule is for such a request");
-    const matched = models.find((form) => matchesForm(model, form));
+    // what is refused is refused whichever provider it is asked of
+    const names = not ? namesOfModel(model) : [model];
+    const matched = models.find((form) => names.some((name) => matchesForm(name, form)));
     const explanation = `The model "${model.slice(0, 100)}" is ${matched === undefined ? "not " : ""}among those ${
       chosen.size > 0 ? "its metadata choose" : "listed as defaults"
     }, wanted is ${not ? "that it is not" : "that it is"}`;

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { requireModel } from "../request-facts.ts";
+import { namesOfModel, requireModel } from "../request-facts.ts";
 import { beforeOnly, type Check } from "../types.ts";
 
 const ModelWhitelist = v.object({
@@ -15,7 +15,8 @@ export const modelWhitelist: Check<v.InferOutput<typeof ModelWhitelist>> = {
   parameters: ModelWhitelist,
   run(input, { models, not }) {
     const model = requireModel(input);
-    const isListed = models.includes(model);
+    // what is refused is refused whichever provider it is asked of
+    const isListed = (not ? namesOfModel(model) : [model]).some((name) => models.includes(name));
     const explanation = `The model "${model.slice(0, 100)}" is ${isListed ? "" : "not "}in the list of ${not ? "refused" : "allowed"} models`;
     return { pass: isListed !== not, data: { explanation, model: model.slice(0, 100), not } };
   },

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { lengthForPatterns, TenantPattern } from "../tenant-patterns.ts";
+import { lengthForPattern, TenantPattern } from "../tenant-patterns.ts";
 import { bothPhases, type Check, CheckError } from "../types.ts";
 
 const RegexMatch = v.object({ rule: TenantPattern, not: v.optional(v.boolean(), false) });
@@ -14,11 +14,12 @@ export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
   id: "default.regexMatch",
   phases: bothPhases,
   parameters: RegexMatch,
-  run({ text, mustSeeAll }, { rule, not }) {
+  size: ({ rule }) => rule.programSize(),
+  run({ text, mustSeeAll, work }, { rule, not }) {
     if (text === "") throw new CheckError("Cannot check: there is no text", { verdict: rule.test("") !== not });
-    const length = lengthForPatterns(text.length, mustSeeAll);
+    const length = lengthForPattern(rule, text.length, mustSeeAll);
     const matcher = rule.matcher(text.slice(0, length));
-    const isFound = matcher.find();
+    const isFound = work.spend(() => matcher.find());
     const wanted = not ? "wanted is that it is not" : "wanted is that it is";
     const found = isFound && {
       ...{ matchedText: tell(matcher.group()), index: matcher.start() },

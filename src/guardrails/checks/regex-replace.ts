@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Clock } from "../../lib/clock.ts";
 import type { Pattern } from "../../lib/pattern.ts";
-import { lengthForPatterns, toPattern } from "../tenant-patterns.ts";
+import { lengthForPattern, toPattern } from "../tenant-patterns.ts";
 import { bothPhases, type Check, CheckError, type CheckTools } from "../types.ts";
 
 /** A pattern between slashes with flags behind it. */
@@ -69,15 +69,16 @@ export function createRegexReplaceCheck({ clock }: CheckTools): Check<RegexRepla
     phases: bothPhases,
     parameters: RegexReplace,
     changes: () => true,
-    run({ texts, mustSeeAll }, parameters) {
+    size: ({ rule }) => rule.pattern.programSize(),
+    run({ texts, mustSeeAll, work }, parameters) {
       const length = texts.reduce((sum, text) => sum + text.length, 0);
-      let left = lengthForPatterns(length, mustSeeAll);
+      let left = lengthForPattern(parameters.rule.pattern, length, mustSeeAll);
       const isCut = left < length;
       const replacer = new Replacer(parameters, clock);
       const changed = texts.map((text) => {
         const seen = text.slice(0, left);
         left -= seen.length;
-        const replaced = replacer.replace(seen);
+        const replaced = work.spend(() => replacer.replace(seen));
         return replaced === null ? null : replaced + text.slice(seen.length);
       });
       const { count } = replacer;
