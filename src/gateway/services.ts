@@ -207,7 +207,7 @@ export async function createServices(
   const transport = options.transport ?? webTransport;
   const outbound = createOutbound({ transport, guard });
   const providers = createProviderRegistry(options.providers);
-  const guardrails = createGuardrails(createChecks({ outbound, clock }));
+  const guardrails = createGuardrails(createChecks({ outbound, clock }), warnOf(options));
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const services: Services = {
     ...identity,

@@ -37,8 +37,13 @@ export interface Guardrails {
    * @param phase When it is to run. Absent: its checks may be of either.
    */
   findSavedProblems(saved: SavedGuardrail, phase?: Phase): readonly HookProblem[];
-  /** Runs work behind an answer; failures of it are told to nobody. */
-  later(work: Promise<unknown>): void;
+  /**
+   * Runs work behind an answer, some at a time; what comes while too much waits is left out, and that is told. Failures of it
+   * are told too.
+   *
+   * @param bytes What it keeps in memory, about.
+   */
+  later(work: () => Promise<unknown>, bytes: number): Promise<void>;
   /** Waits for what runs behind answers, at most this long. */
   close(timeoutMs: number): Promise<void>;
 }
@@ -85,9 +90,72 @@ function rememberBy(make: (written: Written, saved: SavedGuardrails) => Known) {
   };
 }
 
+/** Most pieces of work behind answers that run at once, and what those that wait may keep in memory, in bytes. */
+const maxRunning = 64;
+const maxWaitingBytes = 64 * 1024 * 1024;
+
+/** Tells an operator what went wrong. */
+export type Warn = (message: string, error?: unknown) => void;
+
+/** Runs work nobody waits for, within bounds. */
+class LaterWork {
+  readonly #warn: Warn;
+  readonly #waiting: { run: () => Promise<void>; bytes: number }[] = [];
+  readonly #all = new Set<Promise<void>>();
+  #running = 0;
+  #waitingBytes = 0;
+  #leftOut = 0;
+
+  constructor(warn: Warn) {
+    this.#warn = warn;
+  }
+
+  add(work: () => Promise<unknown>, bytes: number): Promise<void> {
+    if (this.#running >= maxRunning && this.#waitingBytes + bytes > maxWaitingBytes) {
+      if (this.#leftOut++ === 0) this.#warn("Cannot run hooks behind answers: too many wait, and some are left out");
+      return Promise.resolve();
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const run = () => this.#run(work).finally(resolve);
+    this.#all.add(promise);
+    void promise.then(() => this.#all.delete(promise));
+    if (this.#running < maxRunning) void run();
+    else {
+      this.#waiting.push({ run, bytes });
+      this.#waitingBytes += bytes;
+    }
+    return promise;
+  }
+
+  async #run(work: () => Promise<unknown>): Promise<void> {
+    this.#running++;
+    try {
+      await work();
+    } catch (error) {
+      this.#warn("Cannot keep what hooks behind an answer said", error);
+    }
+    this.#running--;
+    const next = this.#waiting.shift();
+    if (next) {
+      this.#waitingBytes -= next.bytes;
+      void next.run();
+    } else this.#leftOut = 0;
+  }
+
+  /** Waits until nothing runs or waits, at most this long. */
+  async settle(timeoutMs: number): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const outOfTime = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs);
+    });
+    await Promise.race([Promise.all(this.#all), outOfTime]);
+    clearTimeout(timer);
+  }
+}
+
 /** Creates the guardrails of a gateway. */
-export function createGuardrails(checks: KnownChecks): Guardrails {
-  const running = new Set<Promise<unknown>>();
+export function createGuardrails(checks: KnownChecks, warn: Warn): Guardrails {
+  const work = new LaterWork(warn);
   const find = rememberBy((written, saved) => {
     const resolved = resolveHooks(readHooks(written, checks), saved, checks);
     const passed = { before: forPassthrough(resolved.before), after: [] };
@@ -100,17 +168,7 @@ export function createGuardrails(checks: KnownChecks): Guardrails {
     listReferences: (written) => listReferences(readHooks(written, checks)),
     findProblems: (written) => readHooks(written, checks).problems,
     findSavedProblems: (saved, phase) => findSavedProblems(saved, checks, phase),
-    later(work) {
-      const run = work.catch(() => {}).finally(() => running.delete(run));
-      running.add(run);
-    },
-    async close(timeoutMs) {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const outOfTime = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, timeoutMs);
-      });
-      await Promise.race([Promise.all(running), outOfTime]);
-      clearTimeout(timer);
-    },
+    later: (one, bytes) => work.add(one, bytes),
+    close: (timeoutMs) => work.settle(timeoutMs),
   };
 }

@@ -38,10 +38,13 @@ const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
 /** What answers a unified route. */
 function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
-  return async (body, context, services) =>
-    (await isPassedOn(context, services))
-      ? passHeld(body.text, context, services)
-      : runInference(name, body, context, services);
+  return (body, context, services) => {
+    const answer = (isPassed: boolean) =>
+      isPassed ? passHeld(body.text, context, services) : runInference(name, body, context, services);
+    const passed = isPassedOn(context, services);
+    // hardly ever a promise, and one more turn would be every request's
+    return passed instanceof Promise ? passed.then(answer) : answer(passed);
+  };
 }
 
 /** Both paths of reranking: clients of Cohere add the second one to their base address. */

@@ -16,7 +16,7 @@ export function runLater(hooks: HookLog["later"], context: CallerContext, servic
       results: services.redactor.text(JSON.stringify(results)),
     });
   };
-  const work = run();
-  services.guardrails.later(work);
-  connection.waitUntil?.(work.catch(() => {}));
+  const bytes = (context.log.requestBody?.length ?? 0) + (context.log.responseBody?.length ?? 0);
+  const work = services.guardrails.later(run, bytes);
+  connection.waitUntil?.(work);
 }
