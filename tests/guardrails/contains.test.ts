@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { problemsOf, runCheck } from "../support/guardrails.ts";
+import { createSlowClock, problemsOf, runCheck } from "../support/guardrails.ts";
 
 for (const [operator, words, verdict] of [
   ["any", ["blue", "red"], true],
@@ -33,9 +33,9 @@ for (const parameters of [{}, { words: [] }, { words: "sky" }, { words: ["sky"],
 }
 
 test("contains keeps nobody waiting long, however many words are looked for in however long a text", async () => {
-  const words = Array.from({ length: 60_000 }, (_, index) => `word ${index}`);
-  const startedAt = performance.now();
-  const { result } = await runCheck("default.contains", { words }, { text: "lorem ipsum ".repeat(80_000) });
-  assert.ok(performance.now() - startedAt < 5_000);
-  assert.match(result?.error?.message ?? "", /take too long/);
+  const words = Array.from({ length: 1_000 }, (_, index) => `word ${index}`);
+  const ask = (milliseconds: number) =>
+    runCheck("default.contains", { words }, { text: "lorem ipsum", clock: createSlowClock(milliseconds) });
+  assert.match((await ask(100)).result?.error?.message ?? "", /take too long/);
+  assert.equal((await ask(0.01)).result?.error, null);
 });

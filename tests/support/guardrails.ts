@@ -5,7 +5,7 @@ import { noSavedGuardrails, resolveHooks } from "../../src/guardrails/resolve.ts
 import { type PhaseOutcome, runHooks, type Subject } from "../../src/guardrails/run.ts";
 import type { Body, RequestType } from "../../src/guardrails/types.ts";
 import { createAddressGuard } from "../../src/lib/address.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { createOutbound } from "../../src/lib/outbound.ts";
 import type { CheckResult } from "../../src/schemas/hooks.ts";
 import { createRuntimeTransport } from "./gateway.ts";
@@ -24,6 +24,18 @@ export interface Seen {
   headers?: Readonly<Record<string, string>>;
   metadata?: Readonly<Record<string, unknown>>;
   provider?: string;
+  /** Default: the clock of the machine. */
+  clock?: Clock;
+}
+
+/** A clock on which everything takes this long. */
+export function createSlowClock(milliseconds: number): Clock {
+  let passed = 0;
+  const advance = () => {
+    passed += milliseconds;
+    return passed;
+  };
+  return { now: () => Date.UTC(2026, 0, 15) + passed, monotonic: advance };
 }
 
 /** A chat that says one thing. */
@@ -74,7 +86,7 @@ export function guard(hooks: readonly unknown[], seen: Seen): Promise<PhaseOutco
   const read = readHooks({ [name]: hooks }, checks);
   assert.deepEqual(read.problems, []);
   const { before, after } = resolveHooks(read, noSavedGuardrails, checks);
-  return runHooks(subject.response ? after : before, subject, systemClock);
+  return runHooks(subject.response ? after : before, subject, seen.clock ?? systemClock);
 }
 
 /** Runs one check; gives its result and what came of it. Undefined where it had nothing to check. */
