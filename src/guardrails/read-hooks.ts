@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { crc32 } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
 import { maxPatternSizes } from "./tenant-patterns.ts";
-import type { AnyCheck, BoundCheck, Feedback, Hook, Phase, Scope } from "./types.ts";
+import type { AnyCheck, BoundCheck, Feedback, Hook, Phase } from "./types.ts";
 
 /** Most hooks of one phase, and checks of one hook. */
 const maxHooks = 50;
@@ -214,7 +214,7 @@ class HookReader {
       parameters: own as never, // read by the check's own schema
       failOnError: common.failOnError,
       softDeny: softDeny || common.soft_deny_200,
-      scope: common.scope as Scope,
+      scope: common.scope,
     };
   }
 }

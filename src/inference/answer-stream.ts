@@ -118,7 +118,9 @@ export async function answerHeld(
     noteEnd(observer, call, context, services);
   };
   const body = await relay(upstream, { ...call, observer, onEnd }, context, services);
-  const bytes = await readBytes(new Response(body as BodyInit), heldBounds).catch((cause: unknown) => {
+  // the DOM types want bytes that no other thread shares; nothing here shares
+  const held = new Response(body as BodyInit);
+  const bytes = await readBytes(held, heldBounds).catch((cause: unknown) => {
     if (!(cause instanceof BodyError) || cause.problem !== "too_large") throw cause;
     const provider = destination.provider.slug;
     const message = `Cannot give the answer of ${provider}: it is too large to be held for its guardrails`;
