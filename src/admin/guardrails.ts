@@ -1,8 +1,9 @@
-import { type GuardrailContent, readGuardrailContent } from "../control/guardrail-library.ts";
+import { readGuardrailContent } from "../control/guardrail-library.ts";
 import type { GuardrailRow } from "../db/tables/guardrails.ts";
 import type { ListOptions, Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../errors.ts";
+import type { SavedGuardrail } from "../guardrails/read-hooks.ts";
 import { isObject } from "../lib/json.ts";
 import { CreateGuardrail, UpdateGuardrail } from "../schemas/guardrails.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
@@ -67,7 +68,7 @@ async function findGuardrail(call: AdminCall<unknown>, level: Level, verb: strin
  * @throws {InvalidRequestError} AB01, naming everything that is wrong with it.
  */
 function toContent(
-  { checks, actions }: GuardrailContent,
+  { checks, actions }: SavedGuardrail,
   { services }: AdminCall<unknown>,
   uses: readonly Direction[] = [],
 ): string {

@@ -2,18 +2,12 @@ import type { ControlStores } from "../db/stores/control.ts";
 import type { GuardrailRow, GuardrailVersionRow } from "../db/tables/guardrails.ts";
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { Tenant } from "../db/tenant-store.ts";
+import type { SavedGuardrail } from "../guardrails/read-hooks.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { toRecord } from "./settings.ts";
 
-/** What a saved guardrail checks, and does with its verdict. */
-export interface GuardrailContent {
-  /** As the `checks` of a hook in its long form. */
-  checks: readonly unknown[];
-  actions: Readonly<Record<string, unknown>>;
-}
-
 /** A saved guardrail with its current content. */
-export interface StoredGuardrail extends GuardrailContent {
+export interface StoredGuardrail extends SavedGuardrail {
   row: GuardrailRow;
 }
 
@@ -31,7 +25,7 @@ export interface GuardrailLibrary {
 }
 
 /** The content of a version. */
-export function readGuardrailContent({ content }: Pick<GuardrailVersionRow, "content">): GuardrailContent {
+export function readGuardrailContent({ content }: Pick<GuardrailVersionRow, "content">): SavedGuardrail {
   const { checks, actions } = toRecord(parseJson(content));
   return { checks: Array.isArray(checks) ? checks : [], actions: isObject(actions) ? actions : {} };
 }

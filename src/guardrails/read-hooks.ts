@@ -74,15 +74,7 @@ const HookMembers = v.looseObject({
 type HookMembers = v.InferOutput<typeof HookMembers>;
 
 /** What a saved guardrail does with its verdict; what examples in the wild hold besides is passed over. */
-const Actions = v.looseObject({
-  deny: v.optional(v.boolean()),
-  async: v.optional(v.boolean()),
-  sequential: v.optional(v.boolean()),
-  on_success: v.nullish(Outcome),
-  on_fail: v.nullish(Outcome),
-  on_error: v.optional(v.picklist(["pass", "fail"])),
-  stream_mode: v.optional(v.picklist(["inform", "buffer"])),
-});
+const Actions = v.omit(HookMembers, ["id", "type", "guardrail_version_id"]);
 
 /** The content of a guardrail that is saved under a name. */
 export interface SavedGuardrail {

@@ -48,13 +48,9 @@ export interface Guardrails {
   close(timeoutMs: number): Promise<void>;
 }
 
-/** Whether a hook runs behind the answer. What changes something cannot. */
-function isLate({ async, type }: Hook): boolean {
-  return async && type !== "mutator";
-}
-
 function toTargetHooks({ before, after }: Hooks): TargetHooks | undefined {
   if (before.length + after.length === 0) return undefined;
+  const isLate = ({ async }: Hook) => async;
   const isNow = ({ async }: Hook) => !async;
   return {
     ...{ before: before.filter(isNow), after: after.filter(isNow) },

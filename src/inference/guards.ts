@@ -115,7 +115,7 @@ export class TargetGuard {
   #laterOf(answer: Body | undefined): HookLog["later"] {
     const { hooks, services } = this.#parts;
     const run = async (list: readonly Hook[], subject: Subject) =>
-      list.length === 0 ? [] : (await runHooks(list, { ...subject, fixedBecause: late }, services.clock)).results;
+      list.length === 0 ? [] : (await runHooks(list, subject, services.clock)).results;
     const before = this.#subject;
     const after = answer && this.#toAfter(answer);
     if (hooks.later.before.length === 0 && (!after || hooks.later.after.length === 0)) return [];
@@ -160,9 +160,10 @@ export class TargetGuard {
    * @throws {GuardrailDeniedError} If one denies it.
    */
   async finish(reply: Reply): Promise<Reply> {
-    const read = reply.status >= 200 && reply.status <= 299 ? readAnswer(reply) : undefined;
-    const status = reply.status === 200 || this.status !== 200 ? this.status : reply.status;
-    if (!read) return reply.status === 200 ? { ...reply, status } : reply;
+    // failures are thrown: what comes here is an answer
+    const status = this.#before.isFailed ? hooksFailed : reply.status;
+    const read = readAnswer(reply);
+    if (!read) return { ...reply, status };
     const { after, results } = await this.#judge(read.value);
     if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return reply;
     const body = withResults(after.isTransformed ? JSON.stringify(after.body) : read.text, results);
@@ -221,7 +222,6 @@ export class TargetGuard {
   }
 }
 
-const late = "Cannot change what was answered already";
 const streamed = "Cannot change an answer that is streamed";
 const embedded = "Cannot change requests for embeddings";
 
