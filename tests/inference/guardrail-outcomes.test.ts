@@ -39,6 +39,14 @@ const passingAfter = (delayMs: number): Fault => ({
   ...answering({}),
   serve: (response) => void setTimeout(() => response.end('{"verdict":true}'), delayMs),
 });
+/** Waits until a server has got more calls than these. */
+async function callBehind(index: number, count: number): Promise<void> {
+  const until = performance.now() + 10_000;
+  while (upstream(index).calls.length <= count) {
+    assert.ok(performance.now() < until, "the call does not come");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
 /** A request that is under way. */
 function start(config: object, more: object = {}, signal: AbortSignal | null = null) {
   const trace = crypto.randomUUID();
@@ -165,7 +173,7 @@ test("a stream whose hooks still run ends with its gateway", async () => {
   const asked = { ...body, stream: true, messages: [{ role: "user", content: "Hello" }] };
   const init = { method: "POST", headers, body: JSON.stringify(asked) };
   const text = (await draining.fetch("/v1/chat/completions", init)).text();
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await callBehind(1, 0);
   await draining.gateway.drain(100);
   const [row] = await waitForLogs(draining, "");
   assert.deepEqual([row?.status, row?.cost], [200, 0.015]);
@@ -201,11 +209,13 @@ for (const place of ["input_guardrails", "output_guardrails"]) {
     const hook = { ...asking({ timeout: 10_000 }), stream_mode: "buffer" };
     const cost = place === "input_guardrails" ? 0 : 0.015;
     for (const stream of [false, true]) {
-      const late = start(target(0, { request_timeout: 5_000, total_timeout: 300, [place]: [hook] }), { stream });
+      const late = start(target(0, { request_timeout: 5_000, total_timeout: 1_500, [place]: [hook] }), { stream });
       assert.equal((await late.answer).status, 408);
       const leaving = new AbortController();
+      const asked = upstream(1).calls.length;
       const left = start(target(0, { [place]: [hook], retry: { attempts: 2 } }), { stream }, leaving.signal);
-      setTimeout(() => leaving.abort(), 200);
+      await callBehind(1, asked);
+      leaving.abort();
       assert.equal((await left.answer).status, 499);
       const logs = await Promise.all([logOf(late), logOf(left)]);
       assert.deepEqual(
@@ -263,6 +273,8 @@ test("a held stream ends with its gateway and is not tried again", async () => {
   const asked = { ...body, stream: true, messages: [{ role: "user", content: "Hello" }] };
   const init = { method: "POST", headers, body: JSON.stringify(asked) };
   const answer = draining.fetch("/v1/chat/completions", init);
+  await callBehind(0, 0);
+  // what the provider sent is to be read first
   await new Promise((resolve) => setTimeout(resolve, 200));
   await draining.gateway.drain(100);
   assert.deepEqual([(await answer).status, upstream().calls.length], [502, 1]);
