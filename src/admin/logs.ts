@@ -6,7 +6,6 @@ import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { assembleStream } from "../logs/assemble.ts";
-import { readContent } from "../logs/record.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
@@ -84,6 +83,9 @@ function toRow({ details }: StoredLog): LogRow {
   return { id, object: "log", created_at, ...others, usage: withAllCounts(usage), cost, cost_currency: "USD" };
 }
 
+/** A side that was not kept. */
+const emptySide: LogSide = { headers: {}, body: null, truncated: false };
+
 /** A body as a value where it is JSON or a stream of it, else as text. */
 function toSide({ headers, body, truncated }: LogSide) {
   const value = body === null || truncated ? body : (assembleStream(body) ?? parseJson(body) ?? body);
@@ -102,7 +104,7 @@ function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
 }
 
 function toDetail(stored: StoredLog, late: readonly HookResults[]): LogDetail {
-  const { request, response } = readContent(stored.content);
+  const { request, response } = stored.content ?? { request: emptySide, response: emptySide };
   return { ...withHooks(toRow(stored), late), request: toSide(request), response: toSide(response) };
 }
 

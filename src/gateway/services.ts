@@ -14,7 +14,7 @@ import { isRefusedStatement } from "../db/client.ts";
 import { createApiKeyStore } from "../db/stores/api-keys.ts";
 import type { Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
-import { createLogStore, type LogStore, toBatches } from "../db/stores/logs.ts";
+import { createLogStore, type LogStore } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import { createChecks } from "../guardrails/registry.ts";
@@ -75,8 +75,7 @@ function createWriter(
 ): LogWriter {
   const url = options.database ?? ":memory:";
   if (options.createLogWriter && url.startsWith("file:")) return options.createLogWriter({ url }, redaction);
-  const append = (entries: Parameters<typeof toBatches>[0]) => store.append(toBatches(entries));
-  return createLogWriter({ append, purge: store.purge }, redactor);
+  return createLogWriter(store, redactor);
 }
 
 /** The log: its store, its queue, and what takes secrets out of it. */

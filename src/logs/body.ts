@@ -78,7 +78,7 @@ function bytesOf(body: Uint8Array | BodyPieces): Uint8Array {
 export function toBytes(body: HeldBody): Uint8Array | BodyPieces {
   if (body instanceof BodyPieces) return body;
   const bytes = typeof body === "string" ? encoder.encode(body.slice(0, maxLoggedBody)) : body;
-  return bytes.subarray(0, maxLoggedBody);
+  return bytes.length <= maxLoggedBody ? bytes : bytes.subarray(0, maxLoggedBody);
 }
 
 /** Whether a body was cut: what is gathered while it flows by stops at the limit itself. */

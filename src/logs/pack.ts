@@ -1,32 +1,89 @@
-import { isObject } from "../lib/json.ts";
+import type { LogDetails } from "../schemas/logs.ts";
 import { type HeldBody, toBytes } from "./body.ts";
-import { cutsOf, type DraftRecord, type LogRecord } from "./record.ts";
+import { cutsOf, type LogRecord, type RecordContent } from "./record.ts";
+import type { Redactor } from "./redact.ts";
 
 /**
- * Records on their way to another thread: one text and one piece of memory, since every object that is handed over is
- * copied member by member.
+ * Records of one tenant on their way to where they are written: a few texts and one piece of memory, since every object that
+ * is handed to another thread is copied member by member. Sensitive headers are hidden; what else may hold a secret is
+ * masked by `sealBatch`.
  */
-export interface PackedRecords {
-  /** Two lines of JSON for each record: its details, and what belongs to its content less the bodies. */
-  lines: string;
+export interface PackedBatch {
+  organisationId: string;
+  workspaceId: string | null;
+  firstId: string;
+  lastId: string;
+  /** JSON array of `LogDetails`. */
+  details: string;
+  /** JSON array of `ContentHead`, null for rows without content. */
+  heads: string;
+  /** JSON array of `BodyLengths` in bytes, null for rows without content. */
+  lengths: string;
   /** The bodies one after the other. */
   bodies: Uint8Array<ArrayBuffer>;
 }
 
-/** What the second line of a record holds. Lengths are those of the bodies in bytes, null where there is none. */
-type ContentLine = [id: string, organisationId: string, workspaceId: string | null, content: ContentParts | null];
-type ContentParts = [
-  sensitiveHeaders: readonly string[] | null,
-  requestHeaders: object,
-  responseHeaders: object,
-  sent: Length,
-  answered: Length,
+/** Headers of a row, and which of its bodies are cut. */
+export type ContentHead = [
+  request: Readonly<Record<string, string>>,
+  response: Readonly<Record<string, string>>,
   truncated: [boolean, boolean],
 ];
-type Length = number | null;
 
-/** Puts records together for another thread. */
-export function packRecords(records: readonly LogRecord[]): PackedRecords {
+/** Lengths of the body of a request and of its answer; null where there is none. */
+export type BodyLengths = [sent: number | null, answered: number | null];
+
+/** A record and its head. */
+interface Row {
+  details: LogDetails;
+  content: RecordContent | null;
+  head: ContentHead | null;
+}
+
+/** Puts records together by tenant, in order. */
+export function packRecords(
+  records: readonly LogRecord[],
+  redactor: Redactor,
+): readonly PackedBatch[] | Promise<readonly PackedBatch[]> {
+  const rows = records.map((record) => toRow(record, redactor));
+  if (rows.some((row) => row instanceof Promise)) return Promise.all(rows).then(packRows);
+  return packRows(rows as Row[]); // none is a promise
+}
+
+function toRow({ details, content }: LogRecord, redactor: Redactor): Row | Promise<Row> {
+  if (content === null) return { details, content, head: null };
+  const { sensitiveHeaders, requestHeaders, responseHeaders } = content;
+  const request = redactor.hide(requestHeaders, sensitiveHeaders);
+  const response = redactor.hide(responseHeaders, sensitiveHeaders);
+  if (request instanceof Promise || response instanceof Promise) {
+    return Promise.all([request, response]).then((hidden) => ({
+      ...{ details, content },
+      head: [...hidden, cutsOf(content)],
+    }));
+  }
+  return { details, content, head: [request, response, cutsOf(content)] };
+}
+
+function isSameTenant({ details: one }: Row, { details: other }: Row): boolean {
+  return one.workspace_id === other.workspace_id && one.organisation_id === other.organisation_id;
+}
+
+function packRows(rows: readonly Row[]): PackedBatch[] {
+  const tenants = new Map<string, Row[]>();
+  let previous: { row: Row; list: Row[] } | undefined;
+  for (const row of rows) {
+    const { organisation_id, workspace_id } = row.details;
+    // a tuple as JSON: no id can be written so that two tenants become one
+    const tenant = () => JSON.stringify([organisation_id, workspace_id]);
+    const list: Row[] = previous && isSameTenant(previous.row, row) ? previous.list : (tenants.get(tenant()) ?? []);
+    if (list.length === 0) tenants.set(tenant(), list);
+    list.push(row);
+    previous = { row, list };
+  }
+  return [...tenants.values()].map(packTenant);
+}
+
+function packTenant(rows: readonly Row[]): PackedBatch {
   const bodies: ReturnType<typeof toBytes>[] = [];
   let length = 0;
   const hold = (body: HeldBody | null): number | null => {
@@ -36,19 +93,21 @@ export function packRecords(records: readonly LogRecord[]): PackedRecords {
     length += bytes.length;
     return bytes.length;
   };
-  const lines: string[] = [];
-  for (const { details, content } of records) {
-    const { id, organisation_id, workspace_id } = details;
-    const line: ContentLine = [id, organisation_id, workspace_id, null];
-    if (content) {
-      const { sensitiveHeaders, requestHeaders, responseHeaders, requestBody, responseBody } = content;
-      const lengths = [hold(requestBody), hold(responseBody)] as const;
-      line[3] = [sensitiveHeaders, requestHeaders, responseHeaders, ...lengths, cutsOf(content)];
-    }
-    // JSON holds no line end of its own
-    lines.push(JSON.stringify(details), JSON.stringify(line));
-  }
-  return { lines: lines.join("\n"), bodies: join(bodies, length) };
+  const lengths = rows.map(
+    ({ content }): BodyLengths | null => content && [hold(content.requestBody), hold(content.responseBody)],
+  );
+  const ids = rows.map(({ details }) => details.id).sort();
+  const [sample] = rows;
+  return {
+    organisationId: sample?.details.organisation_id ?? "",
+    workspaceId: sample?.details.workspace_id ?? null,
+    firstId: ids[0] ?? "",
+    lastId: ids.at(-1) ?? "",
+    details: JSON.stringify(rows.map(({ details }) => details)),
+    heads: JSON.stringify(rows.map(({ head }) => head)),
+    lengths: JSON.stringify(lengths),
+    bodies: join(bodies, length),
+  };
 }
 
 function join(bodies: readonly ReturnType<typeof toBytes>[], length: number): Uint8Array<ArrayBuffer> {
@@ -60,46 +119,4 @@ function join(bodies: readonly ReturnType<typeof toBytes>[], length: number): Ui
     position += bytes.length;
   }
   return joined;
-}
-
-/** The records that were packed, their bodies as texts. */
-export function unpackRecords({ lines, bodies }: PackedRecords): DraftRecord[] {
-  const drafts: DraftRecord[] = [];
-  const take = createReader(bodies);
-  const texts = lines.split("\n");
-  for (let index = 0; index + 1 < texts.length; index += 2) {
-    // written by `packRecords`
-    const [id, organisationId, workspaceId, content] = JSON.parse(texts[index + 1] ?? "") as ContentLine;
-    const draft: DraftRecord = { id, organisationId, workspaceId, details: texts[index] ?? "", content: null };
-    if (content) {
-      const [sensitiveHeaders, request, response, sent, answered, truncated] = content;
-      draft.content = {
-        ...{ sensitiveHeaders, requestHeaders: textsOf(request), responseHeaders: textsOf(response) },
-        ...{ requestBody: take(sent), responseBody: take(answered), truncated },
-      };
-    }
-    drafts.push(draft);
-  }
-  return drafts;
-}
-
-const decoder = new TextDecoder();
-
-/** Reads one text after the other. */
-function createReader(bodies: Uint8Array): (length: number | null) => string | null {
-  // in plain ASCII, which is usual, places in the text are those in the bytes: it is decoded once
-  const whole = decoder.decode(bodies);
-  const isPlain = whole.length === bodies.length;
-  let position = 0;
-  return (length) => {
-    if (length === null) return null;
-    const start = position;
-    position += length;
-    return isPlain ? whole.slice(start, position) : decoder.decode(bodies.subarray(start, position));
-  };
-}
-
-function textsOf(value: unknown): Record<string, string> {
-  // headers hold texts alone, and `packRecords` wrote them
-  return isObject(value) ? (value as Record<string, string>) : {};
 }

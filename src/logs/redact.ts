@@ -59,8 +59,15 @@ export interface Redactor {
     headers: Readonly<Record<string, string>>,
     extra: readonly string[] | null,
   ): Record<string, string> | Promise<Record<string, string>>;
+  /** As `headers`, with the rest as it is: for whoever masks the text the headers become part of. */
+  hide(
+    headers: Readonly<Record<string, string>>,
+    extra: readonly string[] | null,
+  ): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /** A text without anything that has the form of a credential. */
   text(text: string): string;
+  /** False where `text` would change nothing. */
+  mayHoldSecret(text: string): boolean;
 }
 
 /** Headers that stay readable when a caller's list of sensitive names cannot be read. */
@@ -114,7 +121,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
     if (value.length <= 4096) digests.set(value, shown);
     return shown;
   };
-  const hide = (value: string): string | Promise<string> => {
+  const digestOf = (value: string): string | Promise<string> => {
     if (performance.now() - digestsSince > rememberDigestsMs) {
       digests.clear();
       digestsSince = performance.now();
@@ -124,23 +131,33 @@ export function createRedactor(options: RedactorOptions): Redactor {
     const digest = options.mac(value);
     return typeof digest === "string" ? remember(value, digest) : digest.then((late) => remember(value, late));
   };
+  const hideNamed = (
+    headers: Readonly<Record<string, string>>,
+    extra: readonly string[] | null,
+    mask: (value: string) => string,
+  ) => {
+    const result: Record<string, string> = {};
+    const late: Promise<void>[] = [];
+    for (const name in headers) {
+      const value = headers[name] ?? "";
+      const isAsked = extra === null ? !commonHeaders.has(name) : extra.includes(name);
+      const sensitive = isAsked || names.has(name) || isInlineConfig(name, value);
+      const shown = sensitive ? digestOf(value) : mask(value);
+      if (typeof shown === "string") result[name] = shown;
+      else late.push(shown.then((digest) => void Object.assign(result, { [name]: digest })));
+    }
+    return late.length === 0 ? result : Promise.all(late).then(() => result);
+  };
   return {
     text,
-    headers(headers, extra) {
-      const result: Record<string, string> = {};
-      const late: Promise<void>[] = [];
-      for (const name in headers) {
-        const value = headers[name] ?? "";
-        const isAsked = extra === null ? !commonHeaders.has(name) : extra.includes(name);
-        const sensitive = isAsked || names.has(name) || isInlineConfig(name, value);
-        const shown = sensitive ? hide(value) : value.length < shortestSecret ? value : text(value);
-        if (typeof shown === "string") result[name] = shown;
-        else late.push(shown.then((digest) => void Object.assign(result, { [name]: digest })));
-      }
-      return late.length === 0 ? result : Promise.all(late).then(() => result);
-    },
+    mayHoldSecret: (value) => hint.test(value),
+    headers: (headers, extra) =>
+      hideNamed(headers, extra, (value) => (value.length < shortestSecret ? value : text(value))),
+    hide: (headers, extra) => hideNamed(headers, extra, asIs),
   };
 }
+
+const asIs = (value: string): string => value;
 
 /** The first 12 hexadecimal digits of a base64url digest. */
 function hexOf(digest: string): string {

@@ -1,6 +1,8 @@
-import type { LogEntry } from "../schemas/logs.ts";
-import { type DraftRecord, type LogRecord, toDraft, toLogEntry } from "./record.ts";
+import type { LogBatch } from "../schemas/logs.ts";
+import { packRecords } from "./pack.ts";
+import type { LogRecord } from "./record.ts";
 import type { Redactor } from "./redact.ts";
+import { sealBatch } from "./seal.ts";
 
 /** The writing half of the log. Hosts may run it on another thread, where it does not hold the event loop. */
 export interface LogWriter {
@@ -13,30 +15,16 @@ export interface LogWriter {
   readonly batchBytes?: number;
 }
 
-/** Stores rows, all or none. */
-export type AppendEntries = (entries: readonly LogEntry[]) => Promise<void>;
-
-/** Stores drafts without their secrets: the one way from a record to the database, on whichever thread. */
-export async function writeDrafts(
-  drafts: readonly DraftRecord[],
-  redactor: Redactor,
-  append: AppendEntries,
-): Promise<void> {
-  const entries: LogEntry[] = [];
-  for (const draft of drafts) {
-    const entry = toLogEntry(draft, redactor);
-    entries.push(entry instanceof Promise ? await entry : entry);
-  }
-  await append(entries);
-}
-
 /** A writer that runs where it is called. */
 export function createLogWriter(
-  store: { append: AppendEntries; purge: LogWriter["purge"] },
+  store: { append(batches: readonly LogBatch[]): Promise<void>; purge: LogWriter["purge"] },
   redactor: Redactor,
 ): LogWriter {
   return {
-    append: (records) => writeDrafts(records.map(toDraft), redactor, store.append),
+    async append(records) {
+      const packed = await packRecords(records, redactor);
+      await store.append(packed.map((batch) => sealBatch(batch, redactor)));
+    },
     purge: store.purge,
     close: async () => {},
   };

@@ -99,16 +99,17 @@ export const LogList = v.object({
 /** What is stored of a row: its members, less what the id tells. */
 export type LogDetails = Omit<LogRow, "object" | "created_at">;
 
-/** One log row as it is stored. */
-export interface LogEntry {
-  /** ULID; its time is the time of the request. */
-  id: string;
+/** Log rows of one tenant as they are stored, together. */
+export interface LogBatch {
   organisationId: string;
   workspaceId: string | null;
-  /** JSON of `LogDetails`. */
+  /** ULIDs; their time is the time of the request. */
+  firstId: string;
+  lastId: string;
+  /** JSON array of `LogDetails`. */
   details: string;
-  /** Headers and bodies as one text; null when they could not be kept. */
-  content: string | null;
+  /** Headers and bodies of all rows as one text, in the form `db/stores/log-content.ts` reads. */
+  content: string;
 }
 
 /** Headers of both sides after redaction, and their bodies. */

@@ -1,18 +1,20 @@
 import { Worker } from "node:worker_threads";
 import type { DatabaseLocation } from "../db/client.ts";
-import { type PackedRecords, packRecords } from "../logs/pack.ts";
-import type { RedactionSettings } from "../logs/redact.ts";
+import { type PackedBatch, packRecords } from "../logs/pack.ts";
+import { createRedactor, type RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
+import { nodeMac } from "./environment.ts";
 
 /** What the thread starts with. */
 export interface WorkerSettings {
   location: DatabaseLocation;
-  redaction: RedactionSettings;
+  /** Nothing that would let it hide headers: that is done before. */
+  redaction: Omit<RedactionSettings, "key">;
 }
 
 /** What the thread is asked. */
 export type WorkerRequest =
-  | { id: number; kind: "append"; records: PackedRecords }
+  | { id: number; kind: "append"; batches: readonly PackedBatch[] }
   | { id: number; kind: "purge"; time: number; limit: number }
   | { id: number; kind: "close" };
 
@@ -85,11 +87,13 @@ class LogThread {
 }
 
 /**
- * A log writer on a thread of its own: the request loop only hands records over, and secrets are taken out there. A thread
- * that ends is started again at the next write.
+ * A log writer on a thread of its own: the request loop hides headers and hands records over; what else may hold a secret is
+ * masked there. A thread that ends is started again at the next write.
  */
 export function createLogThread(location: DatabaseLocation, redaction: RedactionSettings): LogWriter {
-  const settings: WorkerSettings = { location, redaction };
+  const { key, ...names } = redaction;
+  const redactor = createRedactor({ ...names, mac: nodeMac(key) });
+  const settings: WorkerSettings = { location, redaction: names };
   // started before it is needed: until it runs, a killed process loses what waits for it
   let thread = new LogThread(settings);
   const running = (): LogThread => {
@@ -99,8 +103,10 @@ export function createLogThread(location: DatabaseLocation, redaction: Redaction
   return {
     batchBytes: threadBatchBytes,
     async append(records) {
-      const packed = packRecords(records);
-      await running().ask({ kind: "append", records: packed }, [packed.bodies.buffer]);
+      const packed = packRecords(records, redactor);
+      const batches = packed instanceof Promise ? await packed : packed;
+      const memory = batches.map(({ bodies }) => bodies.buffer);
+      await running().ask({ kind: "append", batches }, memory);
     },
     purge: (time, limit) => running().ask({ kind: "purge", time, limit }),
     async close() {

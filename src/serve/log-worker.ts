@@ -1,10 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { openDatabase } from "../db/client.ts";
-import { createLogStore, toBatches } from "../db/stores/logs.ts";
-import { unpackRecords } from "../logs/pack.ts";
+import { createLogStore } from "../db/stores/logs.ts";
 import { createRedactor } from "../logs/redact.ts";
-import { writeDrafts } from "../logs/writer.ts";
-import { nodeMac } from "./environment.ts";
+import { sealBatch } from "../logs/seal.ts";
 import type { WorkerReply, WorkerRequest, WorkerSettings } from "./log-thread.ts";
 import { zstdCodec } from "./text-codec.ts";
 
@@ -12,14 +10,8 @@ import { zstdCodec } from "./text-codec.ts";
 async function openWriter({ location, redaction }: WorkerSettings) {
   const database = await openDatabase(location);
   const { append, purge } = createLogStore(database, zstdCodec);
-  const { key, ...names } = redaction;
-  const redactor = createRedactor({ ...names, mac: nodeMac(key) });
-  return {
-    database,
-    purge,
-    redactor,
-    append: (entries: Parameters<typeof toBatches>[0]) => append(toBatches(entries)),
-  };
+  // it masks texts alone: the headers that need a digest have it
+  return { database, append, purge, redactor: createRedactor({ ...redaction, mac: () => "" }) };
 }
 
 /** The thread that writes log rows: each request gets one reply, in order. */
@@ -29,7 +21,7 @@ function serve(settings: WorkerSettings): void {
     const { database, purge, redactor, append } = await opened;
     if (request.kind === "close") await database.close();
     else if (request.kind === "purge") return purge(request.time, request.limit);
-    else await writeDrafts(unpackRecords(request.records), redactor, append);
+    else await append(request.batches.map((batch) => sealBatch(batch, redactor)));
     return 0;
   };
   opened.catch(() => {}); // told to whoever asks first

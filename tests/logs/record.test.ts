@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readContentAt } from "../../src/db/stores/log-content.ts";
 import { webMac } from "../../src/lib/hash.ts";
 import { BodyPieces, maxLoggedBody } from "../../src/logs/body.ts";
-import { packRecords, unpackRecords } from "../../src/logs/pack.ts";
-import {
-  type DraftRecord,
-  describeLoss,
-  type LogRecord,
-  type RecordContent,
-  readContent,
-  toDraft,
-  toLogEntry,
-} from "../../src/logs/record.ts";
-import { createRedactor } from "../../src/logs/redact.ts";
-import type { LogDetails } from "../../src/schemas/logs.ts";
+import { type PackedBatch, packRecords } from "../../src/logs/pack.ts";
+import { describeLoss, type LogRecord, type RecordContent } from "../../src/logs/record.ts";
+import { createRedactor, type Redactor } from "../../src/logs/redact.ts";
+import { sealBatch } from "../../src/logs/seal.ts";
+import type { LogContent, LogDetails } from "../../src/schemas/logs.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 import { plainDetails } from "../support/log-record.ts";
 
@@ -34,29 +28,64 @@ function record({ details = plainDetails, ...changes }: Changes = {}): LogRecord
   return { details, content: { ...nothing, ...changes } };
 }
 
-function one(drafts: readonly DraftRecord[]): DraftRecord {
-  const [draft] = drafts;
-  assert.ok(draft);
-  return draft;
+/** Packed records as another thread gets them. */
+function handOver(packed: readonly PackedBatch[]): readonly PackedBatch[] {
+  return structuredClone(packed, { transfer: packed.map(({ bodies }) => bodies.buffer) });
 }
 
-/** A record as it is read again, by either way to the database: both must store the same. */
+/** Records as they are stored. */
+async function seal(records: readonly LogRecord[], by: Redactor = redactor) {
+  return handOver(await packRecords(records, by)).map((batch) => sealBatch(batch, by));
+}
+
+/** A record as it is stored and read again: among others, and alone. */
 async function store(changes: Changes) {
-  const entry = await toLogEntry(toDraft(record(changes)), redactor);
-  const packed = packRecords([record(), record(changes), record()]);
-  const handedOver = unpackRecords(structuredClone(packed, { transfer: [packed.bodies.buffer] }));
-  assert.equal(handedOver.length, 3);
-  assert.deepEqual(await toLogEntry(one(handedOver.slice(1)), redactor), entry);
-  return { entry, details: JSON.parse(entry.details), content: readContent(entry.content) };
+  const [batch] = await seal([record(), record(changes), record()]);
+  const [alone] = await seal([record(changes)]);
+  assert.ok(batch && alone);
+  const read = (content: LogContent | null) => {
+    assert.ok(content);
+    return content;
+  };
+  const content = read(readContentAt(batch.content, 1));
+  assert.deepEqual(readContentAt(alone.content, 0), content);
+  const details: LogDetails[] = JSON.parse(batch.details);
+  assert.equal(details.length, 3);
+  return { text: JSON.stringify([batch, alone]), batch, details: JSON.parse(batch.details)[1], content };
 }
 
-test("toLogEntry() answers at once where digests do, and alike where they do not", async () => {
-  const requestHeaders = { authorization: "Bearer a" };
-  const entry = toLogEntry(toDraft(record({ requestHeaders })), redactor);
-  assert.equal(entry instanceof Promise, false);
-  const late = toLogEntry(toDraft(record({ requestHeaders })), createRedactor({ ...options, mac: webMac(key) }));
+test("packRecords() answers at once where digests do, and alike where they do not", async () => {
+  const records = [record({ requestHeaders: { authorization: "Bearer a" }, requestBody: "a" }), record()];
+  const packed = packRecords(records, redactor);
+  assert.equal(packed instanceof Promise, false);
+  const late = packRecords(records, createRedactor({ ...options, mac: webMac(key) }));
   assert.equal(late instanceof Promise, true);
-  assert.deepEqual(await late, entry);
+  assert.deepEqual(await late, packed);
+});
+
+test("packRecords() keeps tenants apart, whatever their ids hold, and rows in order", async () => {
+  const of = (organisation_id: string, workspace_id: string | null, id: string): LogRecord =>
+    record({ details: { ...plainDetails, organisation_id, workspace_id, id }, requestBody: `body of ${id}` });
+  const records = [of("o", "w", "2"), of("o", null, "3"), of("o", "w", "1"), of("o,w", null, "4"), of("p", "w", "5")];
+  const lost: LogRecord = { ...of("o", "w", "6"), content: null };
+  const batches = await seal([...records, lost]);
+  const read = batches.map(({ details, content, ...batch }) => ({
+    ...batch,
+    rows: JSON.parse(details).map(({ id }: LogDetails, index: number) => [
+      id,
+      readContentAt(content, index)?.request.body,
+    ]),
+  }));
+  const body = (id: string) => [id, `body of ${id}`];
+  assert.deepEqual(read, [
+    {
+      ...{ organisationId: "o", workspaceId: "w", firstId: "1", lastId: "6" },
+      rows: [body("2"), body("1"), ["6", undefined]],
+    },
+    { ...{ organisationId: "o", workspaceId: null, firstId: "3", lastId: "3" }, rows: [body("3")] },
+    { ...{ organisationId: "o,w", workspaceId: null, firstId: "4", lastId: "4" }, rows: [body("4")] },
+    { ...{ organisationId: "p", workspaceId: "w", firstId: "5", lastId: "5" }, rows: [body("5")] },
+  ]);
 });
 
 for (const [name, requestBody, responseBody] of [
@@ -67,7 +96,7 @@ for (const [name, requestBody, responseBody] of [
   ["an answer alone", null, "answered\nin lines"],
   ["characters of two units", "\ud83d\ude00", "\ud83d\ude00\ud83d\ude00"],
 ] as const) {
-  test(`readContent() gives back the bodies toLogEntry() took: ${name}`, async () => {
+  test(`readContentAt() gives back the bodies sealBatch() took: ${name}`, async () => {
     const { content } = await store({ requestBody, responseBody, responseHeaders: { "x-a": "1" } });
     assert.deepEqual([content.request.body, content.response.body], [requestBody, responseBody]);
     assert.deepEqual([content.request.headers, content.response.headers], [{}, { "x-a": "1" }]);
@@ -75,48 +104,85 @@ for (const [name, requestBody, responseBody] of [
   });
 }
 
-for (const content of [null, "", "nonsense", "{}\nrest", '{"lengths":"x","request":5}\nrest', "[]\n"]) {
-  test(`readContent() reads ${JSON.stringify(content)} as empty`, () => {
-    const { request, response } = readContent(content);
-    assert.deepEqual([request.body, request.headers, response.headers], [null, {}, {}]);
-    assert.equal(response.body, null);
+for (const content of [undefined, "", "nonsense", "[]\n", "[null]\n", "{}\n[]\nrest", '["x"]\n[]\nrest']) {
+  test(`readContentAt() finds nothing in ${JSON.stringify(content)}`, () => {
+    const found = readContentAt(content, 0);
+    assert.deepEqual([found?.request.body ?? null, found?.response.body ?? null], [null, null]);
   });
 }
 
-test("toLogEntry() writes U+0000 out and keeps what follows it", async () => {
-  const { entry, content } = await store({ requestBody: "a\0b", responseBody: "\0" });
+for (const content of [
+  "[[3,null]]\nrest",
+  "[[3,null]]\n5\nrest",
+  "[[3,null]]\n[5]\nrest",
+  '[[3,null]]\n[[5,"x",0]]\nrest',
+]) {
+  test(`readContentAt() takes ${JSON.stringify(content)} as a row without headers`, () => {
+    const found = readContentAt(content, 0);
+    assert.deepEqual([found?.request.headers, found?.response.headers, found?.request.truncated], [{}, {}, false]);
+    assert.equal(found?.response.body, null);
+  });
+}
+
+test("readContentAt() reads rows of earlier versions", () => {
+  const row = (sent: string | null, answered: string | null) => {
+    const lengths = [sent?.length ?? null, answered?.length ?? null];
+    const head = { request: { a: "1" }, response: { b: "2" }, lengths, truncated: [false, true] };
+    return `${JSON.stringify(head)}\n${sent ?? ""}${answered ?? ""}`;
+  };
+  const rows = [row("é☂", "one\nmore"), null, row(null, "two"), row("three", null), "nonsense"];
+  const content = `${JSON.stringify(rows.map((text) => text?.length ?? null))}\n${rows.join("")}`;
+  const bodies = rows.map((_, index) => readContentAt(content, index));
+  assert.deepEqual(
+    bodies.map((found) => found && [found.request.body, found.response.body]),
+    [["é☂", "one\nmore"], null, [null, "two"], ["three", null], [null, null]],
+  );
+  assert.deepEqual(bodies[0]?.request.headers, { a: "1" });
+  assert.deepEqual(bodies[0]?.response, { headers: { b: "2" }, body: "one\nmore", truncated: true });
+  assert.equal(readContentAt(content, 5), null);
+});
+
+test("sealBatch() writes U+0000 out and keeps what follows it", async () => {
+  const { batch, content } = await store({ requestBody: "a\0b", responseBody: "\0" });
   assert.deepEqual([content.request.body, content.response.body], ["a\\u0000b", "\\u0000"]);
-  assert.equal(entry.content?.includes("\0"), false);
+  assert.equal(batch.content.includes("\0"), false);
   const named = await store({ details: { ...plainDetails, model: "m\0n", trace_id: "t\0u" } });
-  assert.equal(named.entry.details.includes("\0"), false);
+  assert.equal(named.batch.details.includes("\0"), false);
   assert.deepEqual([named.details.model, named.details.trace_id], ["m\0n", "t\0u"]);
 });
 
-test("toLogEntry() cuts bodies and says which", async () => {
+test("sealBatch() cuts bodies and says which", async () => {
   const { content } = await store({ requestBody: "x".repeat(maxLoggedBody + 1), responseBody: "y".repeat(1_000) });
   assert.equal(content.request.body?.length, maxLoggedBody);
   assert.equal(content.response.body?.length, 1_000);
   assert.deepEqual([content.request.truncated, content.response.truncated], [true, false]);
 });
 
-test("L3: toLogEntry() masks keys in bodies and details", async () => {
+test("L3: sealBatch() masks keys in bodies, headers and details", async () => {
   const secret = "sk-abcdefghij0123456789";
   const error = { type: "api_error", code: null, message: `the key ${secret} is wrong` };
   const stored = await store({
     requestBody: `{"a":"${secret}"}`,
     responseBody: secret,
+    requestHeaders: { "x-note": secret, "x-list": `"a", ${secret}` },
     details: { ...plainDetails, error, model: secret, trace_id: secret, metadata: { key: secret } },
   });
-  assert.equal(JSON.stringify(stored.entry).includes(secret), false);
+  assert.equal(stored.text.includes(secret), false);
   assert.equal(stored.content.request.body, '{"a":"[masked]"}');
   assert.equal(stored.details.error.message, "the key [masked] is wrong");
   assert.equal(stored.details.model, "[masked]");
+  assert.deepEqual(stored.content.request.headers, { "x-note": "[masked]", "x-list": '"a", [masked]' });
+});
+
+test("sealBatch() masks nothing that two bodies only make together", async () => {
+  const { content } = await store({ requestBody: "sk-abcdefgh", responseBody: "ij0123456789" });
+  assert.deepEqual([content.request.body, content.response.body], ["sk-abcdefgh", "ij0123456789"]);
 });
 
 test("L4: a line end in a text or a header cannot forge a row", async () => {
   const metadata = { a: 'x"}\n{"status":200' };
   const stored = await store({ details: { ...plainDetails, metadata }, requestHeaders: { "x-a": 'b\n"}' } });
-  assert.equal(stored.entry.details.includes("\n"), false);
+  assert.equal(stored.batch.details.includes("\n"), false);
   assert.deepEqual(stored.details.metadata, metadata);
   assert.equal(stored.content.request.headers["x-a"], 'b\n"}');
 });

@@ -2,8 +2,9 @@ import type { InStatement, Row } from "@libsql/client";
 import { firstIdOf, isId } from "../../lib/ids.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
-import type { LogDetails, LogEntry } from "../../schemas/logs.ts";
+import type { LogBatch, LogContent, LogDetails } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
+import { readContentAt } from "./log-content.ts";
 
 /** Whose rows are read: one workspace of one organisation, or all of an organisation. */
 export interface LogScope {
@@ -28,22 +29,10 @@ export interface LogFilter {
   limit: number;
 }
 
-/** Rows of one tenant that are written together. */
-export interface LogBatch {
-  organisationId: string;
-  workspaceId: string | null;
-  firstId: string;
-  lastId: string;
-  /** JSON array of `LogDetails`. */
-  details: string;
-  /** Texts of the rows' contents behind their lengths. */
-  content: string;
-}
-
 /** A row as it was stored; the content is null in lists and where it was not kept. */
 export interface StoredLog {
   details: LogDetails;
-  content: string | null;
+  content: LogContent | null;
 }
 
 /** What hooks said that ran behind the answer of a request. */
@@ -69,33 +58,6 @@ export interface LogStore {
   findHooks(scope: LogScope, id: string): Promise<HookResults[]>;
   /** Removes batches made before `time` (Unix milliseconds), at most `limit`, bodies with them; tells how many went. */
   purge(time: number, limit: number): Promise<number>;
-}
-
-/** Puts rows of one tenant together, in order. */
-export function toBatches(entries: readonly LogEntry[]): LogBatch[] {
-  const tenants = new Map<string, LogEntry[]>();
-  for (const entry of entries) {
-    // a tuple as JSON: no id can be written so that two tenants become one
-    const tenant = JSON.stringify([entry.organisationId, entry.workspaceId]);
-    const rows = tenants.get(tenant);
-    if (rows) rows.push(entry);
-    else tenants.set(tenant, [entry]);
-  }
-  return [...tenants.values()].map(toBatch);
-}
-
-function toBatch(entries: LogEntry[]): LogBatch {
-  const ids = entries.map(({ id }) => id).sort();
-  const [sample] = entries;
-  const lengths = entries.map(({ content }) => content?.length ?? null);
-  return {
-    organisationId: sample?.organisationId ?? "",
-    workspaceId: sample?.workspaceId ?? null,
-    firstId: ids[0] ?? "",
-    lastId: ids.at(-1) ?? "",
-    details: `[${entries.map(({ details }) => details).join(",")}]`,
-    content: `${JSON.stringify(lengths)}\n${entries.map(({ content }) => content ?? "").join("")}`,
-  };
 }
 
 /** Makes texts small where they are stored. */
@@ -135,16 +97,6 @@ function readDetails(row: Row): LogDetails[] {
 export function readContents(stored: unknown, codec: TextCodec | undefined): string | undefined {
   if (typeof stored === "string") return stored;
   return stored instanceof ArrayBuffer ? codec?.expand(new Uint8Array(stored)) : undefined;
-}
-
-/** The content of the row at `index` of a batch, from the contents of all its rows. */
-export function readContentAt(content: string | undefined, index: number): string | null {
-  if (content === undefined) return null;
-  const end = content.indexOf("\n");
-  const lengths: unknown = parseJson(content.slice(0, end));
-  if (!Array.isArray(lengths) || typeof lengths[index] !== "number") return null;
-  const start = lengths.slice(0, index).reduce<number>((sum, length) => sum + Number(length ?? 0), end + 1);
-  return content.slice(start, start + lengths[index]);
 }
 
 function matches(details: LogDetails, filter: LogFilter): boolean {
