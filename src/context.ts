@@ -1,6 +1,7 @@
 import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
+import { createLogDraft, type LogDraft } from "./context/log-draft.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { FileStorage } from "./control/files/storage.ts";
 import type { ControlPlane } from "./control/plane.ts";
@@ -19,15 +20,12 @@ import type { Outbound, SocketOutbound } from "./lib/outbound.ts";
 import { findPathProblem, isValidHost } from "./lib/path.ts";
 import type { Timers } from "./lib/timers.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
-import type { HeldBody } from "./logs/body.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { PriceBook } from "./pricing/own-prices.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
-import type { HookResult } from "./schemas/hooks.ts";
-import type { AttemptLog, LoggedUsage } from "./schemas/logs.ts";
 
 /** Bounds an operator can move. Sizes in bytes, times in milliseconds. */
 export interface Limits {
@@ -135,61 +133,6 @@ export interface Services {
   isReady(): boolean;
 }
 
-/** Hooks of the target that was called last. */
-export interface HookLog {
-  before: readonly HookResult[];
-  after: readonly HookResult[];
-  /** Hooks that run once the request is over; each gives what it said before and after the call. */
-  later: readonly (() => Promise<Pick<HookLog, "before" | "after">>)[];
-}
-
-/** What becomes known of a request on its way, for its log row. */
-export interface LogDraft {
-  operation: string;
-  provider: string | null;
-  model: string | null;
-  stream: boolean;
-  /** Milliseconds of the monotonic clock. */
-  upstreamStartedAt: number | null;
-  firstByteAt: number | null;
-  upstreamEndedAt: number | null;
-  upstreamUrl: string | null;
-  upstreamCalls: number;
-  /** Place in the config of the target that was called last. */
-  label: string;
-  /** Retries of that target; -1 when they were used up. */
-  retries: number;
-  /** What a config had tried, in order; empty without one. */
-  attempts: AttemptLog[];
-  /** Slug of the saved config, and labels its breakers left out. */
-  configSlug: string | null;
-  /** The saved prompt and its version, where one is used. */
-  prompt: { id: string; slug: string; versionId: string } | null;
-  skipped: readonly string[];
-  /** What hooks said; null where none ran. */
-  hooks: HookLog | null;
-  /** Nano-dollars of answers that were thrown away: another call was made, or a guardrail denied them. */
-  spent: number;
-  /** What is answered is no answer of a provider: a guardrail denied the request. */
-  isDenied: boolean;
-  /** Members of the request the provider could not take. */
-  dropped: string[] | null;
-  usage: LoggedUsage | null;
-  /** The model that answered, where the answer was read. */
-  answeredModel: string | null;
-  /** Prices of the integration that is called; null: those of the list. */
-  prices: PriceBook | null;
-  /** Nano-dollars; null where it is not known. Set when the request ends. */
-  cost: number | null;
-  /** A header value logs do not show, and what they show instead. */
-  hidden: { text: string; shown: string } | null;
-  requestBody: HeldBody | null;
-  responseBody: HeldBody | null;
-  /** The row is written when the stream ends, not when its answer begins. */
-  deferred: boolean;
-  settled: boolean;
-}
-
 /** One request's life. */
 export interface RequestContext {
   readonly id: string;
@@ -233,40 +176,21 @@ export interface RelayRules {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const noLabels: readonly string[] = [];
+/** What a caller attached that attached nothing. */
+export const noMetadata: Metadata = {};
 
-/** A draft of which nothing is known. */
-export function createLogDraft(): LogDraft {
-  return {
-    operation: "",
-    provider: null,
-    model: null,
-    stream: false,
-    upstreamStartedAt: null,
-    firstByteAt: null,
-    upstreamEndedAt: null,
-    upstreamUrl: null,
-    upstreamCalls: 0,
-    label: "config",
-    retries: 0,
-    attempts: [],
-    configSlug: null,
-    prompt: null,
-    skipped: noLabels,
-    hooks: null,
-    spent: 0,
-    isDenied: false,
-    dropped: null,
-    usage: null,
-    answeredModel: null,
-    prices: null,
-    cost: null,
-    hidden: null,
-    requestBody: null,
-    responseBody: null,
-    deferred: false,
-    settled: false,
-  };
+/** The request of a caller who is known by now: the same object, with what the credential told. */
+export function withCaller(
+  context: RequestContext,
+  { principal, gatewayKey, providerCredential }: Pick<CallerContext, "principal" | "gatewayKey" | "providerCredential">,
+): CallerContext {
+  // nobody else writes these members, and before this nobody reads them
+  const caller = context as { -readonly [Name in keyof CallerContext]: CallerContext[Name] };
+  caller.principal = principal;
+  caller.gatewayKey = gatewayKey;
+  caller.providerCredential = providerCredential;
+  caller.metadata = noMetadata;
+  return caller;
 }
 
 /** Names of our headers with the first prefix: written together once, not for each look-up. */
@@ -357,7 +281,7 @@ export function createRequestContext(
   const headers = new HeaderMap(request.headers);
   const header = createHeaderReader(headers, services.headerPrefixes);
   const { traceId, spanId, parentSpanId, spanName } = readTrace(headers, header);
-  return {
+  const context = {
     id,
     traceId: traceId ?? id,
     spanId,
@@ -372,11 +296,14 @@ export function createRequestContext(
     startedAt,
     header,
     log: createLogDraft(),
+    // the places of what `withCaller` adds: an object whose members come later is slow
+    principal: undefined,
+    gatewayKey: "",
+    providerCredential: undefined,
+    metadata: noMetadata,
   };
+  return context;
 }
-
-/** What a caller attached that attached nothing. */
-export const noMetadata: Metadata = {};
 
 /**
  * Facts the caller attached: `x-gateway-metadata` over `baggage`.

@@ -104,7 +104,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     const parts = { ...data, clock, isReady, handle: (...asked: Parameters<Handle>) => handle(...asked) };
     const { services, closeQueue, writer } = await createServices(options, parts);
     const stopTimers = startTimers({ services, writer }, options);
-    const handle = createHandle(listEndpoints(), services);
+    const handle = createHandle(listEndpoints(), services, activity);
     const batchRunner = createBatchRunner({ ...defaultBatches, ...options.batches, services, warn: warnOf(options) });
     const { firstKeys } = installation;
     running = { database, closeQueue, writer, services, handle, batchRunner, stopTimers, firstKeys };
@@ -120,10 +120,11 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     });
     return attempt;
   };
-  const answer = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
+  /** The first requests: they wait for the database. */
+  const answerFirst = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
     activity.begin();
     try {
-      const { handle } = running ?? (await ensureRunning());
+      const { handle } = await ensureRunning();
       return await handle(request, connection);
     } catch (cause) {
       const message = "Cannot serve: the database cannot be opened";
@@ -135,7 +136,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   };
 
   return {
-    fetch: (request, connection = unknownConnection) => answer(request, connection),
+    fetch: (request, connection = unknownConnection) => (running?.handle ?? answerFirst)(request, connection),
     start: async () => (await ensureRunning()).firstKeys,
     async drain(timeoutMs) {
       draining = true;

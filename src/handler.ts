@@ -8,10 +8,10 @@ import {
   type CallerContext,
   type ConnectionInfo,
   createRequestContext,
-  noMetadata,
   type RequestContext,
   readRequestMetadata,
   type Services,
+  withCaller,
 } from "./context.ts";
 import {
   type AdminEndpoint,
@@ -103,7 +103,9 @@ function readRealtimeKey({ method, url, headers }: RequestContext): string | und
 
 /** The token of an `authorization` header; one with white space or a comma is two headers joined. */
 function readBearer(authorization: string): string {
-  const token = authorization.replace(/^bearer\s+/i, "").trim();
+  // as nearly all write it; the pattern is for the others
+  const bare = authorization.startsWith("Bearer ") ? authorization.slice(7) : authorization.replace(/^bearer\s+/i, "");
+  const token = bare.trim();
   if (token !== "" && !/[\s,]/.test(token)) return token;
   throw new AuthenticationError("Cannot authenticate: authorization must hold one bearer token", {
     code: "invalid_authorization",
@@ -117,7 +119,7 @@ function actAs(principal: Principal, context: RequestContext): CallerContext {
   const providerCredential = authorization === undefined ? undefined : readBearer(authorization);
   // no key that could leak: a text nobody sends stands for it
   const gatewayKey = `acting-for-${crypto.randomUUID()}`;
-  return Object.assign(context, { principal, gatewayKey, providerCredential, metadata: noMetadata });
+  return withCaller(context, { principal, gatewayKey, providerCredential });
 }
 
 /** The caller behind a request. Nothing it sends besides the credential has a say in it. */
@@ -127,8 +129,7 @@ function authenticate(context: RequestContext, services: Services): CallerContex
   const { gatewayKey, providerCredential } = readCredentials(context);
   const address = () => context.connection.remoteAddress ?? "unknown";
   const found = services.authenticator.authenticate(gatewayKey, address, () => context.header("workspace"));
-  const attach = (principal: Principal): CallerContext =>
-    Object.assign(context, { principal, gatewayKey, providerCredential, metadata: noMetadata });
+  const attach = (principal: Principal) => withCaller(context, { principal, gatewayKey, providerCredential });
   return found instanceof Promise ? found.then(attach) : attach(found);
 }
 
@@ -137,10 +138,7 @@ async function authenticateScim(context: RequestContext, services: Services): Pr
   const authorization = context.headers.get("authorization");
   const address = () => context.connection.remoteAddress ?? "unknown";
   const principal = await services.scimAuthenticator.authenticate(authorization, address);
-  const token = authorization ?? "";
-  return Object.assign(context, {
-    ...{ principal, gatewayKey: token, providerCredential: undefined, metadata: noMetadata },
-  });
+  return withCaller(context, { principal, gatewayKey: authorization ?? "", providerCredential: undefined });
 }
 
 /** Checks what every row with a key asks for besides the key. */
@@ -365,11 +363,18 @@ function traceIdOf(request: Request, id: string): string {
   return request.headers.get("x-gateway-trace-id")?.slice(0, 256) || id;
 }
 
+/** Told when requests begin and end. */
+export interface Activity {
+  begin(): void;
+  end(): void;
+}
+
 /** One function over all rows: the way in that no route can leave out. */
-export function createHandle(endpoints: readonly Endpoint[], services: Services): Handle {
+export function createHandle(endpoints: readonly Endpoint[], services: Services, activity: Activity): Handle {
   const route = createRouter(endpoints, services);
   const methodsOf = createMethodTable(endpoints);
   return async (request, connection) => {
+    activity.begin();
     const id = services.createId();
     const startedAt = services.clock.monotonic();
     let context: RequestContext | undefined;
@@ -387,6 +392,8 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services)
       // a header or status no answer can carry, or a handshake whose client is gone
       reply.upgrade?.failed(error);
       return finish(toErrorReply(error, formOf(context)), connection, ids, services);
+    } finally {
+      activity.end();
     }
   };
 }

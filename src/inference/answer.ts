@@ -1,4 +1,5 @@
-import type { CallerContext, LogDraft, Services } from "../context.ts";
+import type { LogDraft } from "../context/log-draft.ts";
+import type { CallerContext, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { answerHeaders } from "../lib/headers.ts";
 import { readFailure } from "../providers/failures.ts";

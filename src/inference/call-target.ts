@@ -5,7 +5,6 @@ import { isJsonType } from "../endpoint.ts";
 import { UpstreamError } from "../errors.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import type { Clock } from "../lib/clock.ts";
-import { timeOfId } from "../lib/ids.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { type Destination, productName } from "../providers/call.ts";
@@ -222,9 +221,7 @@ function conversionOptions(
     id,
     clientHeader: (name) => readClientHeader(name, context),
     answerId: `chatcmpl-${id}`,
-    get created() {
-      return Math.floor(timeOfId(id) / 1000);
-    },
+    created: Math.floor(clock.now() / 1000),
     now: () => Math.floor(clock.now() / 1000),
     overResponses: namesBeta(context, responsesBeta),
     ...(keepAnswer && { keep: keepAnswer }),

@@ -1,4 +1,4 @@
-import type { LogDraft } from "../context.ts";
+import type { LogDraft } from "../context/log-draft.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import { costAt } from "../pricing/cost.ts";
 import type { PriceBook } from "../pricing/own-prices.ts";

@@ -1,6 +1,6 @@
 import type { Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
-import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
+import { AddressRefusedError, requireBaseAddress } from "../lib/address.ts";
 
 /**
  * Checks a base address somebody named as text; the rest is checked when the connection is made.
@@ -10,7 +10,7 @@ import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
  */
 export function requireCustomHost(host: string, { addressGuard }: Services, param: string): void {
   try {
-    requireBaseUrl(addressGuard, host);
+    requireBaseAddress(addressGuard, host);
   } catch (cause) {
     if (!(cause instanceof AddressRefusedError)) throw cause;
     throw new InvalidRequestError(`Invalid custom host: ${cause.reason}`, {

@@ -1,4 +1,4 @@
-import type { LogDraft } from "../context.ts";
+import type { LogDraft } from "../context/log-draft.ts";
 
 /** Most members that are told, and most letters of a name: both are the caller's to choose. */
 const maxDropped = 100;

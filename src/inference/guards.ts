@@ -1,4 +1,5 @@
-import type { CallerContext, HookLog, Services } from "../context.ts";
+import type { HookLog } from "../context/log-draft.ts";
+import type { CallerContext, Services } from "../context.ts";
 import { GuardrailDeniedError } from "../errors.ts";
 import type { SavedGuardrails } from "../guardrails/resolve.ts";
 import { type PhaseOutcome, runHooks, type Subject } from "../guardrails/run.ts";

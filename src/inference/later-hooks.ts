@@ -1,4 +1,5 @@
-import type { CallerContext, HookLog, Services } from "../context.ts";
+import type { HookLog } from "../context/log-draft.ts";
+import type { CallerContext, Services } from "../context.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 
 /** Runs hooks nobody waits for, and keeps what they said beside the log row. */

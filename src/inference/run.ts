@@ -165,7 +165,8 @@ export async function runTargets<Request extends Record<string, unknown>>(
   const found = readRequestDestination(context, services, { model });
   const destination = found instanceof Promise ? await found : found;
   if (destination.managed?.model !== undefined) log.model = destination.managed.model;
-  return call(value, { destination });
+  // awaited here: a promise that is returned as it is costs two more turns
+  return await call(value, { destination });
 }
 
 /** A request of a unified operation. */

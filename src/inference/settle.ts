@@ -21,7 +21,7 @@ function since(start: number | null, end: number | null): number | null {
 function toDetails(context: CallerContext, services: Services, { status, error }: Outcome): LogDetails {
   const { log, startedAt, principal } = context;
   const failure = error === undefined ? null : toGatewayError(error);
-  return {
+  const details: LogDetails = {
     id: context.id,
     organisation_id: principal.organisationId,
     workspace_id: principal.workspaceId,
@@ -43,23 +43,29 @@ function toDetails(context: CallerContext, services: Services, { status, error }
     upstream_ms: since(log.upstreamStartedAt, log.upstreamEndedAt ?? log.firstByteAt),
     upstream_url: log.upstreamUrl,
     upstream_calls: log.upstreamCalls,
-    ...(log.attempts.length > 0 && { config: log.configSlug, attempts: log.attempts, skipped: [...log.skipped] }),
-    ...(log.prompt && {
-      ...{ prompt_id: log.prompt.id, prompt_slug: log.prompt.slug, prompt_version_id: log.prompt.versionId },
-    }),
-    ...(log.dropped && { dropped_params: log.dropped }),
-    ...toLoggedHooks(log),
     usage: log.usage,
     cost: log.cost === null ? null : toCents(log.cost),
     cost_currency: "USD",
     error: failure && { type: failure.type, code: failure.code, message: failure.message },
   };
+  addRareDetails(details, log);
+  return details;
 }
 
-/** What hooks said, where any ran. */
-function toLoggedHooks({ hooks }: CallerContext["log"]): Pick<LogDetails, "hook_results"> {
-  if (!hooks || hooks.before.length + hooks.after.length === 0) return {};
-  return { hook_results: { before_request_hooks: [...hooks.before], after_request_hooks: [...hooks.after] } };
+/** What only some requests have. Spread into the others it would cost all of them. */
+function addRareDetails(
+  details: LogDetails,
+  { attempts, configSlug, skipped, prompt, dropped, hooks }: CallerContext["log"],
+): void {
+  if (attempts.length > 0) Object.assign(details, { config: configSlug, attempts, skipped: [...skipped] });
+  if (prompt) {
+    const { id, slug, versionId } = prompt;
+    Object.assign(details, { prompt_id: id, prompt_slug: slug, prompt_version_id: versionId });
+  }
+  if (dropped) details.dropped_params = dropped;
+  if (hooks && hooks.before.length + hooks.after.length > 0) {
+    details.hook_results = { before_request_hooks: [...hooks.before], after_request_hooks: [...hooks.after] };
+  }
 }
 
 const noNames: readonly string[] = [];

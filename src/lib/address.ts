@@ -22,6 +22,8 @@ export interface AddressGuard {
    * @throws {AddressRefusedError} With a reason for the one who wrote the address.
    */
   checkUrl(text: string): URL;
+  /** As `checkUrl`, for callers that need no more than the host, as `URL.hostname` writes it. */
+  checkHost(text: string): string;
   /** Whether the socket of a call to `host` may go to this resolved address. Trust opens private networks, never metadata services. */
   allowsAddress(host: string, address: string): boolean;
   /** Whether the operator listed this host. IPv6 literals may carry their brackets. */
@@ -129,7 +131,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
     (text) => {
       const host = requireHost(text);
       requireAllowedHost(host, isTrusted(host));
-      return true;
+      return host;
     },
     maxUrlLength,
   );
@@ -138,6 +140,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
       check(text);
       return new URL(text);
     },
+    checkHost: check,
     allowsAddress,
     isTrusted,
   };
@@ -149,9 +152,14 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
  * @throws {AddressRefusedError} With a reason for the one who wrote the address.
  */
 export function requireBaseUrl(guard: AddressGuard, text: string): URL {
-  const url = guard.checkUrl(text);
+  requireBaseAddress(guard, text);
+  return new URL(text);
+}
+
+/** As `requireBaseUrl`, for callers that need no more than its text. */
+export function requireBaseAddress(guard: AddressGuard, text: string): void {
+  guard.checkHost(text);
   if (text.includes("?")) refuse("a base address has no query; remove the part from the question mark on");
-  return url;
 }
 
 function refuse(reason: string): never {

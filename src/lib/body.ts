@@ -54,39 +54,26 @@ export function readBytes(message: Request | Response, bounds: BodyBounds): Prom
 
 /** All of a small body; a client that does not send what it announced is not waited for. */
 function readAtOnce(message: Request | Response, { bytes, silenceMs, timers }: BodyBounds): Promise<Uint8Array> {
-  const whole = message.arrayBuffer().then(
-    (buffer) => {
-      if (buffer.byteLength > bytes) throw new BodyError("too_large");
-      return new Uint8Array(buffer);
-    },
-    (cause) => {
-      throw new BodyError("broken", { cause });
-    },
-  );
-  return silenceMs === Number.POSITIVE_INFINITY ? whole : withDeadline(whole, silenceMs, timers);
+  return new Promise((resolve, reject) => {
+    const isTimed = silenceMs !== Number.POSITIVE_INFINITY;
+    const cancel = isTimed ? start(timers, silenceMs, () => reject(new BodyError("timeout"))) : undefined;
+    message.arrayBuffer().then(
+      (buffer) => {
+        cancel?.();
+        if (buffer.byteLength > bytes) reject(new BodyError("too_large"));
+        else resolve(new Uint8Array(buffer));
+      },
+      (cause) => {
+        cancel?.();
+        reject(new BodyError("broken", { cause }));
+      },
+    );
+  });
 }
 
 /** Starts a timer: a shared one where there are such. */
 function start(timers: Timers | undefined, delayMs: number, action: () => void): () => void {
   return timers ? timers.start(delayMs, action) : startTimer(delayMs, action);
-}
-
-/** The same outcome, or a timeout. */
-function withDeadline<Value>(outcome: Promise<Value>, delayMs: number, timers: Timers | undefined): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const expire = () => reject(new BodyError("timeout"));
-    const cancel = start(timers, delayMs, expire);
-    outcome.then(
-      (value) => {
-        cancel();
-        resolve(value);
-      },
-      (error) => {
-        cancel();
-        reject(error);
-      },
-    );
-  });
 }
 
 /** Bytes of a body of any length, each piece within the time of a silence and all of them within the whole time. */

@@ -130,6 +130,17 @@ export function listHeaders(headers: ListedHeaders): Record<string, string> {
   return listed;
 }
 
+const listings = new WeakMap<Headers, Readonly<Record<string, string>>>();
+
+/** As `listHeaders`, for headers nobody writes to and several ask for: listed once. The result is not to be written to. */
+export function listOnce(headers: Headers): Readonly<Record<string, string>> {
+  const known = listings.get(headers);
+  if (known) return known;
+  const listed = listHeaders(headers);
+  listings.set(headers, listed);
+  return listed;
+}
+
 function joinRepeated(listed: Record<string, string | string[]>): Record<string, string> {
   for (const name of repeatable) {
     const values = listed[name];
@@ -158,7 +169,7 @@ export function passthroughRequestHeaders(
 /** Headers of an upstream's answer that a filter of `HeaderRules` lets go back to the client. */
 export function answerHeaders(headers: Headers, passes: NameFilter): Record<string, string> {
   const kept: Record<string, string> = {};
-  const listed = listHeaders(headers);
+  const listed = listOnce(headers);
   const connection = namedByConnection(listed.connection);
   for (const name in listed) {
     const value = listed[name];

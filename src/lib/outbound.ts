@@ -1,5 +1,5 @@
 import { type AddressGuard, AddressRefusedError, createAddressGuard, isLiteralHost } from "./address.ts";
-import { listHeaders } from "./headers.ts";
+import { listOnce } from "./headers.ts";
 import type { SocketEnd } from "./websocket.ts";
 
 /** One request as a transport sends it. */
@@ -129,12 +129,12 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
 
   const start = (url: string, init: TransportInit, origin: OutboundInit["origin"]): Promise<Response> => {
     if (origin === "fixed") return transport.send(url, init);
-    const host = guard.checkUrl(url).hostname;
+    const host = guard.checkHost(url);
     if (isLiteralHost(host)) return transport.send(url, init); // no look-up happens, so the text check was the whole check
     if (transport.sendChecked) {
       return transport.sendChecked(url, init, (address) => guard.allowsAddress(host, address));
     }
-    untrusting.checkUrl(url); // without sockets nobody can tell where a private name leads
+    untrusting.checkHost(url); // without sockets nobody can tell where a private name leads
     return transport.send(url, init);
   };
 
@@ -174,7 +174,7 @@ export function createSocketOutbound(options: {
     try {
       init.signal?.throwIfAborted();
       if (origin === "fixed") return await open(url, init);
-      const host = guard.checkUrl(url).hostname;
+      const host = guard.checkHost(url);
       // literals are not resolved: the check of the text was the whole check
       return await open(url, init, isLiteralHost(host) ? undefined : (address) => guard.allowsAddress(host, address));
     } catch (error) {
@@ -185,7 +185,7 @@ export function createSocketOutbound(options: {
 
 function headerLength(headers: Headers): number {
   let length = 0;
-  const listed = listHeaders(headers);
+  const listed = listOnce(headers);
   for (const name in listed) length += name.length + (listed[name]?.length ?? 0) + 4; // ": " and the line end
   return length;
 }

@@ -1,4 +1,5 @@
-import { type CallerContext, createHeaderReader, createLogDraft, type Services } from "../../context.ts";
+import { createLogDraft } from "../../context/log-draft.ts";
+import { type CallerContext, createHeaderReader, type Services } from "../../context.ts";
 import { GatewayError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
 import type { Destination } from "../../providers/call.ts";

@@ -90,21 +90,24 @@ function createFilter(rules: RequestRules): (member: string) => boolean {
  */
 export function createRequestMap(provider: string, rules: RequestRules, { streams }: { streams: boolean }): RequestMap {
   const takes = createFilter(rules);
-  const leaveOut = (member: string, request: RequestBody, { drop }: ConversionOptions): false => {
+  const tell = (member: string, request: RequestBody, { drop }: ConversionOptions): void => {
     const value = request[member];
-    if (value === null || value === undefined) return false;
+    if (value === null || value === undefined) return;
     // an effort says the same in the words most providers know
-    if (member === "thinking" && typeof request.reasoning_effort === "string") return false;
+    if (member === "thinking" && typeof request.reasoning_effort === "string") return;
     if (changesAnswer(member, value, request)) refuse(provider, member);
     drop(member);
-    return false;
   };
   return (request, options) => {
     const given: RequestBody = { ...request };
     if (rules.rename) renameMembers(given, rules.rename, options);
-    let body: RequestBody = Object.fromEntries(
-      Object.entries(given).filter(([member]) => takes(member) || leaveOut(member, given, options)),
-    );
+    let body = given;
+    for (const member in given) {
+      if (takes(member)) continue;
+      tell(member, given, options);
+      if (body === given) body = { ...given };
+      delete body[member];
+    }
     if (rules.bounds) applyBounds(body, rules, provider);
     for (const [member, value] of Object.entries(rules.defaults ?? {})) {
       if (body[member] === undefined || body[member] === null || body[member] === "") body[member] = value;

@@ -1,0 +1,95 @@
+import type { HeldBody } from "../logs/body.ts";
+import type { PriceBook } from "../pricing/own-prices.ts";
+import type { HookResult } from "../schemas/hooks.ts";
+import type { AttemptLog, LoggedUsage } from "../schemas/logs.ts";
+
+/** Hooks of the target that was called last. */
+export interface HookLog {
+  before: readonly HookResult[];
+  after: readonly HookResult[];
+  /** Hooks that run once the request is over; each gives what it said before and after the call. */
+  later: readonly (() => Promise<Pick<HookLog, "before" | "after">>)[];
+}
+
+/** What becomes known of a request on its way, for its log row. */
+export interface LogDraft {
+  operation: string;
+  provider: string | null;
+  model: string | null;
+  stream: boolean;
+  /** Milliseconds of the monotonic clock. */
+  upstreamStartedAt: number | null;
+  firstByteAt: number | null;
+  upstreamEndedAt: number | null;
+  upstreamUrl: string | null;
+  upstreamCalls: number;
+  /** Place in the config of the target that was called last. */
+  label: string;
+  /** Retries of that target; -1 when they were used up. */
+  retries: number;
+  /** What a config had tried, in order; empty without one. */
+  attempts: AttemptLog[];
+  /** Slug of the saved config, and labels its breakers left out. */
+  configSlug: string | null;
+  /** The saved prompt and its version, where one is used. */
+  prompt: { id: string; slug: string; versionId: string } | null;
+  skipped: readonly string[];
+  /** What hooks said; null where none ran. */
+  hooks: HookLog | null;
+  /** Nano-dollars of answers that were thrown away: another call was made, or a guardrail denied them. */
+  spent: number;
+  /** What is answered is no answer of a provider: a guardrail denied the request. */
+  isDenied: boolean;
+  /** Members of the request the provider could not take. */
+  dropped: string[] | null;
+  usage: LoggedUsage | null;
+  /** The model that answered, where the answer was read. */
+  answeredModel: string | null;
+  /** Prices of the integration that is called; null: those of the list. */
+  prices: PriceBook | null;
+  /** Nano-dollars; null where it is not known. Set when the request ends. */
+  cost: number | null;
+  /** A header value logs do not show, and what they show instead. */
+  hidden: { text: string; shown: string } | null;
+  requestBody: HeldBody | null;
+  responseBody: HeldBody | null;
+  /** The row is written when the stream ends, not when its answer begins. */
+  deferred: boolean;
+  settled: boolean;
+}
+
+const noLabels: readonly string[] = [];
+
+/** A draft of which nothing is known. */
+export function createLogDraft(): LogDraft {
+  return {
+    operation: "",
+    provider: null,
+    model: null,
+    stream: false,
+    upstreamStartedAt: null,
+    firstByteAt: null,
+    upstreamEndedAt: null,
+    upstreamUrl: null,
+    upstreamCalls: 0,
+    label: "config",
+    retries: 0,
+    attempts: [],
+    configSlug: null,
+    prompt: null,
+    skipped: noLabels,
+    hooks: null,
+    spent: 0,
+    isDenied: false,
+    dropped: null,
+    usage: null,
+    answeredModel: null,
+    prices: null,
+    cost: null,
+    hidden: null,
+    requestBody: null,
+    responseBody: null,
+    deferred: false,
+    settled: false,
+  };
+}
