@@ -17,23 +17,35 @@ export function sealBatch({ heads, lengths, bodies, ...batch }: PackedBatch, red
 
 /** Bodies as one text, and their lengths in characters. */
 function sealBodies(bodies: Uint8Array, lengths: string, redactor: Redactor): { text: string; lengths: string } {
+  const isFine = (text: string) => !text.includes("\0") && !redactor.mayHoldSecret(text);
   const whole = decoder.decode(bodies);
-  // in plain ASCII without a secret, which is usual, a body has as many characters as bytes, and they are looked at together
-  const isAscii = whole.length === bodies.length;
-  if (isAscii && !whole.includes("\0") && !redactor.mayHoldSecret(whole)) return { text: whole, lengths };
+  // in plain ASCII, which is usual, a body has as many characters as bytes
+  if (whole.length === bodies.length && isFine(whole)) return { text: whole, lengths };
+  const texts = readTexts(bodies, lengths);
+  const text = texts.flat().join("");
+  if (isFine(text)) return { text, lengths: toLengths(texts) };
+  const sealed = texts.map((row) => row?.map((body) => body && storedText(redactor.text(body))) ?? null);
+  return { text: sealed.flat().join(""), lengths: toLengths(sealed) };
+}
+
+type Texts = (readonly (string | null)[] | null)[];
+
+/** Each body as text. */
+function readTexts(bodies: Uint8Array, lengths: string): Texts {
   let position = 0;
-  let text = "";
-  const seal = (length: number | null): number | null => {
+  const read = (length: number | null): string | null => {
     if (length === null) return null;
-    const body = storedText(redactor.text(textOfBody(bodies.subarray(position, position + length))));
+    const start = position;
     position += length;
-    text += body;
-    return body.length;
+    return textOfBody(bodies.subarray(start, position));
   };
   // written by `packRecords`
   const rows = JSON.parse(lengths) as (BodyLengths | null)[];
-  const sealed = rows.map((row): BodyLengths | null => row && [seal(row[0]), seal(row[1])]);
-  return { text, lengths: JSON.stringify(sealed) };
+  return rows.map((row) => row && [read(row[0]), read(row[1])]);
+}
+
+function toLengths(texts: Texts): string {
+  return JSON.stringify(texts.map((row) => row?.map((body) => body?.length ?? null) ?? null));
 }
 
 /** Text the database keeps whole: it would cut it at U+0000. */
