@@ -1,5 +1,6 @@
 import { createClient } from "@libsql/client";
-import { readContentAt, readContents } from "../src/db/stores/logs.ts";
+import { openContents } from "../src/db/stores/log-content.ts";
+import { readContents } from "../src/db/stores/logs.ts";
 import { zstdCodec } from "../src/serve/text-codec.ts";
 import { answerMarks, requestMarks } from "./scenarios.ts";
 
@@ -11,7 +12,7 @@ export interface StoredRows {
   succeeded: number;
   /** Succeeded ones that hold a text of the request and one of the answer. */
   withBodies: number;
-  /** Length of all stored headers and bodies. */
+  /** Length of all stored bodies. */
   characters: number;
 }
 
@@ -27,7 +28,8 @@ export interface SentRequests {
 export async function countRows(databaseFile: string): Promise<StoredRows> {
   const client = createClient({ url: `file:${databaseFile}` });
   const counted: StoredRows = { requests: 0, succeeded: 0, withBodies: 0, characters: 0 };
-  const holdsOne = (content: string, marks: readonly string[]) => marks.some((mark) => content.includes(mark));
+  const holdsOne = (body: string | null | undefined, marks: readonly string[]) =>
+    marks.some((mark) => body?.includes(mark));
   try {
     for (let seq = 0; ; ) {
       const sql =
@@ -36,16 +38,17 @@ export async function countRows(databaseFile: string): Promise<StoredRows> {
       if (rows.length === 0) return counted;
       for (const row of rows) {
         seq = Number(row.seq);
-        const contents = readContents(row.content, zstdCodec);
+        const contentAt = openContents(readContents(row.content, zstdCodec));
         const batch: { api_key_id: string; status: number }[] = JSON.parse(String(row.details));
         for (const [index, { api_key_id, status }] of batch.entries()) {
           if (api_key_id === "") continue;
-          const content = readContentAt(contents, index) ?? "";
+          const content = contentAt(index);
+          const [sent, answered] = [content?.request.body, content?.response.body];
           counted.requests++;
-          counted.characters += content.length;
+          counted.characters += (sent?.length ?? 0) + (answered?.length ?? 0);
           if (status !== 200) continue;
           counted.succeeded++;
-          if (holdsOne(content, requestMarks) && holdsOne(content, answerMarks)) counted.withBodies++;
+          if (holdsOne(sent, requestMarks) && holdsOne(answered, answerMarks)) counted.withBodies++;
         }
       }
     }

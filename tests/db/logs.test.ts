@@ -43,9 +43,10 @@ async function append(store: LogStore, records: readonly LogRecord[]): Promise<v
 }
 
 /** The body `entry` was given, as it is found again. */
-async function bodyOf(store: LogStore, { details: { id } }: LogRecord): Promise<string | null | undefined> {
+async function bodyOf(store: LogStore, { details: { id } }: LogRecord): Promise<string | null> {
   const found = await store.find(mine, id);
-  return found?.content ? found.content.response.body : found?.content;
+  assert.ok(found);
+  return found.content?.response.body;
 }
 
 /** A store, and every statement it runs. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readContentAt } from "../../src/db/stores/log-content.ts";
+import { openContents } from "../../src/db/stores/log-content.ts";
 import { webMac } from "../../src/lib/hash.ts";
 import { BodyPieces, maxLoggedBody } from "../../src/logs/body.ts";
 import { type PackedBatch, packRecords } from "../../src/logs/pack.ts";
@@ -47,8 +47,8 @@ async function store(changes: Changes) {
     assert.ok(content);
     return content;
   };
-  const content = read(readContentAt(batch.content, 1));
-  assert.deepEqual(readContentAt(alone.content, 0), content);
+  const content = read(openContents(batch.content)(1));
+  assert.deepEqual(openContents(alone.content)(0), content);
   const details: LogDetails[] = JSON.parse(batch.details);
   assert.equal(details.length, 3);
   return { text: JSON.stringify([batch, alone]), batch, details: JSON.parse(batch.details)[1], content };
@@ -73,7 +73,7 @@ test("packRecords() keeps tenants apart, whatever their ids hold, and rows in or
     ...batch,
     rows: JSON.parse(details).map(({ id }: LogDetails, index: number) => [
       id,
-      readContentAt(content, index)?.request.body,
+      openContents(content)(index)?.request.body,
     ]),
   }));
   const body = (id: string) => [id, `body of ${id}`];
@@ -96,7 +96,7 @@ for (const [name, requestBody, responseBody] of [
   ["an answer alone", null, "answered\nin lines"],
   ["characters of two units", "\ud83d\ude00", "\ud83d\ude00\ud83d\ude00"],
 ] as const) {
-  test(`readContentAt() gives back the bodies sealBatch() took: ${name}`, async () => {
+  test(`openContents() gives back the bodies sealBatch() took: ${name}`, async () => {
     const { content } = await store({ requestBody, responseBody, responseHeaders: { "x-a": "1" } });
     assert.deepEqual([content.request.body, content.response.body], [requestBody, responseBody]);
     assert.deepEqual([content.request.headers, content.response.headers], [{}, { "x-a": "1" }]);
@@ -105,8 +105,8 @@ for (const [name, requestBody, responseBody] of [
 }
 
 for (const content of [undefined, "", "nonsense", "[]\n", "[null]\n", "{}\n[]\nrest", '["x"]\n[]\nrest']) {
-  test(`readContentAt() finds nothing in ${JSON.stringify(content)}`, () => {
-    const found = readContentAt(content, 0);
+  test(`openContents() finds nothing in ${JSON.stringify(content)}`, () => {
+    const found = openContents(content)(0);
     assert.deepEqual([found?.request.body ?? null, found?.response.body ?? null], [null, null]);
   });
 }
@@ -117,14 +117,14 @@ for (const content of [
   "[[3,null]]\n[5]\nrest",
   '[[3,null]]\n[[5,"x",0]]\nrest',
 ]) {
-  test(`readContentAt() takes ${JSON.stringify(content)} as a row without headers`, () => {
-    const found = readContentAt(content, 0);
+  test(`openContents() takes ${JSON.stringify(content)} as a row without headers`, () => {
+    const found = openContents(content)(0);
     assert.deepEqual([found?.request.headers, found?.response.headers, found?.request.truncated], [{}, {}, false]);
     assert.equal(found?.response.body, null);
   });
 }
 
-test("readContentAt() reads rows of earlier versions", () => {
+test("openContents() reads rows of earlier versions", () => {
   const row = (sent: string | null, answered: string | null) => {
     const lengths = [sent?.length ?? null, answered?.length ?? null];
     const head = { request: { a: "1" }, response: { b: "2" }, lengths, truncated: [false, true] };
@@ -132,14 +132,14 @@ test("readContentAt() reads rows of earlier versions", () => {
   };
   const rows = [row("é☂", "one\nmore"), null, row(null, "two"), row("three", null), "nonsense"];
   const content = `${JSON.stringify(rows.map((text) => text?.length ?? null))}\n${rows.join("")}`;
-  const bodies = rows.map((_, index) => readContentAt(content, index));
+  const bodies = rows.map((_, index) => openContents(content)(index));
   assert.deepEqual(
     bodies.map((found) => found && [found.request.body, found.response.body]),
     [["é☂", "one\nmore"], null, [null, "two"], ["three", null], [null, null]],
   );
   assert.deepEqual(bodies[0]?.request.headers, { a: "1" });
   assert.deepEqual(bodies[0]?.response, { headers: { b: "2" }, body: "one\nmore", truncated: true });
-  assert.equal(readContentAt(content, 5), null);
+  assert.equal(openContents(content)(5), null);
 });
 
 test("sealBatch() writes U+0000 out and keeps what follows it", async () => {

@@ -43,22 +43,24 @@ function readOwnText(text: string): LogContent {
   return readSides({ request, response, truncated }, text, end + 1, lengths);
 }
 
-/** The content of the row at `index` of a batch, from the contents of all its rows; null where it was not kept. */
-export function readContentAt(content: string | undefined, index: number): LogContent | null {
-  if (content === undefined) return null;
+/** Reads rows of a batch by their index, from the contents of all of them; null where the content was not kept. */
+export function openContents(content: string | undefined): (index: number) => LogContent | null {
+  if (content === undefined) return () => null;
   const end = content.indexOf("\n");
-  const lengths: unknown = parseJson(content.slice(0, end));
-  const own: unknown = Array.isArray(lengths) ? lengths[index] : undefined;
-  if (!Array.isArray(lengths) || own === null || own === undefined) return null;
-  const before = lengths.slice(0, index);
-  if (typeof own === "number") {
-    const start = before.reduce<number>((sum, length) => sum + toCount(length), end + 1);
-    return readOwnText(content.slice(start, start + own));
-  }
-  const headsEnd = content.indexOf("\n", end + 1);
-  const heads: unknown = parseJson(content.slice(end + 1, headsEnd));
-  const head: unknown = Array.isArray(heads) ? heads[index] : undefined;
-  const [request, response, truncated]: unknown[] = Array.isArray(head) ? head : [];
-  const start = before.reduce<number>((sum, row) => sum + sizeOf(row), headsEnd + 1);
-  return readSides({ request, response, truncated }, content, start, own);
+  const parsed: unknown = parseJson(content.slice(0, end));
+  const lengths: readonly unknown[] = Array.isArray(parsed) ? parsed : [];
+  const isEarlier = lengths.some((length) => typeof length === "number");
+  const headsEnd = isEarlier ? end : content.indexOf("\n", end + 1);
+  const heads: unknown = isEarlier ? undefined : parseJson(content.slice(end + 1, headsEnd));
+  const sizes = lengths.map(isEarlier ? toCount : sizeOf);
+  const startOf = (index: number) => sizes.slice(0, index).reduce((sum, size) => sum + size, headsEnd + 1);
+  return (index) => {
+    const own = lengths[index];
+    const start = startOf(index);
+    if (typeof own === "number") return readOwnText(content.slice(start, start + own));
+    if (own === null || own === undefined) return null;
+    const head: unknown = Array.isArray(heads) ? heads[index] : undefined;
+    const [request, response, truncated]: unknown[] = Array.isArray(head) ? head : [];
+    return readSides({ request, response, truncated }, content, start, own);
+  };
 }

@@ -4,7 +4,7 @@ import { parseJson } from "../../lib/json.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
 import type { LogBatch, LogContent, LogDetails } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
-import { readContentAt } from "./log-content.ts";
+import { openContents } from "./log-content.ts";
 
 /** Whose rows are read: one workspace of one organisation, or all of an organisation. */
 export interface LogScope {
@@ -169,7 +169,7 @@ async function findRow({ database, codec }: StoreParts, scope: LogScope, id: str
     const batch = readDetails(row);
     const index = batch.findIndex((details) => details.id === id);
     const details = batch[index];
-    if (details) return { details, content: readContentAt(readContents(row.content, codec), index) };
+    if (details) return { details, content: openContents(readContents(row.content, codec))(index) };
   }
 }
 
