@@ -46,7 +46,7 @@ async function append(store: LogStore, records: readonly LogRecord[]): Promise<v
 async function bodyOf(store: LogStore, { details: { id } }: LogRecord): Promise<string | null> {
   const found = await store.find(mine, id);
   assert.ok(found);
-  return found.content?.response.body;
+  return found.content?.response.body ?? null;
 }
 
 /** A store, and every statement it runs. */
