@@ -1,5 +1,5 @@
 import { fromBase64Url, toHex } from "../lib/base64.ts";
-import { BoundedMap } from "../lib/bounded-map.ts";
+import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
 
 /** Headers whose values are never stored, whatever a caller says. */
@@ -35,15 +35,21 @@ const secretForms: readonly RegExp[] = [
   .map((form) => new RegExp(before + form, "g"))
   .concat(/-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\[nrt])*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g);
 
-/** Short pieces of which every form has one. Most texts have none, and are looked at once instead of once for each form. */
+/**
+ * Short pieces of which every form has one. Most texts have none, and are looked at once instead of once for each form. The
+ * rare last letter of `sk-`, `xai-` and `pplx-` comes first: what starts with common ones is looked for at half the speed.
+ */
 const hintsOfForms =
-  "[kix]-[A-Za-z0-9_-]{16}|AIza|A(?:KIA|SIA)[0-9A-Z]{16}|[kf]_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8}|Y-----|insecure-api-key\\.";
+  "(?:(?<=s)k|(?<=a)i|(?<=l)x)-[A-Za-z0-9_-]{16}|AIza|A(?:KIA|SIA)[0-9A-Z]{16}|[kf]_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8}|Y-----|insecure-api-key\\.";
 
 /** No form fits a shorter text. */
 const shortestSecret = 16;
 
 /** Longest a value that is a credential stays in memory for the sake of its digest. */
 const rememberDigestsMs = 5 * 60_000;
+
+/** Most header names whose kind is remembered. */
+const rememberedNames = 1_000;
 
 /** What stands where a secret stood. */
 const masked = "[masked]";
@@ -109,9 +115,11 @@ export function createRedactor(options: RedactorOptions): Redactor {
     }
   }
   const configNames = new Set(["x-gateway-", ...options.aliasPrefixes].map((prefix) => `${prefix}config`));
-  // a config may hold credentials of any form; the slug of a saved one holds none, and some are hidden already
-  const isInlineConfig = (name: string, value: string) =>
-    configNames.has(name) && !value.startsWith("pc-") && !/^hmac:[0-9a-f]{12}$/.test(value);
+  const kindOf = memoizeText(
+    rememberedNames,
+    (name) => (names.has(name) ? "sensitive" : configNames.has(name) ? "config" : "plain"),
+    128,
+  );
   const text = (value: string): string =>
     hint.test(value) ? forms.reduce((result, form) => result.replace(form, masked), value) : value;
   const digests = new BoundedMap<string, string>(2_000);
@@ -140,8 +148,9 @@ export function createRedactor(options: RedactorOptions): Redactor {
     const late: Promise<void>[] = [];
     for (const name in headers) {
       const value = headers[name] ?? "";
-      const isAsked = extra === null ? !commonHeaders.has(name) : extra.includes(name);
-      const sensitive = isAsked || names.has(name) || isInlineConfig(name, value);
+      const isAsked = extra === null ? !commonHeaders.has(name) : extra.length > 0 && extra.includes(name);
+      const kind = isAsked ? "sensitive" : kindOf(name);
+      const sensitive = kind === "sensitive" || (kind === "config" && isInlineConfig(value));
       const shown = sensitive ? digestOf(value) : mask(value);
       if (typeof shown === "string") result[name] = shown;
       else late.push(shown.then((digest) => void Object.assign(result, { [name]: digest })));
@@ -158,6 +167,11 @@ export function createRedactor(options: RedactorOptions): Redactor {
 }
 
 const asIs = (value: string): string => value;
+
+/** A config may hold credentials of any form; the slug of a saved one holds none, and some are hidden already. */
+function isInlineConfig(value: string): boolean {
+  return !value.startsWith("pc-") && !/^hmac:[0-9a-f]{12}$/.test(value);
+}
 
 /** The first 12 hexadecimal digits of a base64url digest. */
 function hexOf(digest: string): string {

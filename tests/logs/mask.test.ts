@@ -3,11 +3,20 @@ import { test } from "node:test";
 import { mintApiKey } from "../../src/auth/api-key.ts";
 import { createRedactor } from "../../src/logs/redact.ts";
 
-const { text } = createRedactor({ mac: () => "", keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [] });
+const { text, mayHoldSecret } = createRedactor({
+  mac: () => "",
+  keyPrefix: "gk",
+  sensitiveNames: [],
+  aliasPrefixes: [],
+});
 for (const secret of [
   "sk-proj-abcdefghij0123456789",
   `AIza${"a1B2".repeat(9)}`,
   "AKIAIOSFODNN7EXAMPLE",
+  `xai-${"a1B2".repeat(6)}`,
+  `pplx-${"a1B2".repeat(6)}`,
+  `gsk_${"a1B2".repeat(6)}`,
+  "openai-insecure-api-key.abc",
   mintApiKey("gk").key,
   "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3",
   `hf_${"a1B2".repeat(9)}`,
@@ -17,6 +26,13 @@ for (const secret of [
     assert.equal(masked.includes(secret), false, masked);
   });
 }
+
+test("mayHoldSecret() passes over the texts of a plain row", () => {
+  for (const plain of ["x-gateway-last-used-option-index", "wiki-contributors-guide"]) {
+    assert.equal(mayHoldSecret(JSON.stringify({ [plain]: plain })), false, plain);
+  }
+});
+
 for (const value of [
   "-----BEGIN PRIVATE KEY-----x",
   '-----BEGIN PRIVATE KEY-----a"b',
