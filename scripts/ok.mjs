@@ -59,19 +59,31 @@ function listTests(folder) {
     });
 }
 
+/** Files with a set-up of their own that share a process: all of what they set up stands until the last test is over. */
+const sharedFiles = 12;
+
 /**
- * What Node is started with. A process for each file costs as much as most files' tests: those that neither set anything up
- * for all their tests nor start processes share one. The set-up of the others would be that of every file there.
+ * What Node is started with. A process for each file costs as much as most files' tests, so most share one. What a file does
+ * once, before or after its tests, may be done while those of others run; what it does for each test would be done for theirs.
  */
 function nodeRuns() {
   const files = (paths.length > 0 ? paths : ["./tests"]).flatMap((path) => (isFolder(path) ? listTests(path) : [path]));
-  const needsOwn = /^(?:before|after|beforeEach|afterEach)\(|support\/process/m;
-  const setsUp = (file) => file.includes("tests/runtimes/") || needsOwn.test(readFileSync(join(root, file), "utf8"));
+  const kindOf = (file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    if (file.includes("tests/runtimes/") || /^(?:beforeEach|afterEach)\(|support\/process/m.test(text)) return "alone";
+    return /^(?:before|after)\(/m.test(text) ? "setUp" : "plain";
+  };
+  const kinds = files.map((file) => [kindOf(file), file]);
+  const [alone, setUp, plain] = ["alone", "setUp", "plain"].map((name) =>
+    kinds.filter(([kind]) => kind === name).map(([, file]) => file),
+  );
   const start = ["--test", "--test-reporter=spec"];
-  const alone = files.filter(setsUp);
-  const together = files.filter((file) => !alone.includes(file));
+  const together = [...start, "--test-isolation=none"];
+  const groups = Array.from({ length: Math.ceil(setUp.length / sharedFiles) }, (_, index) =>
+    setUp.slice(index * sharedFiles, (index + 1) * sharedFiles),
+  );
   return [
-    ...(together.length > 0 ? [[...start, "--test-isolation=none", ...together]] : []),
+    ...[plain, ...groups].filter((group) => group.length > 0).map((group) => [...together, ...group]),
     ...(alone.length > 0 ? [[...start, ...alone]] : []),
   ];
 }

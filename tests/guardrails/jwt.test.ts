@@ -11,8 +11,14 @@ const other = await createTokenKey("k-2");
 const curve = await createTokenKey("k-3", "ES256");
 const edwards = await createTokenKey("k-4", "EdDSA");
 const jwks = { keys: [key.jwk, curve.jwk, edwards.jwk] };
-const now = Date.now();
-const seconds = Math.floor(now / 1_000);
+
+/** Claims whose times are told in seconds from now: from when the test runs, which may be long after this file was read. */
+function claimsFromNow(claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const seconds = Math.floor(Date.now() / 1_000);
+  return Object.fromEntries(
+    Object.entries(claims).map(([name, value]) => [name, typeof value === "number" ? seconds + value : value]),
+  );
+}
 
 /** Runs the check on a token, sent as bearer. */
 function check(parameters: object, token: string | undefined, headers: Record<string, string> = {}) {
@@ -38,7 +44,7 @@ async function expectTaken(running: ReturnType<typeof runCheck>): Promise<void> 
 }
 
 test("jwt takes a token of its key and says what was looked at", async () => {
-  const { result } = await check({}, await signToken(key, now));
+  const { result } = await check({}, await signToken(key, Date.now()));
   assert.deepEqual(result?.data, {
     verdict: true,
     explanation: "The token is valid",
@@ -57,7 +63,7 @@ for (const [name, parameters, toHeaders] of [
   ["in another header", { headerKey: "X-User-Token" }, (token: string) => ({ "x-user-token": token })],
 ] as const) {
   test(`jwt reads a token ${name}`, async () => {
-    await expectTaken(check(parameters, undefined, toHeaders(await signToken(key, now))));
+    await expectTaken(check(parameters, undefined, toHeaders(await signToken(key, Date.now()))));
   });
 }
 
@@ -66,7 +72,7 @@ for (const [alg, signer] of [
   ["EdDSA", edwards],
 ] as const) {
   test(`jwt takes ${alg} only where it is allowed`, async () => {
-    const token = await signToken(signer, now);
+    const token = await signToken(signer, Date.now());
     await expectTaken(check({ algorithms: ["RS256", alg] }, token));
     await expectRefused(check({}, token), /algorithm is not allowed/);
     await expectRefused(check({ algorithms: [] }, token), /algorithm is not allowed/);
@@ -74,59 +80,63 @@ for (const [alg, signer] of [
 }
 
 for (const [name, claims, explanation, parameters] of [
-  ["expired", { exp: seconds - 60 }, /expired/, {}],
-  ["expired beyond the tolerance", { exp: seconds - 10 }, /expired/, {}],
+  ["expired", { exp: -60 }, /expired/, {}],
+  ["expired beyond the tolerance", { exp: -10 }, /expired/, {}],
   ["without an end", { exp: undefined }, /no time at which it expires/, {}],
   ["with an end that is no time", { exp: "never" }, /no time at which it expires/, {}],
-  ["not yet valid", { nbf: seconds + 60 }, /not yet valid/, {}],
-  ["issued in the future", { iat: seconds + 60 }, /future/, {}],
-  ["older than a day", { iat: seconds - 90_000 }, /older than allowed/, {}],
-  ["older than allowed", { iat: seconds - 300 }, /older than allowed/, { maxTokenAge: "2 minutes" }],
+  ["not yet valid", { nbf: 60 }, /not yet valid/, {}],
+  ["issued in the future", { iat: 60 }, /future/, {}],
+  ["older than a day", { iat: -90_000 }, /older than allowed/, {}],
+  ["older than allowed", { iat: -300 }, /older than allowed/, { maxTokenAge: "2 minutes" }],
 ] as const) {
   test(`jwt refuses a token ${name}, although its signature is right`, async () => {
-    const running = check(parameters, await signToken(key, now, { claims }));
+    const running = check(parameters, await signToken(key, Date.now(), { claims: claimsFromNow(claims) }));
     await expectRefused(running, explanation);
     assert.deepEqual((await running).result?.data?.validations, { signatureValid: true });
   });
 }
 
 for (const [name, claims, parameters] of [
-  ["expired within the tolerance", { exp: seconds - 10 }, { clockTolerance: 30 }],
-  ["valid within the tolerance", { nbf: seconds + 10 }, { clockTolerance: 30 }],
+  ["expired within the tolerance", { exp: -10 }, { clockTolerance: 30 }],
+  ["valid within the tolerance", { nbf: 10 }, { clockTolerance: 30 }],
   ["of no known age", { iat: undefined }, {}],
-  ["of an age that is allowed", { iat: seconds - 90_000 }, { maxTokenAge: "2d" }],
+  ["of an age that is allowed", { iat: -90_000 }, { maxTokenAge: "2d" }],
 ] as const) {
   test(`jwt takes a token ${name}`, async () => {
-    await expectTaken(check(parameters, await signToken(key, now, { claims })));
+    await expectTaken(check(parameters, await signToken(key, Date.now(), { claims: claimsFromNow(claims) })));
   });
 }
 
-const plain = { sub: "s", exp: seconds + 300 };
+const plain = () => ({ sub: "s", ...claimsFromNow({ exp: 300 }) });
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 for (const [name, make, explanation] of [
-  ["of alg none", () => `${encode({ alg: "none", kid: "k-1" })}.${encode(plain)}.`, /algorithm is not allowed/],
-  ["of alg None", () => `${encode({ alg: "None", kid: "k-1" })}.${encode(plain)}.`, /algorithm is not allowed/],
+  ["of alg none", () => `${encode({ alg: "none", kid: "k-1" })}.${encode(plain())}.`, /algorithm is not allowed/],
+  ["of alg None", () => `${encode({ alg: "None", kid: "k-1" })}.${encode(plain())}.`, /algorithm is not allowed/],
   [
     "signed with the public key as a secret",
-    async () => signSymmetric(Buffer.from(JSON.stringify(key.jwk)), { alg: "HS256", kid: "k-1" }, plain),
+    async () => signSymmetric(Buffer.from(JSON.stringify(key.jwk)), { alg: "HS256", kid: "k-1" }, plain()),
     /algorithm is not allowed/,
   ],
-  ["of an unknown key", () => signToken(other, now), /key is not known/],
-  ["of another key under a known id", () => signToken({ ...other, kid: "k-1" }, now), /signature is wrong/],
+  ["of an unknown key", () => signToken(other, Date.now()), /key is not known/],
+  ["of another key under a known id", () => signToken({ ...other, kid: "k-1" }, Date.now()), /signature is wrong/],
   [
     "whose claims were changed",
-    async () => (await signToken(key, now)).replace(/\.[^.]+\./, `.${encode({ ...plain, sub: "admin" })}.`),
+    async () => (await signToken(key, Date.now())).replace(/\.[^.]+\./, `.${encode({ ...plain(), sub: "admin" })}.`),
     /signature is wrong/,
   ],
-  ["without its signature", async () => (await signToken(key, now)).replace(/[^.]+$/, ""), /signature|malformed/],
-  ["with a key of its own", () => signToken(other, now, { header: { jwk: other.jwk } }), /header jwk/],
-  ["with an address of keys", () => signToken(key, now, { header: { jku: "https://a.example" } }), /header jku/],
-  ["without a key id", () => signToken(key, now, { header: { kid: undefined } }), /key is not known/],
-  ["whose key id is no text", () => signToken(key, now, { header: { kid: 5 } }), /key id/],
+  [
+    "without its signature",
+    async () => (await signToken(key, Date.now())).replace(/[^.]+$/, ""),
+    /signature|malformed/,
+  ],
+  ["with a key of its own", () => signToken(other, Date.now(), { header: { jwk: other.jwk } }), /header jwk/],
+  ["with an address of keys", () => signToken(key, Date.now(), { header: { jku: "https://a.example" } }), /header jku/],
+  ["without a key id", () => signToken(key, Date.now(), { header: { kid: undefined } }), /key is not known/],
+  ["whose key id is no text", () => signToken(key, Date.now(), { header: { kid: 5 } }), /key id/],
   [
     "that names a claim twice",
-    () => signTexts(key, '{"alg":"RS256","kid":"k-1"}', `{"exp":1,"exp":${seconds + 300}}`),
+    () => signTexts(key, '{"alg":"RS256","kid":"k-1"}', JSON.stringify(plain()).replace("{", '{"exp":1,')),
     /malformed/,
   ],
   ["that is none", () => "abc", /malformed/],
@@ -165,16 +175,16 @@ test("jwt uses a key without an algorithm for the first of those allowed that fi
   const { alg: _, ...bare } = key.jwk;
   const signer = await createTokenKey("k-1", "PS256");
   const { alg: __, ...probabilistic } = signer.jwk;
-  await expectTaken(check({ jwks: { keys: [bare] } }, await signToken(key, now)));
+  await expectTaken(check({ jwks: { keys: [bare] } }, await signToken(key, Date.now())));
   const parameters = { jwks: { keys: [probabilistic] }, algorithms: ["ES256", "PS256", "RS256"] };
-  await expectTaken(check(parameters, await signToken(signer, now)));
+  await expectTaken(check(parameters, await signToken(signer, Date.now())));
   const reversed = { ...parameters, algorithms: ["RS256", "PS256"] };
-  await expectRefused(check(reversed, await signToken(signer, now)), /not one for its algorithm/);
+  await expectRefused(check(reversed, await signToken(signer, Date.now())), /not one for its algorithm/);
 });
 
 test("jwt takes a token without a key id by the only key, if that has none", async () => {
   const { kid: _, ...nameless } = key.jwk;
-  const token = await signToken(key, now, { header: { kid: undefined } });
+  const token = await signToken(key, Date.now(), { header: { kid: undefined } });
   await expectTaken(check({ jwks: { keys: [nameless] } }, token));
   await expectRefused(check({ jwks: { keys: [key.jwk] } }, token), /key is not known/);
   await expectRefused(check({ jwks: { keys: [nameless, curve.jwk] } }, token), /key is not known/);
@@ -182,7 +192,7 @@ test("jwt takes a token without a key id by the only key, if that has none", asy
 
 test("jwt does not use keys for encryption", async () => {
   const keys = [{ ...key.jwk, use: "enc" }];
-  await expectRefused(check({ jwks: { keys } }, await signToken(key, now)), /not one for its algorithm/);
+  await expectRefused(check({ jwks: { keys } }, await signToken(key, Date.now())), /not one for its algorithm/);
 });
 
 for (const [parameters, claims, explanation] of [
@@ -209,7 +219,7 @@ for (const [parameters, claims, explanation] of [
   [{ headerPayloadMatch: ["absent"] }, {}, /differ in: absent/],
 ] as const) {
   test(`jwt with ${JSON.stringify(parameters)} ${explanation ? "refuses" : "takes"} ${JSON.stringify(claims)}`, async () => {
-    const token = await signToken(key, now, { claims, header: { tenant: "t-1" } });
+    const token = await signToken(key, Date.now(), { claims, header: { tenant: "t-1" } });
     const running = check({ ...parameters, extractClaims: ["sub"] }, token);
     if (!explanation) return expectTaken(running);
     await expectRefused(running, explanation, { "x-jwt-sub": null });
@@ -223,18 +233,18 @@ test("jwt hands claims on as headers", async () => {
     ...{ broken: "a\r\nx-evil: 1", long: "x".repeat(4_097), wide: "日本", list: [{ a: 1 }, "b"] },
   };
   const extractClaims = [...Object.keys(claims), "absent"];
-  const { outcome } = await check({ extractClaims }, await signToken(key, now, { claims }));
+  const { outcome } = await check({ extractClaims }, await signToken(key, Date.now(), { claims }));
   assert.deepEqual(outcome.headers, {
     ...{ "x-jwt-tenant-id": "t-1", "x-jwt-groups": "a,b", "x-jwt-address": '{"city":"Oslo"}', "x-jwt-level": "3" },
     ...{ "x-jwt-is-admin": "false", "x-jwt-list": '{"a":1},b' },
     ...{ "x-jwt-gone": null, "x-jwt-broken": null, "x-jwt-long": null, "x-jwt-wide": null, "x-jwt-absent": null },
   });
-  const prefixed = await check({ extractClaims: ["sub"], claimPrefix: "X-User_" }, await signToken(key, now));
+  const prefixed = await check({ extractClaims: ["sub"], claimPrefix: "X-User_" }, await signToken(key, Date.now()));
   assert.deepEqual(prefixed.outcome.headers, { "x-user-sub": "subject-1" });
 });
 
 test("jwt keeps clients from sending claims themselves where their token is refused", async () => {
-  for (const token of [undefined, "no token", await signToken(other, now)]) {
+  for (const token of [undefined, "no token", await signToken(other, Date.now())]) {
     const { outcome } = await check({ extractClaims: ["sub"] }, token);
     assert.deepEqual([outcome.isFailed, outcome.headers], [true, { "x-jwt-sub": null }]);
   }
@@ -283,7 +293,7 @@ after(() => issuer.close());
 
 for (const path of ["/moved", "/down"]) {
   test(`jwt fails closed where ${path} gives neither keys nor an answer`, async () => {
-    const headers = { authorization: await signToken(key, now) };
+    const headers = { authorization: await signToken(key, Date.now()) };
     const url = issuer.url + path;
     await expectRefused(runCheck(id, { jwksUri: url }, { text: "x", headers }), /keys of the token's issuer/);
     await expectRefused(runCheck(id, { introspectEndpoint: url }, { text: "x", headers }), /could not be introspected/);
