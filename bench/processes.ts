@@ -280,10 +280,18 @@ export function databaseFile(folder: string): string {
   return join(folder, "data/gateway.db");
 }
 
-/** Starts the gateway in a new folder. */
-export async function startGateway(runtime: Runtime): Promise<Running & { folder: string }> {
+/**
+ * Starts the gateway in a new folder.
+ *
+ * @param env Variables besides those it always gets.
+ */
+export async function startGateway(
+  runtime: Runtime,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Running & { folder: string }> {
   const folder = createFolder("gateway");
   const port = await findPort();
-  const running = await start("gateway", gatewayCommand(runtime, folder, port), port, folder);
+  const command = gatewayCommand(runtime, folder, port);
+  const running = await start("gateway", { ...command, env: { ...command.env, ...env } }, port, folder);
   return { ...running, folder };
 }
