@@ -1,4 +1,3 @@
-import { type IRequest, Router } from "itty-router";
 import { serveScim } from "./admin/scim/serve.ts";
 import { serveAdmin } from "./admin/serve.ts";
 import { requireAccess } from "./auth/access.ts";
@@ -36,10 +35,11 @@ import {
   toErrorReply,
   toGatewayError,
 } from "./errors.ts";
+import { createMethodTable, createRouter } from "./handler/router.ts";
 import { settle } from "./inference/settle.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
 import { type Reply, toResponse } from "./lib/reply.ts";
-import { isOpenPath, takesSlashes, toPathForm, toRouterPath } from "./lib/route-path.ts";
+import { takesSlashes } from "./lib/route-path.ts";
 import { isSocketHandshake, readProtocolKey } from "./lib/websocket.ts";
 
 /** Most characters of one config header. */
@@ -47,28 +47,8 @@ const maxConfigLength = 48 * 1024;
 
 const realtimePath = /^\/v1\/realtime\/?$/;
 
-/** What the router matches on: exactly the path that was checked. */
-interface Route extends IRequest {
-  context: RequestContext;
-}
-
 /** Answers one request. Never rejects. */
 export type Handle = (request: Request, connection: ConnectionInfo) => Promise<Response>;
-
-function verb(method: Method): "get" | "post" | "put" | "delete" | "patch" {
-  switch (method) {
-    case "GET":
-      return "get";
-    case "POST":
-      return "post";
-    case "PUT":
-      return "put";
-    case "DELETE":
-      return "delete";
-    case "PATCH":
-      return "patch";
-  }
-}
 
 /** The key a request carries; what else `authorization` holds is for the provider. */
 function readCredentials(context: RequestContext): { gatewayKey: string; providerCredential: string | undefined } {
@@ -240,73 +220,6 @@ function formOf(context: RequestContext | undefined): ErrorForm {
   return path.startsWith("/v1/messages") ? "messages" : "common";
 }
 
-/** Whether a row hands every other path to a provider. */
-function isPassthrough(endpoint: Endpoint): boolean {
-  return endpoint.path === "/v1/*";
-}
-
-/** First segments below `/v1` that belong to the gateway's own API: what is not there is nowhere. */
-const ownGroups = new Set([
-  ...[
-    "admin",
-    "analytics",
-    "api-keys",
-    "audit-logs",
-    "collections",
-    "configs",
-    "deployments",
-    "feedback",
-    "guardrails",
-  ],
-  ...["health", "integrations", "labels", "logs", "mcp-integrations", "mcp-servers", "model-configs", "organisations"],
-  ...["policies", "prompts", "providers", "scim", "secret-references", "virtual-keys", "workspace-exclusions"],
-]);
-
-/** The first segment of a path below `/v1`. */
-function groupOf(path: string): string {
-  return path.split("/", 3)[2] ?? "";
-}
-
-function decodeParams(params: Record<string, string> | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
-}
-
-/** Methods each known path has. */
-function createMethodTable(endpoints: readonly Endpoint[]): (pathname: string) => Method[] {
-  const forms = endpoints.map((endpoint) => ({ endpoint, form: toPathForm(endpoint.path) }));
-  return (pathname) => {
-    const matching = forms.filter(({ form }) => form.test(pathname)).map(({ endpoint }) => endpoint);
-    const own = matching.filter((endpoint) => !isPassthrough(endpoint));
-    return [...new Set((ownGroups.has(groupOf(pathname)) ? own : matching).map(({ method }) => method))];
-  };
-}
-
-/** Rows as a function of method and path: paths without parameters by look-up, the others by the router. */
-function createRouter(
-  endpoints: readonly Endpoint[],
-  services: Services,
-): (context: RequestContext) => Promise<Reply | undefined> {
-  const router = Router<Route>();
-  const plain = new Map<string, Endpoint>();
-  for (const endpoint of endpoints) {
-    const serve = (route: Route): Promise<Reply> | undefined => {
-      // what belongs to the control plane never goes to a provider, however it is spelt
-      if (isPassthrough(endpoint) && ownGroups.has(groupOf(route.context.url.pathname))) return undefined;
-      route.context.params = isPassthrough(endpoint) ? {} : decodeParams(route.params);
-      return serveEndpoint(endpoint, route.context, services);
-    };
-    router[verb(endpoint.method)](toRouterPath(endpoint.path), serve);
-    if (!isOpenPath(endpoint.path)) plain.set(`${endpoint.method} ${endpoint.path}`, endpoint);
-  }
-  return (context) => {
-    const { method, url } = context;
-    const endpoint = plain.get(`${method} ${url.pathname}`);
-    if (endpoint) return serveEndpoint(endpoint, context, services);
-    // the router makes a URL of this again, the checked one; the members of its type that are missing here it sets itself
-    return router.fetch({ method, url: url.href, context } as Route);
-  };
-}
-
 /** The answer to what no row takes. */
 function answerUnrouted(context: RequestContext, methods: Method[]): Reply {
   const { method } = context;
@@ -371,7 +284,7 @@ export interface Activity {
 
 /** One function over all rows: the way in that no route can leave out. */
 export function createHandle(endpoints: readonly Endpoint[], services: Services, activity: Activity): Handle {
-  const route = createRouter(endpoints, services);
+  const route = createRouter(endpoints, (endpoint, context) => serveEndpoint(endpoint, context, services));
   const methodsOf = createMethodTable(endpoints);
   return async (request, connection) => {
     activity.begin();

@@ -1,0 +1,116 @@
+import { type IRequest, Router } from "itty-router";
+import type { RequestContext } from "../context.ts";
+import type { Endpoint, Method } from "../endpoint.ts";
+import type { Reply } from "../lib/reply.ts";
+import { isOpenPath, toPathForm, toRouterPath } from "../lib/route-path.ts";
+
+/** What the router matches on: exactly the path that was checked. */
+interface Route extends IRequest {
+  context: RequestContext;
+}
+
+/** Answers a request by a row. */
+type ServeEndpoint = (endpoint: Endpoint, context: RequestContext) => Promise<Reply>;
+
+function verb(method: Method): "get" | "post" | "put" | "delete" | "patch" {
+  switch (method) {
+    case "GET":
+      return "get";
+    case "POST":
+      return "post";
+    case "PUT":
+      return "put";
+    case "DELETE":
+      return "delete";
+    case "PATCH":
+      return "patch";
+  }
+}
+
+/** Whether a row hands every other path to a provider. */
+function isPassthrough(endpoint: Endpoint): boolean {
+  return endpoint.path === "/v1/*";
+}
+
+/** First segments below `/v1` that belong to the gateway's own API: what is not there is nowhere. */
+const ownGroups = new Set([
+  ...[
+    "admin",
+    "analytics",
+    "api-keys",
+    "audit-logs",
+    "collections",
+    "configs",
+    "deployments",
+    "feedback",
+    "guardrails",
+  ],
+  ...["health", "integrations", "labels", "logs", "mcp-integrations", "mcp-servers", "model-configs", "organisations"],
+  ...["policies", "prompts", "providers", "scim", "secret-references", "virtual-keys", "workspace-exclusions"],
+]);
+
+/** The first segment of a path below `/v1`. */
+function groupOf(path: string): string {
+  return path.split("/", 3)[2] ?? "";
+}
+
+function decodeParams(params: Record<string, string> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
+}
+
+/** Methods each known path has. */
+export function createMethodTable(endpoints: readonly Endpoint[]): (pathname: string) => Method[] {
+  const forms = endpoints.map((endpoint) => ({ endpoint, form: toPathForm(endpoint.path) }));
+  return (pathname) => {
+    const matching = forms.filter(({ form }) => form.test(pathname)).map(({ endpoint }) => endpoint);
+    const own = matching.filter((endpoint) => !isPassthrough(endpoint));
+    return [...new Set((ownGroups.has(groupOf(pathname)) ? own : matching).map(({ method }) => method))];
+  };
+}
+
+/** Segments of a path by which rows are told apart before any is tried: `v1/files` of `/v1/files/:id`. */
+function groupOfPath(path: string): string {
+  return path.split("/", 3).slice(1).join("/").replace(/\/+$/, "");
+}
+
+/** Makes routers of rows, in their order. */
+function toRouter(endpoints: readonly Endpoint[], serve: ServeEndpoint) {
+  const router = Router<Route>();
+  for (const endpoint of endpoints) {
+    router[verb(endpoint.method)](toRouterPath(endpoint.path), (route: Route): Promise<Reply> | undefined => {
+      // what belongs to the control plane never goes to a provider, however it is spelt
+      if (isPassthrough(endpoint) && ownGroups.has(groupOf(route.context.url.pathname))) return undefined;
+      route.context.params = isPassthrough(endpoint) ? {} : decodeParams(route.params);
+      return serve(endpoint, route.context);
+    });
+  }
+  return router;
+}
+
+/**
+ * Rows as a function of method and path: paths without parameters by look-up, the others by the router of those that begin
+ * like them, since it tries one after the other.
+ */
+export function createRouter(
+  endpoints: readonly Endpoint[],
+  serve: ServeEndpoint,
+): (context: RequestContext) => Promise<Reply | undefined> {
+  const plain = new Map<string, Endpoint>(
+    endpoints.filter(({ path }) => !isOpenPath(path)).map((row) => [`${row.method} ${row.path}`, row]),
+  );
+  const groups = new Map<string, ReturnType<typeof toRouter>>();
+  const others = endpoints.filter(({ path }) => isOpenPath(groupOfPath(path)));
+  for (const group of new Set(endpoints.map(({ path }) => groupOfPath(path)))) {
+    const isIn = (row: Endpoint) => groupOfPath(row.path) === group || others.includes(row);
+    groups.set(group, toRouter(endpoints.filter(isIn), serve));
+  }
+  const otherRouter = toRouter(others, serve);
+  return (context) => {
+    const { method, url } = context;
+    const endpoint = plain.get(`${method} ${url.pathname}`);
+    if (endpoint) return serve(endpoint, context);
+    const router = groups.get(groupOfPath(url.pathname)) ?? otherRouter;
+    // the router makes a URL of this again, the checked one; the members of its type that are missing here it sets itself
+    return router.fetch({ method, url: url.href, context } as Route);
+  };
+}

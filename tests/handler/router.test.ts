@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type IRequest, Router } from "itty-router";
+import { adminEndpoints } from "../../src/admin/endpoints.ts";
+import type { RequestContext } from "../../src/context.ts";
+import { createRouter } from "../../src/handler/router.ts";
+import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/endpoints.ts";
+import { toRouterPath } from "../../src/lib/route-path.ts";
+
+const rows = [...inferenceEndpoints, ...adminEndpoints];
+const methods = ["GET", "POST", "PUT", "DELETE", "PATCH"] as const;
+
+/** Paths that fit a row, and some that nearly do. */
+function pathsLike(path: string): string[] {
+  const fitting = path.replace(/\/:\w+\+/g, "/a/b").replace(/\/:\w+/g, "/x1");
+  const shorter = fitting.slice(0, fitting.lastIndexOf("/"));
+  return [
+    ...[fitting, `${fitting}/`, `${fitting}//`, `/${fitting}`, `${fitting}/more`, `${shorter}/`, shorter],
+    ...[fitting.toUpperCase(), fitting.replace("e", "%65"), fitting.replace("/x1", "/a%2Fb"), `${fitting}:more`],
+  ].filter((one) => one.startsWith("/"));
+}
+
+/** What a context is routed by. */
+function contextOf(method: string, path: string): RequestContext {
+  const { pathname, href } = new URL(`http://gateway.test${path}`);
+  // the router reads nothing else
+  return { method, url: { pathname, href }, params: {} } as unknown as RequestContext;
+}
+
+test("createRouter() finds for every path what one router over all rows finds", async () => {
+  const router = Router<IRequest>();
+  for (const row of rows) {
+    const name = row.method.toLowerCase() as "get" | "post" | "put" | "delete" | "patch";
+    router[name](toRouterPath(row.path), ({ params }) => ({ row, params }));
+  }
+  let found: unknown;
+  const route = createRouter(rows, async (row, { params }) => {
+    found = { row, params };
+    return { status: 200, headers: {}, body: null };
+  });
+  const paths = new Set(rows.flatMap(({ path }) => pathsLike(path)));
+  let hits = 0;
+  for (const method of methods) {
+    for (const path of paths) {
+      found = undefined;
+      const context = contextOf(method, path);
+      await route(context);
+      const wanted = await router.fetch({ method, url: context.url.href } as IRequest);
+      const decoded = Object.entries(wanted?.params ?? {}).map(([name, value]) => [
+        name,
+        decodeURIComponent(String(value)),
+      ]);
+      assert.deepEqual(found, wanted && { row: wanted.row, params: Object.fromEntries(decoded) }, `${method} ${path}`);
+      if (found) hits++;
+    }
+  }
+  assert.ok(hits > rows.length, `${hits} hits`);
+});
+
+for (const [path, isPassed] of [
+  ["/v1/evaluations", true],
+  ["/v1/evaluations/", true],
+  ["/v1/chat/other", true],
+  ["/v1/files/a/b/c", true],
+  ["/v1/admin/other", false],
+  ["/v1/logs/a/b", false],
+  ["/v2/evaluations", false],
+] as const) {
+  test(`createRouter() ${isPassed ? "passes" : "does not pass"} POST ${path} on`, async () => {
+    const served: string[] = [];
+    const route = createRouter([...rows, ...passthroughEndpoints], async (row) => {
+      served.push(row.path);
+      return { status: 200, headers: {}, body: null };
+    });
+    await route(contextOf("POST", path));
+    assert.deepEqual(served, isPassed ? ["/v1/*"] : []);
+  });
+}
