@@ -217,28 +217,8 @@ async function prepareAgents() {
   report("coding agents", problem === undefined, startedAt, "", problem ?? "");
 }
 
-/** Runs tasks as they come, at most `limit` at once, in order. */
-function createSlots(limit) {
-  let free = limit;
-  const waiting = [];
-  return async (task) => {
-    if (free > 0) free--;
-    else await new Promise((enter) => waiting.push(enter));
-    try {
-      return await task();
-    } finally {
-      const enter = waiting.shift();
-      if (enter) enter();
-      else free++;
-    }
-  };
-}
-
-const inSlot = createSlots(options.jobs);
-
 async function testOn(runtime) {
-  let startedAt = Date.now();
-  let hasBegun = false;
+  const startedAt = Date.now();
   const command = findTool(runtime);
   if (command === undefined) {
     // Alpine has no Deno and no pinned Node; everywhere else a missing runtime is a broken installation.
@@ -251,16 +231,8 @@ async function testOn(runtime) {
   const env = { ...baseEnv, TMPDIR: temporary, TEMP: temporary, TMP: temporary };
   // Node starts a process for each file, and would compile the same modules in all of them.
   if (runtime === "node") env.NODE_COMPILE_CACHE = join(temporary, "compiled");
-  // what has several runs fills the slot that is free while another runtime has one long run
-  const results = await Promise.all(
-    runner.runs.map((args) =>
-      inSlot(() => {
-        if (!hasBegun) startedAt = Date.now();
-        hasBegun = true;
-        return run(command, args, env);
-      }),
-    ),
-  );
+  const results = [];
+  for (const args of runner.runs) results.push(await run(command, args, env));
   rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
   const result = {
     ok: results.every(({ ok }) => ok),
@@ -280,6 +252,15 @@ async function testOn(runtime) {
   report(`tests on ${runtime}`, ok, startedAt, ending ? `${told}; ${ending}` : told, result.text, runner.isNoise);
 }
 
+/** Runs tasks in order, at most `limit` at once. */
+async function inOrder(tasks, limit) {
+  const waiting = [...tasks];
+  const work = async () => {
+    for (let task = waiting.shift(); task !== undefined; task = waiting.shift()) await task();
+  };
+  await Promise.all(Array.from({ length: limit }, work));
+}
+
 if (!focused) {
   const tsc = (project) => ["--noEmit", "--pretty", "false", "-p", project];
   const checks = [
@@ -288,12 +269,15 @@ if (!focused) {
     () => check("types of all", "tsc", tsc("tsconfig.node.json")),
     () => check("generated files", "bun", ["scripts/build.ts", "--check"]),
   ];
-  await Promise.all(checks.map(inSlot));
+  await inOrder(checks, options.jobs);
   await prepareAgents();
 }
-const runtimes = ["deno", "bun", "node"].filter(
+const runtimes = ["node", "bun", "deno"].filter(
   (name) => options.runtimes.length === 0 || options.runtimes.includes(name),
 );
-await Promise.all(runtimes.map(testOn));
+await inOrder(
+  runtimes.map((name) => () => testOn(name)),
+  options.jobs,
+);
 console.log(`${totals.passed} passed, ${totals.failed} failed`);
 process.exit(totals.failed > 0 ? 1 : 0);
