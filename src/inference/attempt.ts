@@ -29,10 +29,7 @@ const once = { once: true };
 export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTimes, timers: Timers): Attempt {
   const controller = new AbortController();
   const abort = (reason: AbortReason) => controller.abort(reason);
-  let isOver = false;
-  const leave = () => {
-    if (!isOver) abort(new AbortReason("client", "the caller went away"));
-  };
+  const leave = () => abort(new AbortReason("client", "the caller went away"));
   const stopTimer = timers.start(timeoutMs, () => {
     abort(new AbortReason("timeout", `Request exceeded the timeout sent in the request: ${timeoutMs}ms`));
   });
@@ -52,8 +49,7 @@ export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTi
     release() {
       stopTimer();
       stopWhole?.();
-      // the listener goes with the request: taking it off costs more than it does
-      isOver = true;
+      signal.removeEventListener("abort", leave);
     },
   };
 }
