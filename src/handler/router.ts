@@ -69,11 +69,11 @@ export function createMethodTable(endpoints: readonly Endpoint[]): (pathname: st
 }
 
 /** Segments of a path by which rows are told apart before any is tried: `v1/files` of `/v1/files/:id`. */
-function groupOfPath(path: string): string {
+function beginningOf(path: string): string {
   return path.split("/", 3).slice(1).join("/").replace(/\/+$/, "");
 }
 
-/** Makes routers of rows, in their order. */
+/** One router over rows, in their order. */
 function toRouter(endpoints: readonly Endpoint[], serve: ServeEndpoint) {
   const router = Router<Route>();
   for (const endpoint of endpoints) {
@@ -98,19 +98,28 @@ export function createRouter(
   const plain = new Map<string, Endpoint>(
     endpoints.filter(({ path }) => !isOpenPath(path)).map((row) => [`${row.method} ${row.path}`, row]),
   );
-  const groups = new Map<string, ReturnType<typeof toRouter>>();
-  const others = endpoints.filter(({ path }) => isOpenPath(groupOfPath(path)));
-  for (const group of new Set(endpoints.map(({ path }) => groupOfPath(path)))) {
-    const isIn = (row: Endpoint) => groupOfPath(row.path) === group || others.includes(row);
-    groups.set(group, toRouter(endpoints.filter(isIn), serve));
-  }
-  const otherRouter = toRouter(others, serve);
+  const rows = endpoints.map((row) => ({ row, beginning: beginningOf(row.path) }));
+  const beginnings = new Set(rows.map(({ beginning }) => beginning));
+  const routers = new Map<string, ReturnType<typeof toRouter>>();
+  /** Made when it is first asked for; paths that begin like no row share that of the root. */
+  const routerOf = (path: string) => {
+    const asked = beginningOf(path);
+    const beginning = beginnings.has(asked) ? asked : "";
+    const known = routers.get(beginning);
+    if (known) return known;
+    const fitting = rows.filter((one) => one.beginning === beginning || isOpenPath(one.beginning));
+    const made = toRouter(
+      fitting.map(({ row }) => row),
+      serve,
+    );
+    routers.set(beginning, made);
+    return made;
+  };
   return (context) => {
     const { method, url } = context;
     const endpoint = plain.get(`${method} ${url.pathname}`);
     if (endpoint) return serve(endpoint, context);
-    const router = groups.get(groupOfPath(url.pathname)) ?? otherRouter;
     // the router makes a URL of this again, the checked one; the members of its type that are missing here it sets itself
-    return router.fetch({ method, url: url.href, context } as Route);
+    return routerOf(url.pathname).fetch({ method, url: url.href, context } as Route);
   };
 }

@@ -23,8 +23,6 @@ export interface AttemptTimes {
   wholeMs?: number | undefined;
 }
 
-const once = { once: true };
-
 /** Starts the timers of a call and ties it to the caller's connection. */
 export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTimes, timers: Timers): Attempt {
   const controller = new AbortController();
@@ -41,7 +39,7 @@ export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTi
         });
   const { signal } = request;
   if (signal.aborted) leave();
-  else signal.addEventListener("abort", leave, once);
+  else signal.addEventListener("abort", leave, { once: true });
   return {
     signal: controller.signal,
     abort,
