@@ -104,19 +104,27 @@ function isInstalled() {
   return findTool("bun") !== undefined && holdsLocked(root);
 }
 
-/** Runs npm without node_modules/.bin on PATH, so that it never replaces the Node it runs on. */
-function npm(args, cwd = root) {
+/** What npm is started with: without node_modules/.bin on PATH, so that it never replaces the Node it runs on. */
+function npmCommand(args, cwd) {
   const path = (process.env.PATH ?? "")
     .split(delimiter)
     .filter((folder) => !folder.includes(join("node_modules", ".bin")) && !folder.includes("node-gyp-bin"))
     .join(delimiter);
-  return spawnSync("npm", [...args, "--loglevel=error", "--no-progress"], {
-    cwd,
-    encoding: "utf8",
-    env: { ...process.env, PATH: path },
-    shell: process.platform === "win32",
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  return [
+    "npm",
+    [...args, "--loglevel=error", "--no-progress"],
+    {
+      cwd,
+      encoding: "utf8",
+      env: { ...process.env, PATH: path },
+      shell: process.platform === "win32",
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  ];
+}
+
+function npm(args) {
+  return spawnSync(...npmCommand(args, root));
 }
 
 /**
@@ -140,15 +148,21 @@ export function ensureInstalled() {
 }
 
 /**
- * Installs the agents of tests/agents, which are large and only the tests use; returns at once when they are there.
+ * Installs the agents of tests/agents, which are large and only the tests use; does nothing when they are there.
  *
- * @returns {string | undefined} What npm said where it failed.
+ * @returns {Promise<string | undefined>} What npm printed where it failed.
  */
 export function installAgents() {
   const folder = join(root, "tests/agents");
-  if (holdsLocked(folder)) return undefined;
-  const { status, error, stdout, stderr } = npm(["ci", "--ignore-scripts", "--no-fund", "--no-audit"], folder);
-  return status === 0 ? undefined : `${error ?? ""}${stdout}${stderr}`.trim();
+  if (holdsLocked(folder)) return Promise.resolve(undefined);
+  const args = ["ci", "--ignore-scripts", "--no-fund", "--no-audit"];
+  return new Promise((done) => {
+    const child = spawn(...npmCommand(args, folder));
+    let printed = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (printed += part));
+    child.on("error", (error) => done(String(error)));
+    child.on("close", (code) => done(code === 0 ? undefined : printed.trim() || `npm ended with ${code}`));
+  });
 }
 
 /** Exit code of an ended child, the way shells number signals. */
