@@ -120,7 +120,8 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
 function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAdapter<"embed"> {
   const { pathPrefix = "", embed, embedModel, embedsTexts, embedsAtMost } = rules;
   const isMapped = embed !== undefined || embedModel !== undefined;
-  const map = isMapped && createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false });
+  const map =
+    isMapped && createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false, kind: "embed" });
   const adapter: OperationAdapter<"embed"> = {
     path: () => `${pathPrefix}/embeddings`,
     fromUpstream: encodeWhereAsked,

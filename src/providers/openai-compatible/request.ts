@@ -1,5 +1,6 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
+import { isKnownMember, type RequestKind } from "../shapes/known.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { ConversionOptions } from "../types.ts";
 import { adaptMessages, adaptTools, type MessageRules } from "./messages.ts";
@@ -11,7 +12,7 @@ export type RequestBody = Record<string, unknown>;
 export interface RequestRules extends MessageRules {
   /** Members the provider refuses: they are left out and told. */
   unsupported?: readonly string[];
-  /** Members the provider takes besides the model, the input and `stream`; all others are left out and told. */
+  /** Members of OpenAI's the provider takes besides the model, the input and `stream`; all others of OpenAI's are left out. */
   only?: readonly string[];
   /** Members with another name there. A value under the new name wins. */
   rename?: Readonly<Record<string, string>>;
@@ -77,19 +78,23 @@ function applyBounds(body: RequestBody, { bounds }: RequestRules, provider: stri
 }
 
 /** What of a request a provider takes. */
-function createFilter(rules: RequestRules): (member: string) => boolean {
+function createFilter(rules: RequestRules, kind: RequestKind | undefined): (member: string) => boolean {
   const only = rules.only && new Set([...always, ...rules.only]);
   const unsupported = new Set(rules.unsupported);
   if (!rules.thinking) unsupported.add("thinking");
-  return (member) => (only ? only.has(member) : !unsupported.has(member));
+  return (member) => (only ? only.has(member) || !isKnownMember(member, kind) : !unsupported.has(member));
 }
 
 /**
  * Makes the map of one operation of one provider. It throws `InvalidRequestError` where leaving a member out would make
  * the answer another one than was asked for.
  */
-export function createRequestMap(provider: string, rules: RequestRules, { streams }: { streams: boolean }): RequestMap {
-  const takes = createFilter(rules);
+export function createRequestMap(
+  provider: string,
+  rules: RequestRules,
+  { streams, kind }: { streams: boolean; kind?: RequestKind },
+): RequestMap {
+  const takes = createFilter(rules, kind);
   const tell = (member: string, request: RequestBody, { drop }: ConversionOptions): void => {
     const value = request[member];
     if (value === null || value === undefined) return;
