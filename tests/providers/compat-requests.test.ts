@@ -122,7 +122,7 @@ const rows: readonly Row[] = [
   ...["deepseek", "deepinfra", "zhipu", "moonshot", "siliconflow", "deepbricks", "lepton", "fireworks-ai"].flatMap(
     (slug): Row[] => [
       [slug, { max_completion_tokens: 5 }, { max_tokens: 5 }],
-      [slug, { max_completion_tokens: 5, max_tokens: 6 }, { max_tokens: 6 }, ["max_completion_tokens"]],
+      [slug, { max_completion_tokens: 5, max_tokens: 6 }, { max_tokens: 5 }, ["max_tokens"]],
       [slug, { max_completion_tokens: null, own: 1 }, { own: 1 }],
     ],
   ),

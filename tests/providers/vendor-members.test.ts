@@ -85,3 +85,21 @@ for (const provider of builtInProviders.filter(({ isLocal }) => !isLocal)) {
     }
   }
 }
+
+for (const provider of builtInProviders.filter(({ isLocal }) => !isLocal)) {
+  const { slug } = provider;
+  if (!provider.operationNames.includes("chat")) continue;
+  for (const model of models[slug]?.chat ?? ["m"]) {
+    test(`${slug} chat of ${model} counts max_completion_tokens where max_tokens stands beside it`, () => {
+      const bound = provider.bind((header) => settings[slug]?.[header] ?? null);
+      const request = { model, messages, user: "u", max_tokens: 641, max_completion_tokens: 642 };
+      const adapter = bound.operations.chat;
+      const options = { strict: true, drop: () => {} };
+      const body = JSON.stringify(adapter?.toUpstream?.(request, options) ?? request);
+      // hosts that take both decide themselves
+      const passesBoth = body.includes('"max_tokens":641,"max_completion_tokens":642');
+      const takesNone = slug === "palm";
+      assert.equal(passesBoth || takesNone || (body.includes(":642") && !body.includes(":641")), true, body);
+    });
+  }
+}

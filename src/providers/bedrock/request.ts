@@ -31,7 +31,7 @@ function numberOf(value: unknown): number | undefined {
 }
 
 function maxTokensOf({ max_tokens, max_completion_tokens }: ChatRequest): number | undefined {
-  return numberOf(max_tokens) ?? numberOf(max_completion_tokens);
+  return numberOf(max_completion_tokens) ?? numberOf(max_tokens);
 }
 
 /** Whether the fields of a request switch Claude's thinking on. */

@@ -14,7 +14,7 @@ export interface RequestRules extends MessageRules {
   unsupported?: readonly string[];
   /** Members of OpenAI's the provider takes besides the model, the input and `stream`; all others of OpenAI's are left out. */
   only?: readonly string[];
-  /** Members with another name there. A value under the new name wins. */
+  /** Members with another name there. A value under the provider's own name wins, but not one under an older name of OpenAI's. */
   rename?: Readonly<Record<string, string>>;
   /** Least and greatest values of numbers; what lies outside becomes the nearest one. */
   bounds?: Readonly<Record<string, readonly [number, number]>>;
@@ -63,8 +63,11 @@ function renameMembers(body: RequestBody, names: Readonly<Record<string, string>
     if (value === undefined) continue;
     delete body[name];
     if (value === null) continue;
-    if (body[there] === undefined || body[there] === null) body[there] = value;
-    else if (body[there] !== value) drop(name);
+    const other = body[there] ?? undefined;
+    // where both names are OpenAI's, the newer one counts
+    const isNewer = isKnownMember(there);
+    if (other !== undefined && other !== value) drop(isNewer ? there : name);
+    if (other === undefined || isNewer) body[there] = value;
   }
 }
 
