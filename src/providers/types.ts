@@ -294,6 +294,8 @@ export interface Provider {
   readonly batches: BatchRules | undefined;
   /** Headers that give its settings, without the gateway's prefix. */
   readonly settingHeaders: readonly string[];
+  /** Those of them a caller with a credential of its own may give without the prefix. */
+  readonly plainHeaders: readonly string[];
   /**
    * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
    *
