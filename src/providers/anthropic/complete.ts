@@ -32,7 +32,8 @@ function readPrompt({ prompt }: CompletionRequest): string {
   return refuse("Cannot complete this prompt: the provider takes one text", "prompt");
 }
 
-function toUpstream(request: CompletionRequest, { drop }: ConversionOptions): object {
+/** A text completion as Claude takes it. */
+export function toClaudeCompletion(request: CompletionRequest, { drop }: ConversionOptions): Record<string, unknown> {
   const { model, max_tokens, temperature, top_p, top_k, stop, stream, user } = request;
   if (typeof request.n === "number" && request.n > 1) refuse("Cannot answer n times: the provider answers once", "n");
   const isSwitchedOff = (name: string) => isKnownMember(name) && request[name] === false;
@@ -69,7 +70,7 @@ function toAnswer(wire: Wire, request: CompletionRequest, options: ConversionOpt
 export function createCompletion(provider: string): OperationAdapter<"complete"> {
   return {
     path: () => "/complete",
-    toUpstream,
+    toUpstream: toClaudeCompletion,
     fromUpstream: (body, request, options) => toAnswer(v.parse(WireCompletion, body), request, options),
     streamMapper(request, options) {
       let isComplete = false;
