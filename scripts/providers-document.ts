@@ -78,8 +78,10 @@ export function providersDocument(): string {
     "listed where a provider has them in their own shape, and answered by every provider with `chat`, or `embed`, but for counts of tokens.\n",
     "Every other path under `/v1` is handed to the provider as it is, below its base address.\n\n",
     "Settings are given in the headers of the last column, or as members of a config or integration under the same name with underscores.\n",
-    "`x-gateway-custom-host` replaces the base address, but not what is said to stand behind it. What a provider cannot take is left out and named in\n",
-    "`x-gateway-dropped-params`; where the answer would then be another one than was asked for, the request is refused with 400.\n\n",
+    "`x-gateway-custom-host` replaces the base address, but not what is said to stand behind it.\n\n",
+    "A member of OpenAI's that a provider cannot take is left out and named in `x-gateway-dropped-params`; where the answer would then be\n",
+    "another one than was asked for, the request is refused with 400. A member OpenAI does not have goes to the provider as it is\n",
+    "(Bedrock: in `additionalModelRequestFields`). `max_completion_tokens` wins where `max_tokens` stands beside it.\n\n",
     "| provider | base address | operations | authenticates with | settings |\n|---|---|---|---|---|\n",
     ...providers.map(row),
   ].join("");

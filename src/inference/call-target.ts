@@ -4,7 +4,6 @@ import type { DialectOptions } from "../dialects/types.ts";
 import { isJsonType } from "../endpoint.ts";
 import { UpstreamError } from "../errors.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
-import type { Clock } from "../lib/clock.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { type Destination, productName } from "../providers/call.ts";
@@ -207,11 +206,16 @@ function withModel<Request extends object>(request: Request, model: string | und
 /** Value of `x-gateway-beta` with which messages go by way of the Responses API. */
 const responsesBeta = "use-responses-api-2026-07-30";
 
+/** What conversions may ask of an answer besides its body. */
+interface Received {
+  headers?: Headers;
+}
+
 /** How answers are converted, and who is told of what is left out. */
 function conversionOptions(
   { destination, settings }: Target,
-  context: CallerContext,
-  clock: Clock,
+  { context, services: { clock } }: { context: CallerContext; services: Services },
+  received: Received,
 ): ConversionOptions & DialectOptions {
   const { id, log, keepAnswer } = context;
   log.dropped = null;
@@ -220,6 +224,7 @@ function conversionOptions(
     hasCustomHost: destination.customHost !== undefined,
     id,
     clientHeader: (name) => readClientHeader(name, context),
+    answerHeader: (name) => received.headers?.get(name) ?? undefined,
     answerId: `chatcmpl-${id}`,
     created: Math.floor(clock.now() / 1000),
     now: () => Math.floor(clock.now() / 1000),
@@ -266,7 +271,8 @@ export async function callTarget<Name extends OperationName>(
   const { destination, settings, form } = target;
   const { provider, managed } = destination;
   log.stream = isStreamed(name, request);
-  const options = conversionOptions(target, context, services.clock);
+  const received: Received = {};
+  const options = conversionOptions(target, { context, services }, received);
   const asked = withModel(request, managed?.model);
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {
@@ -292,6 +298,7 @@ export async function callTarget<Name extends OperationName>(
           repair: (failure) => repair(run, failure),
         })
       : send(prepareCall(run, headers), attempt, context, services));
+    received.headers = upstream.headers;
     // of a form that flows through it is not known what it asks for
     if ((operation.streamed || isFlow(form)) && isEventStream(upstream, operation.framing)) {
       const answer = target.guard?.holdsStreams ? answerHeld : answerStream;

@@ -54,7 +54,9 @@ export function readRequestDestination(
     const names = [...services.providers.keys()].join(", ");
     refuse(`Invalid provider passed: known providers are ${names}`, "x-gateway-provider", "invalid_provider");
   }
-  const provider = known.bind((name) => readCallerSetting(context, name));
+  const readPlain = (name: string) =>
+    known.plainHeaders.includes(name) ? (readClientHeader(name, context) ?? null) : null;
+  const provider = known.bind((name) => readCallerSetting(context, name) ?? readPlain(name));
   const customHost = readCallerSetting(context, "custom-host") ?? fallbackHost;
   if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
   context.log.provider = slug;

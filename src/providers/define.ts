@@ -90,6 +90,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
       return listOperations(definition, bindPlain);
     },
     settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
+    plainHeaders: definition.settings.plain ?? [],
     bind(read) {
       const values = readValues(read);
       const oauth = read("oauth");

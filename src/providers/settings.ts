@@ -8,6 +8,8 @@ export interface SettingsDefinition<Settings> {
   open?: boolean;
   /** Members whose names are those of their headers whole, without the prefix. */
   unprefixed?: readonly string[];
+  /** Members that clients of the provider send in headers without the gateway's prefix too, by their headers' names. */
+  plain?: readonly string[];
   schema: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Settings>;
 }
 

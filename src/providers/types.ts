@@ -16,6 +16,8 @@ export interface ConversionOptions {
   drop(member: string): void;
   /** A header the client sent, by its name in lower case, where its value may go upstream. */
   clientHeader?(name: string): string | undefined;
+  /** A header of the upstream's answer, by its name in lower case. */
+  answerHeader?(name: string): string | undefined;
   /** Names the answer where the upstream does not. */
   answerId?: string;
   /** Time of the answer in seconds of Unix time, where the upstream tells none. */
@@ -294,6 +296,8 @@ export interface Provider {
   readonly batches: BatchRules | undefined;
   /** Headers that give its settings, without the gateway's prefix. */
   readonly settingHeaders: readonly string[];
+  /** Those of them a caller with a credential of its own may give without the prefix. */
+  readonly plainHeaders: readonly string[];
   /**
    * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
    *

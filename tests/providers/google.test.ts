@@ -382,6 +382,7 @@ test("google sends every member of generationConfig", () => {
   };
   assert.deepEqual(send({ ...hello, ...asked, metadata: { a: "b" }, "bad\nname": 1 }), {
     body: {
+      "bad\nname": 1,
       contents: helloContents,
       ...{ safetySettings: [{ category: "c" }], serviceTier: "standard" },
       generationConfig: {

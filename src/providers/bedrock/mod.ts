@@ -10,6 +10,7 @@ import type { OperationAdapters } from "../types.ts";
 import { fromConverse } from "./answer.ts";
 import { batchOutput, createBatchCalls } from "./batches.ts";
 import { claudeOperations } from "./claude.ts";
+import { createCompletion } from "./complete.ts";
 import { fromEmbedding, splitEmbedding, toEmbedding } from "./embed.ts";
 import { createObjectRules, fileEntries } from "./files.ts";
 import { fromImages, toImages } from "./images.ts";
@@ -49,6 +50,7 @@ function operations({ bedrock_model: stated, region }: BedrockSettings): Operati
       framing: "aws",
       repair: withoutThinking,
     },
+    complete: createCompletion(modelPath, stated),
     embed: {
       path: ({ model }) => modelPath(model, "invoke"),
       toUpstream: (request, options) => toEmbedding(request, readModel(request.model, stated), options),

@@ -57,6 +57,7 @@ const modal = openaiCompatible({
   baseUrl: "https://api.modal.com/v1",
   settings: {
     prefix: "modal",
+    plain: ["modal-key", "modal-secret"],
     schema: v.object({ key: v.optional(v.string()), secret: v.optional(v.string()) }),
   },
   authenticate: (credential, { key, secret }) => ({

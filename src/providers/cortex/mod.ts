@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
-import { chat } from "./chat.ts";
+import { chat, complete } from "./chat.ts";
 import { embed } from "./embed.ts";
 
 const settings = v.object({
@@ -34,5 +34,5 @@ export const cortex = defineProvider({
   },
   authenticate: (credential, { token_type: type }) =>
     credential === undefined ? {} : { ...bearer(credential), "x-snowflake-authorization-token-type": type },
-  operations: { chat, embed },
+  operations: { chat, complete, embed },
 });

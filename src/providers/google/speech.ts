@@ -4,6 +4,7 @@ import { fromBase64 } from "../../lib/base64.ts";
 import { joinBytes } from "../../lib/bytes.ts";
 import { refuseSpeechEvents } from "../openai-compatible/media.ts";
 import { BinaryAnswer } from "../operations.ts";
+import { isKnownMember, passUnknown } from "../shapes/known.ts";
 import { formatOf, speechTypes, toWav, voiceOf } from "../shapes/speech.ts";
 import type { OperationAdapter } from "../types.ts";
 import { modelPath } from "./model.ts";
@@ -20,12 +21,14 @@ export const speak: OperationAdapter<"speak"> = {
   path: ({ model }) => `/v1beta${modelPath(model)}:generateContent`,
   toUpstream(request, { drop }) {
     refuseSpeechEvents("google", request);
+    const unknown = passUnknown(request, (name) => isKnownMember(name, "speech"), { kind: "speech", drop });
     formatOf("google", request, formats, "wav");
     const { input, instructions, speed } = request;
     if (typeof speed === "number" && speed !== 1) drop("speed");
     // the model is told how to speak in the same text
     const text = instructions ? `${instructions}:\n${input}` : input;
     return {
+      ...unknown,
       contents: [{ role: "user", parts: [{ text }] }],
       generationConfig: {
         responseModalities: ["AUDIO"],

@@ -103,14 +103,14 @@ function toTools({ tools, functions }: ChatRequest): object[] | undefined {
   });
 }
 
-/** The upstream's request (https://docs.mistral.ai/api/#tag/chat); members it does not know would be refused. */
+/** The upstream's request (https://docs.mistral.ai/api/#tag/chat). */
 export function toUpstream(request: ChatRequest, options: ConversionOptions): object {
   const maxTokens = maxTokensOf(request);
   const tools = toTools(request);
   return {
+    ...copyMembers(request, members, { handled, drop: options.drop }),
     model: modelName(request.model),
     messages: readMessages(request).map((message) => toMessage(message, options)),
-    ...copyMembers(request, members, { handled, drop: options.drop }),
     ...(tools && { tools }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
   };

@@ -79,6 +79,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   settings: SettingsDefinition<Settings>;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
+  /** Names in lower case of headers its clients send: they go along unasked. Never ones with credentials. */
+  clientHeaders?: readonly string[];
   /** Files, batches and tuning jobs, where they are not OpenAI's too. */
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
   /** Batches it makes of files. Absent: it has none. */
@@ -120,7 +122,8 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
 function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAdapter<"embed"> {
   const { pathPrefix = "", embed, embedModel, embedsTexts, embedsAtMost } = rules;
   const isMapped = embed !== undefined || embedModel !== undefined;
-  const map = isMapped && createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false });
+  const map =
+    isMapped && createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false, kind: "embed" });
   const adapter: OperationAdapter<"embed"> = {
     path: () => `${pathPrefix}/embeddings`,
     fromUpstream: encodeWhereAsked,
@@ -179,6 +182,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
     ...(options.relays && { relays: options.relays }),
     authenticate: options.authenticate ?? bearer,
+    ...(options.clientHeaders && { clientHeaders: options.clientHeaders }),
     ...(options.hasLogprobs && { hasLogprobs: true }),
     operations: createOperations(options.slug, options),
     ...options.recordKeeping,

@@ -25,10 +25,10 @@ const generateImage: OperationAdapter<"generateImage"> = {
     requireBytes("segmind", request);
     const size = sizeOf(request);
     return {
+      ...copyMembers(request, members, { handled: pictureMembers, kind: "image", drop }),
       prompt: request.prompt,
       ...(typeof request.n === "number" && { samples: request.n }),
       ...(size && { img_width: size.width, img_height: size.height }),
-      ...copyMembers(request, members, { handled: pictureMembers, drop }),
       base64: true,
     };
   },

@@ -38,9 +38,9 @@ export function toNewer(provider: string, request: ImageRequest, { drop }: Conve
   requireOnePicture(provider, request);
   const ratio = ratioOf(request, ratios);
   return {
-    prompt: request.prompt,
     ...(ratio !== undefined && { aspect_ratio: ratio }),
-    ...copyMembers(request, newerMembers, { handled: pictureMembers, drop }),
+    ...copyMembers(request, newerMembers, { handled: pictureMembers, kind: "image", drop }),
+    prompt: request.prompt,
   };
 }
 
@@ -57,10 +57,10 @@ export function toEngine(
 ): Record<string, unknown> {
   requireBytes(provider, request);
   return {
+    ...copyMembers(request, engineMembers, { handled: pictureMembers, kind: "image", drop }),
     text_prompts: [{ text: request.prompt, weight: 1 }],
     ...sizeOf(request),
     ...(typeof request.n === "number" && { samples: request.n }),
-    ...copyMembers(request, engineMembers, { handled: pictureMembers, drop }),
   };
 }
 

@@ -6,7 +6,7 @@ import { fromGoogleImages, isImagen, toGoogleImages } from "../google/images.ts"
 import { decodeSegment } from "../shapes/hosts.ts";
 import { modelOf } from "../shapes/images.ts";
 import type { OperationAdapter } from "../types.ts";
-import { createChat } from "./chat.ts";
+import { createChat, tierHeaderNames } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
 import { createGemini } from "./gemini.ts";
@@ -66,6 +66,7 @@ export const vertexAi = defineProvider({
     return { ...passBelow(asked, "/v1"), ...(name && { model: owner + decodeSegment(name) }) };
   },
   authenticate: () => ({}),
+  clientHeaders: tierHeaderNames,
   async authorize(request, settings, tools) {
     const { service_account_json: serviceAccount, auth_type: authType } = settings;
     const needsProject = request.url.includes("/publishers/google/models/") && projectOf(settings) === undefined;
