@@ -12,6 +12,7 @@ import {
   type Services,
   withCaller,
 } from "./context.ts";
+import { requireRole } from "./endpoint/role.ts";
 import {
   type AdminEndpoint,
   type Endpoint,
@@ -121,8 +122,12 @@ async function authenticateScim(context: RequestContext, services: Services): Pr
   return withCaller(context, { principal, gatewayKey: authorization ?? "", providerCredential: undefined });
 }
 
-/** Checks what every row with a key asks for besides the key. */
-function checkCaller(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint, context: CallerContext): void {
+/** Checks what every row with a key asks for besides the key; at once when the caller's workspace is in memory. */
+function checkCaller(
+  endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
+  context: CallerContext,
+  services: Services,
+): void | Promise<void> {
   requireAccess(context.principal, endpoint.access);
   const { metadata } = context.principal.defaults;
   const sent = readRequestMetadata(context);
@@ -136,6 +141,7 @@ function checkCaller(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint, contex
   if (hasEncodedSlash(context.url.pathname) && !takesEncodedSlash(endpoint)) {
     throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "invalid_path" });
   }
+  return requireRole(context, endpoint.access.scopes, services);
 }
 
 function takesEncodedSlash(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint): boolean {
@@ -148,7 +154,8 @@ async function runKeyed(
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
-  checkCaller(endpoint, context);
+  const checked = checkCaller(endpoint, context, services);
+  if (checked) await checked;
   if (!("body" in endpoint)) return await endpoint.handle(context, services);
   if ("handleForm" in endpoint) {
     const read = async () => {

@@ -1,10 +1,10 @@
 import type { KeyKind } from "../auth/scopes.ts";
 import type { ApiKeyRow } from "../db/tables/api-keys.ts";
+import { readRole, requireScopes } from "../endpoint/role.ts";
 import { PermissionError } from "../errors.ts";
 import { kindOf } from "./api-key-record.ts";
 import type { AdminCall } from "./endpoint.ts";
 import { forbid, readTenant, readText, requireFound, requireId } from "./request.ts";
-import { readRole, requireScopes } from "./serve.ts";
 
 /** Scopes that govern keys of a kind. */
 export const families: Readonly<Record<KeyKind, string>> = {

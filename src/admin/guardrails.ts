@@ -1,6 +1,7 @@
 import { readGuardrailContent } from "../control/guardrail-library.ts";
 import type { GuardrailRow } from "../db/tables/guardrails.ts";
 import type { ListOptions, Tenant } from "../db/tenant-store.ts";
+import { requireScopes } from "../endpoint/role.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../errors.ts";
 import type { SavedGuardrail } from "../guardrails/read-hooks.ts";
@@ -19,7 +20,6 @@ import {
   requireFound,
   toIso,
 } from "./request.ts";
-import { requireScopes } from "./serve.ts";
 
 /** Where a route stands: guardrails of workspaces and the organisation, or those of the organisation alone. */
 type Level = "any" | "organisation";

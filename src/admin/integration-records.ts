@@ -3,6 +3,7 @@ import type { Statement } from "../db/client.ts";
 import type { JsonValue } from "../db/tables/columns.ts";
 import type { IntegrationRow } from "../db/tables/integrations.ts";
 import type { Tenant } from "../db/tenant-store.ts";
+import { requireScopes } from "../endpoint/role.ts";
 import { isObject } from "../lib/json.ts";
 import type { SecretMappings } from "../schemas/control.ts";
 import { namedProviders } from "../schemas/integration-families.ts";
@@ -16,7 +17,6 @@ import {
   sealSecrets,
 } from "./integration-secrets.ts";
 import { readTenant, readText, refuseField, requireFound, requireReferenced } from "./request.ts";
-import { requireScopes } from "./serve.ts";
 import { toJson } from "./stored-values.ts";
 
 /** Who an integration belongs to: a workspace, or the organisation, which lends it. */

@@ -1,6 +1,7 @@
 import type { Statement } from "../db/client.ts";
 import type { IntegrationRow } from "../db/tables/integrations.ts";
 import type { ListOptions, Tenant } from "../db/tenant-store.ts";
+import { requireScopes } from "../endpoint/role.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError } from "../errors.ts";
 import { CreateIntegration, UpdateIntegration } from "../schemas/integrations.ts";
@@ -21,7 +22,6 @@ import { showConfigurations, showKey } from "./integration-secrets.ts";
 import { integrationWorkspaceEndpoints, showGlobalAccess } from "./integration-workspaces.ts";
 import { createDefaultProvider } from "./provider-rows.ts";
 import { createSlug, forbid, readChoice, readPage, readTenant, toIso, toList } from "./request.ts";
-import { requireScopes } from "./serve.ts";
 
 function toSummary(row: IntegrationRow) {
   return {

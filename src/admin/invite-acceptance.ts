@@ -13,7 +13,14 @@ import { dayMs } from "../lib/periods.ts";
 import { jsonReply } from "../lib/reply.ts";
 import { AcceptInvite } from "../schemas/invites.ts";
 import { auditRefusal, commitAudited } from "./audited.ts";
-import { type FirstKey, joinChanges, joiningStatements, type MadeKey, type MembershipParts } from "./memberships.ts";
+import {
+  type FirstKey,
+  joinChanges,
+  joiningStatements,
+  type MadeKey,
+  type MembershipChange,
+  type MembershipParts,
+} from "./memberships.ts";
 import { isRecordId, requireFound } from "./request.ts";
 import { checkBody, maxAdminBodyBytes, toAdminError } from "./serve.ts";
 
@@ -58,6 +65,49 @@ export async function findPendingInvite(
   return invite;
 }
 
+/** Statements that cancel the pending invites of an address: whoever is taken away must not come back by an earlier link. */
+export async function cancelInvites(
+  { stores, now }: Pick<MembershipParts, "stores" | "now">,
+  { organisationId }: Tenant,
+  email: string,
+): Promise<MembershipChange> {
+  const tenant = { organisationId, workspaceId: null };
+  const pending = await stores.invites.all(tenant, { where: { email, status: "pending" } });
+  const changes = { status: "cancelled", lastUpdatedAt: now };
+  return {
+    statements: pending.map(({ id }) => stores.invites.update(tenant, { id, status: "pending" }, changes)),
+    changed: pending.map(({ id }) => ({ resource: "invites", recordId: id })),
+    keys: [],
+  };
+}
+
+/** Statements that take a workspace out of the pending invites of a person who leaves it. */
+export async function narrowInvites(
+  { stores }: Pick<MembershipParts, "stores">,
+  { organisationId, workspaceId }: Tenant,
+  userId: string,
+): Promise<MembershipChange> {
+  const tenant = { organisationId, workspaceId: null };
+  const user = await stores.users.find(tenant, { id: userId });
+  const where = { email: user?.email ?? "", status: "pending" };
+  const pending = user ? await stores.invites.all(tenant, { where }) : [];
+  const narrowed = pending.flatMap((invite) => {
+    const wanted = Array.isArray(invite.workspaces) ? invite.workspaces : [];
+    const workspaces = wanted.filter((one) => toRecord(one).id !== workspaceId);
+    return workspaces.length < wanted.length ? [{ id: invite.id, workspaces }] : [];
+  });
+  return {
+    statements: narrowed.map(({ id, workspaces }) => stores.invites.update(tenant, { id }, { workspaces })),
+    changed: narrowed.map(({ id }) => ({ resource: "invites", recordId: id })),
+    keys: [],
+  };
+}
+
+/** When an invite was decided on: when it was made, or sent again. */
+function decidedAt({ createdAt, lastUpdatedAt }: InviteRow): number {
+  return Math.max(createdAt, lastUpdatedAt);
+}
+
 /** What the acceptance of an invite writes. */
 export interface Acceptance {
   userId: string;
@@ -95,6 +145,8 @@ function userStatements(
   return [stores.users.insert(tenant, { id, organisationId, email, ...member, createdAt: now })];
 }
 
+const noChange: MembershipChange = { statements: [], changed: [], keys: [] };
+
 /** The workspaces of an invite: what is written so that the person works in them. */
 async function joinWorkspaces(invite: InviteRow, userId: string, parts: MembershipParts) {
   const { stores, now } = parts;
@@ -109,8 +161,10 @@ async function joinWorkspaces(invite: InviteRow, userId: string, parts: Membersh
   const firstKey = invite.keyDetails as FirstKey | null;
   const changes = workspaces.map(async (workspace) => {
     const role = roles.get(workspace.id) ?? "member";
-    const isMember = members.some(({ workspaceId }) => workspaceId === workspace.id);
-    if (!isMember) return joiningStatements({ organisation, workspace, userId, role, firstKey }, parts);
+    const member = members.find(({ workspaceId }) => workspaceId === workspace.id);
+    if (!member) return joiningStatements({ organisation, workspace, userId, role, firstKey }, parts);
+    // a role that was decided on later stays
+    if (Math.max(member.createdAt, member.lastUpdatedAt) > decidedAt(invite)) return noChange;
     const own = { ...tenant, workspaceId: workspace.id };
     const statements = [stores.members.update(own, { userId }, { role, lastUpdatedAt: now })];
     return { statements, changed: [{ resource: "workspace_users", recordId: userId }], keys: [] };
@@ -130,6 +184,9 @@ export async function acceptanceStatements(
   const { stores, now } = parts;
   const tenant = { organisationId: invite.organisationId, workspaceId: null };
   const user = await stores.users.find(tenant, { email: invite.email });
+  if (user && user.status !== "active" && user.lastUpdatedAt > decidedAt(invite)) {
+    throw new ConflictError("Cannot accept this invite: this person was removed after it was made", { code: "AB07" });
+  }
   const id = user?.id ?? person.newId ?? crypto.randomUUID();
   const joined = await joinWorkspaces(invite, id, parts);
   const accepted = { status: "accepted", acceptedAt: now, lastUpdatedAt: now };

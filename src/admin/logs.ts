@@ -1,7 +1,8 @@
 import type { CallerContext, Services } from "../context.ts";
 import type { LogFilter, LogScope, StoredLog } from "../db/stores/logs.ts";
+import { readLogSight } from "../endpoint/role.ts";
 import { defineEndpoint, type Endpoint } from "../endpoint.ts";
-import { InvalidRequestError, NotFoundError } from "../errors.ts";
+import { InvalidRequestError, NotFoundError, PermissionError } from "../errors.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
@@ -108,21 +109,51 @@ function toDetail(stored: StoredLog, late: readonly HookResults[]): LogDetail {
   return { ...withHooks(toRow(stored), late), request: toSide(request), response: toSide(response) };
 }
 
+/** Keys of the person behind a call, those that are revoked too, and what stands for their tokens. */
+async function ownKeys({ principal }: CallerContext, { control }: Services): Promise<ReadonlySet<string>> {
+  const { organisationId, workspaceId, userId, keyId } = principal;
+  const rows = await control.stores.apiKeys.all({ organisationId, workspaceId }, { where: { userId } });
+  return new Set([keyId, ...rows.map(({ id }) => id)]);
+}
+
+/**
+ * What of the log a caller may see, and whose rows: undefined for those of everybody.
+ *
+ * @throws {PermissionError} If the caller's role may see nothing of it.
+ */
+async function requireLogSight(context: CallerContext, services: Services) {
+  const { metadata, content, others } = await readLogSight(context, services);
+  if (!metadata) throw new PermissionError("Forbidden! This role may not see logs", { code: "AB03" });
+  return { content, ofKeys: others ? undefined : await ownKeys(context, services) };
+}
+
+/** A row without what shows contents: what checks found may repeat them. */
+function withoutContents(row: LogRow): LogRow {
+  const { hook_results: _, ...figures } = row;
+  return figures;
+}
+
 async function listLogs(context: CallerContext, services: Services): Promise<Reply> {
   const scope = scopeOf(context);
-  const filter = await readFilter(context, services);
+  const { content, ofKeys } = await requireLogSight(context, services);
+  const filter = { ...(await readFilter(context, services)), ...(ofKeys && { ofKeys }) };
   const found = await services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
   const page = found.slice(0, filter.limit);
   const last = page.at(-1)?.details;
   const more = found.length > filter.limit && last !== undefined;
   const next_cursor = more ? `${last.id}.${await services.stateMac(cursorText(scope, last.id))}` : null;
-  return jsonReply({ object: "list", data: page.map(toRow), has_more: more, next_cursor });
+  const rows = page.map(toRow);
+  const data = content ? rows : rows.map(withoutContents);
+  return jsonReply({ object: "list", data, has_more: more, next_cursor });
 }
 
 async function readLog(context: CallerContext, services: Services): Promise<Reply> {
   const scope = scopeOf(context);
+  const { content, ofKeys } = await requireLogSight(context, services);
   const stored = await services.logStore.find(scope, context.params.id ?? "");
-  if (!stored) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
+  const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
+  if (!isSeen) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
+  if (!content) return jsonReply(withoutContents(toDetail({ ...stored, content: null }, [])));
   return jsonReply(toDetail(stored, await services.logStore.findHooks(scope, stored.details.id)));
 }
 

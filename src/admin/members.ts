@@ -2,6 +2,7 @@ import type { UserRow, WorkspaceMemberRow } from "../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { AddMembers, UpdateMember } from "../schemas/members.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
+import { narrowInvites } from "./invite-acceptance.ts";
 import { joinChanges, joiningStatements, leavingStatements, type MembershipChange } from "./memberships.ts";
 import { forbid, readChoice, readPage, readText, refuseField, requireFound, requireId, toList } from "./request.ts";
 import { type FoundWorkspace, findWorkspace, requireOrganisation, toMembers } from "./workspace-records.ts";
@@ -111,7 +112,10 @@ async function removeMember(call: AdminCall<undefined>) {
   const { workspace, member } = await findMember(call);
   await requireRolesWithin(call, workspace, [member.role]);
   const { userId } = member;
-  const { statements, changed } = await leavingStatements(workspace.tenant, userId, call);
+  const { statements, changed } = joinChanges([
+    await leavingStatements(workspace.tenant, userId, call),
+    await narrowInvites(call, workspace.tenant, userId),
+  ]);
   return { answer: {}, recordId: userId, statements, changed };
 }
 

@@ -1,9 +1,8 @@
 import * as v from "valibot";
 import { requireAccess } from "../auth/access.ts";
-import { defaultSecuritySettings, isPerson, type Role, roleAllows, type SecuritySettings } from "../auth/roles.ts";
 import type { CallerContext, Services } from "../context.ts";
-import type { WorkspaceView } from "../control/directory.ts";
 import { isUnreachable } from "../db/client.ts";
+import { requireRole } from "../endpoint/role.ts";
 import { type AdminEndpoint, readJsonBody } from "../endpoint.ts";
 import {
   type GatewayError,
@@ -19,60 +18,6 @@ import { auditRefusal } from "./audited.ts";
 
 /** Largest body of a route of the control plane. */
 export const maxAdminBodyBytes = 1024 * 1024;
-
-/** Switches that hold in a workspace: its own where the organisation opened them, else the organisation's. */
-export function securitySettingsOf({
-  organisation,
-  workspace,
-}: Pick<WorkspaceView, "organisation" | "workspace">): SecuritySettings {
-  const settings = isObject(organisation.settings) ? organisation.settings : {};
-  const ofOrganisation = isObject(settings.security_settings) ? settings.security_settings : {};
-  const ofWorkspace = isObject(workspace.securitySettings) ? workspace.securitySettings : {};
-  const merged = { ...defaultSecuritySettings, ...ofOrganisation, ...ofWorkspace };
-  return Object.fromEntries(Object.entries(merged).map(([name, value]) => [name, value === true]));
-}
-
-/**
- * Refuses callers without any of the scopes, and people whose role does not allow it whatever their key says. For routes
- * on which it depends on the record which scopes count.
- *
- * @throws {PermissionError}
- */
-export async function requireScopes(
-  context: CallerContext,
-  scopes: readonly string[],
-  services: Services,
-): Promise<void> {
-  requireAccess(context.principal, { keys: "any", scopes });
-  await requireRole(context, scopes, services);
-}
-
-/** A person's role in the workspace of the call and the switches that hold there; undefined for services. */
-export async function readRole(
-  { principal }: CallerContext,
-  services: Services,
-): Promise<{ role: Role; settings: SecuritySettings } | undefined> {
-  if (!isPerson(principal) || principal.workspaceId === null || principal.userId === null) return undefined;
-  const { organisationId, workspaceId } = principal;
-  const view = await services.control.directory.workspace({ organisationId, workspaceId });
-  const member = view?.members.get(principal.userId);
-  if (!view || !member) {
-    throw new PermissionError("Forbidden! This person is not a member of the workspace", { code: "AB03" });
-  }
-  const role: Role = member.organisationRole === "member" ? (member.role as Role) : "admin"; // stored roles are roles
-  return { role, settings: securitySettingsOf(view) };
-}
-
-/** Refuses what a person's role does not allow. */
-async function requireRole(context: CallerContext, scopes: readonly string[], services: Services): Promise<void> {
-  const person = await readRole(context, services);
-  if (!person) return;
-  const held = scopes.filter((scope) => context.principal.scopes.has(scope));
-  if (held.some((scope) => roleAllows(person.role, scope, person.settings))) return;
-  throw new PermissionError(`Forbidden! The role ${person.role} may not do this: ${held.join(" or ")}`, {
-    code: "AB03",
-  });
-}
 
 /** Refuses an organisation that is not the caller's, wherever it is named, whether it exists or not. */
 function requireOwnOrganisation(context: CallerContext, body: unknown): void {

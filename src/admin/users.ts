@@ -2,7 +2,8 @@ import type { UserRow } from "../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { UpdateUser } from "../schemas/users.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
-import { leavingStatements } from "./memberships.ts";
+import { cancelInvites } from "./invite-acceptance.ts";
+import { joinChanges, leavingStatements } from "./memberships.ts";
 import {
   forbid,
   readChoice,
@@ -76,7 +77,10 @@ async function deleteUser(call: AdminCall<undefined>) {
   const { stores, tenant, now } = call;
   const row = await findUser(call);
   requireNoOwner(row);
-  const leaving = await leavingStatements(tenant, row.id, call);
+  const leaving = joinChanges([
+    await leavingStatements(tenant, row.id, call),
+    await cancelInvites(call, tenant, row.email),
+  ]);
   return {
     answer: {},
     recordId: row.id,

@@ -3,6 +3,7 @@ import { scopesOfKind } from "../auth/scopes.ts";
 import { blocksInlineConfig, settingsOf, toRecord } from "../control/settings.ts";
 import type { OrganisationRow, UserRow, WorkspaceMemberRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { Tenant } from "../db/tenant-store.ts";
+import { securitySettingsOf } from "../endpoint/role.ts";
 import type { WorkspaceDefaults } from "../schemas/workspaces.ts";
 import type { AdminCall } from "./endpoint.ts";
 import { directions } from "./guardrail-uses.ts";
@@ -10,7 +11,6 @@ import { toShownUsageList } from "./limits.ts";
 import { applyMetadataSchema, type RecordMetadata } from "./metadata-schema.ts";
 import { requireConfig, requireGuardrails } from "./references.ts";
 import { requireFound, toIso } from "./request.ts";
-import { securitySettingsOf } from "./serve.ts";
 import { toJson } from "./stored-values.ts";
 
 /** The caller's organisation. */

@@ -2,9 +2,9 @@ import { defaultSecuritySettings } from "../auth/roles.ts";
 import { groupOf, openGroups, settingsOf, toRecord } from "../control/settings.ts";
 import type { JsonValue } from "../db/tables/columns.ts";
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
+import { securitySettingsOf } from "../endpoint/role.ts";
 import type { AdminCall } from "./endpoint.ts";
 import { forbid } from "./request.ts";
-import { securitySettingsOf } from "./serve.ts";
 import { toJson } from "./stored-values.ts";
 
 /** Members by name; null goes back to what holds without it. */

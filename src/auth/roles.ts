@@ -1,5 +1,3 @@
-import type { Principal } from "./principal.ts";
-
 /** Role of a person in an organisation or a workspace. */
 export type Role = "owner" | "admin" | "manager" | "member";
 
@@ -15,7 +13,6 @@ const groups: Readonly<Record<string, string>> = {
   virtual_keys: "VirtualKeys",
   workspace_service_api_keys: "ApiKeys",
   workspace_user_api_keys: "ApiKeys",
-  logs: "Logs",
   analytics: "Analytics",
 };
 
@@ -58,10 +55,20 @@ function switchOf(scope: string, role: "managers" | "members"): string | undefin
   const own = single[scope];
   if (own !== undefined) return role === "managers" ? own : undefined;
   const [family = "", verb = ""] = scope.split(".");
+  if (family === "logs") return logSwitchOf(verb, role);
   const group = groups[family];
-  if (group === undefined) return undefined;
-  const reads = ["read", "list", "view", "export"].includes(verb) || family === "logs" || family === "analytics";
-  return `${role}${reads ? "View" : "Write"}${group}`;
+  // using a record without seeing it is neither
+  if (group === undefined || verb === "invoke") return undefined;
+  return `${role}${readingVerbs.has(verb) ? "View" : "Write"}${group}`;
+}
+
+/** Verbs that show records; the others change them. A rendered prompt is its text. */
+const readingVerbs = new Set(["read", "list", "view", "export", "render"]);
+
+/** The switch of a verb on logs: exports hold contents, and writing shows nothing. */
+function logSwitchOf(verb: string, role: "managers" | "members"): string | undefined {
+  if (verb === "export") return `${role}ViewLogs`;
+  return verb === "write" ? undefined : `${role}ViewLogMetadata`;
 }
 
 const managersOnly = new Set(Object.keys(single));
@@ -83,7 +90,29 @@ export function roleAllows(role: Role, scope: string, settings: SecuritySettings
   return name === undefined || (settings[name] ?? defaultSecuritySettings[name] ?? true);
 }
 
-/** Whether the caller is a person with a role that binds it. */
-export function isPerson(principal: Principal): boolean {
-  return principal.userId !== null;
+/** What of the log a caller may see. */
+export interface LogSight {
+  /** Rows at all: times, models, figures. */
+  metadata: boolean;
+  /** What was sent and answered. */
+  content: boolean;
+  /** Rows of others too. */
+  others: boolean;
+}
+
+/** Services and admins of a workspace see all of the log; of admins of the organisation the switches can say otherwise. */
+export function logSightOf(
+  person: { role: Role; isOrganisationAdmin: boolean; settings: SecuritySettings } | undefined,
+): LogSight {
+  if (!person) return { metadata: true, content: true, others: true };
+  const { role, isOrganisationAdmin, settings } = person;
+  const isOn = (name: string) => settings[name] ?? defaultSecuritySettings[name] ?? true;
+  const names = { manager: "managers", member: "members", owner: "", admin: "" } as const;
+  const prefix = isOrganisationAdmin ? "organisationAdmins" : names[role];
+  if (prefix === "") return { metadata: true, content: true, others: true };
+  return {
+    metadata: isOn(`${prefix}ViewLogMetadata`),
+    content: isOn(`${prefix}ViewLogs`),
+    others: isOrganisationAdmin || isOn(`${prefix}ViewAllData`),
+  };
 }

@@ -257,7 +257,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
       { name: "model", description: "Model of the session; @slug/model names a stored provider" },
       { name: "call_id", description: "Call to attach to; any other parameter goes to the provider too" },
     ],
-    handle: runRealtime,
+    handle: (context: CallerContext, services: Services) => runRealtime(context, services, inferenceAccess),
   }),
   ...modelEndpoints,
   ...promptEndpoints,

@@ -1,4 +1,5 @@
 import { type CallerContext, createHeaderReader, readRequestMetadata, type Services } from "../context.ts";
+import { requireSight } from "../endpoint/role.ts";
 import type { Endpoint, JsonBody } from "../endpoint.ts";
 import { GatewayError, InvalidRequestError } from "../errors.ts";
 import { HeaderMap } from "../lib/headers.ts";
@@ -206,6 +207,8 @@ export async function explainConfig(
   const operation = operationOf(row);
   const record = row && "record" in row ? row.record : undefined;
   const found = await readConfigText(typeof config === "string" ? config : JSON.stringify(config), caller, services);
+  // the plan shows the members of a saved config
+  if (found.slug !== null) await requireSight(caller, "configs.read", services);
   if (!operation) requireSingleTarget(found, context);
   const body = readSample(value, row, context);
   context.log.model = modelOf(body) ?? null;

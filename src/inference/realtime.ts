@@ -1,7 +1,9 @@
+import { type KeyAccess, requireAccess } from "../auth/access.ts";
 import type { CallerContext, Services } from "../context.ts";
+import { requireRole } from "../endpoint/role.ts";
 import {
-  AuthenticationError,
   ClientClosedError,
+  GatewayError,
   InvalidRequestError,
   NotImplementedError,
   PermissionError,
@@ -43,6 +45,12 @@ const normalCloses = new Set([1000, 1001, 1005]);
 interface OpenSession {
   upstream: OpenedSocket;
   attempt: Attempt;
+  /**
+   * Finds the target again, for a caller as they are now.
+   *
+   * @throws {GatewayError} If the caller could not open the session there any more.
+   */
+  findAgain(context: CallerContext): Promise<void>;
 }
 
 /** @throws {GatewayError} 400, 403, 426 or 501 for what is no handshake this gateway can accept. */
@@ -110,17 +118,26 @@ interface SessionParts {
   open: SocketOutbound;
 }
 
+/** Where a session may be opened: asked before it is, and again while it runs. */
+type FindTarget = (context: CallerContext) => SessionTarget | Promise<SessionTarget>;
+
+/** The model of a session. @throws {BudgetError} 412 if the stored provider does not allow it. */
+function requireSessionModel(session: RealtimeRequest, destination: Destination): string | undefined {
+  const model = destination.managed?.model ?? session.model;
+  requireModelOfBody(destination, { model: model ?? null, isRead: model !== undefined });
+  return model;
+}
+
 /** The upstream's handshake, ready to be sent. */
 function prepareSession(
   session: RealtimeRequest,
   { destination, settings }: SessionTarget,
   { context, services }: SessionParts,
 ): Omit<SocketCall, "signal"> {
-  const { provider, managed } = destination;
+  const { provider } = destination;
   const adapter = requireOperation(provider, "realtime");
-  const model = managed?.model ?? session.model;
+  const model = requireSessionModel(session, destination);
   context.log.model = model ?? null;
-  requireModelOfBody(destination, { model: model ?? null, isRead: model !== undefined });
   const path = adapter.path({ ...session, model });
   const offered = offeredProtocols(context);
   return {
@@ -137,9 +154,10 @@ function prepareSession(
  *
  * @throws {GatewayError} The upstream's own status where it is a fault of the request; else 502, 504 or 499.
  */
-async function openSession(session: RealtimeRequest, target: SessionTarget, parts: SessionParts): Promise<OpenSession> {
+async function openSession(session: RealtimeRequest, find: FindTarget, parts: SessionParts): Promise<OpenSession> {
   const { context, services, open } = parts;
   const { log } = context;
+  const target = await find(context);
   const call = prepareSession(session, target, parts);
   const wholeMs = target.deadline === undefined ? undefined : target.deadline - services.clock.monotonic();
   const timeoutMs = readTimeout(context, services, target.settings?.requestTimeoutMs);
@@ -148,7 +166,10 @@ async function openSession(session: RealtimeRequest, target: SessionTarget, part
   try {
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
     log.firstByteAt = services.clock.monotonic();
-    if (upstream.end) return { upstream, attempt };
+    const findAgain = async (caller: CallerContext) => {
+      requireSessionModel(session, (await find(caller)).destination);
+    };
+    if (upstream.end) return { upstream, attempt, findAgain };
     throw toRefusal(upstream, target.destination, context, services);
   } catch (error) {
     attempt.release();
@@ -182,16 +203,21 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   context.log.model = model ?? null;
   const config = await readRequestConfig(context, services);
   if (!config) {
-    const destination = await readRequestDestination(context, services, { model });
-    return openSession(session, { destination }, parts);
+    const find = async (caller: CallerContext) => ({
+      destination: await readRequestDestination(caller, services, { model }),
+    });
+    return openSession(session, find, parts);
   }
   const plan = planRequest(config, model === undefined ? {} : { model }, { context, services });
   const caller: Caller<OpenSession> = {
     async call({ node, settings }, { deadline }) {
       const { model: wanted }: { model?: unknown } = applyOverlays({ model }, settings);
       const asked = typeof wanted === "string" ? wanted : undefined;
-      const destination = await readLeafDestination({ node, settings, model: asked }, context, services);
-      return openSession({ ...session, model: asked }, { destination, settings, deadline }, parts);
+      const find = async (now: CallerContext) => {
+        const destination = await readLeafDestination({ node, settings, model: asked }, now, services);
+        return { destination, settings, deadline };
+      };
+      return openSession({ ...session, model: asked }, find, parts);
     },
     // an open session is a success, which 101 is not to those who count
     statusOf: () => 200,
@@ -215,19 +241,33 @@ function toSessionError({ by, close }: RelayEnd, provider: string): Error | unde
   return by === "client" ? new ClientClosedError(message, options) : new UpstreamError(502, message, options);
 }
 
-/** Whether the credential a session was opened with still counts; what cannot be told now counts as yes. */
-async function mayGoOn(context: CallerContext, { authenticator }: Services): Promise<boolean> {
+/**
+ * Whether the caller could still open the session: their credential, what it may do, their role, the workspace, and the
+ * stored provider with its model. What cannot be found out now counts as yes.
+ */
+async function mayGoOn(
+  { findAgain }: OpenSession,
+  access: KeyAccess,
+  context: CallerContext,
+  services: Services,
+): Promise<boolean> {
   try {
     const address = () => context.connection.remoteAddress ?? "unknown";
-    await authenticator.authenticate(context.gatewayKey, address, () => context.header("workspace"));
+    const wanted = () => context.header("workspace");
+    const principal = await services.authenticator.authenticate(context.gatewayKey, address, wanted);
+    requireAccess(principal, access);
+    await requireRole({ principal }, access.scopes, services);
+    // the row of the session is not to change with what is looked at here
+    await findAgain({ ...context, principal, log: { ...context.log } });
     return true;
   } catch (error) {
-    return !(error instanceof AuthenticationError || error instanceof PermissionError);
+    return !(error instanceof GatewayError && error.status < 500);
   }
 }
 
 /** The answer that accepts a session; once the host has, the relay runs by itself. */
-function acceptSession({ upstream, attempt }: OpenSession, context: CallerContext, services: Services): Reply {
+function acceptSession(session: OpenSession, access: KeyAccess, context: CallerContext, services: Services): Reply {
+  const { upstream, attempt } = session;
   const { log } = context;
   const provider = log.provider ?? "provider";
   const headers = routingHeaders(provider, log);
@@ -259,7 +299,7 @@ function acceptSession({ upstream, attempt }: OpenSession, context: CallerContex
           },
           note: notes.add,
           ended: (how) => end(toSessionError(how, provider)),
-          mayGoOn: () => mayGoOn(context, services),
+          mayGoOn: () => mayGoOn(session, access, context, services),
         }),
       failed(error) {
         attempt.release();
@@ -274,12 +314,14 @@ function acceptSession({ upstream, attempt }: OpenSession, context: CallerContex
 /**
  * `GET /realtime`: opens a WebSocket at the provider, then the caller's, and relays between them. Whatever is refused is
  * refused before the caller's is opened.
+ *
+ * @param access What the row asks of callers; it is asked again while the session runs.
  */
-export async function runRealtime(context: CallerContext, services: Services): Promise<Reply> {
+export async function runRealtime(context: CallerContext, services: Services, access: KeyAccess): Promise<Reply> {
   const open = requireHandshake(context, services);
   context.log.stream = true;
   const session = await openAtTarget({ context, services, open });
   // from now on the sockets tell when the caller leaves
   session.attempt.release();
-  return acceptSession(session, context, services);
+  return acceptSession(session, access, context, services);
 }

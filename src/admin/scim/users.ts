@@ -4,6 +4,8 @@ import { ConflictError, PermissionError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import { ScimPatch, ScimUser } from "../../schemas/scim.ts";
 import type { AdminCall } from "../endpoint.ts";
+import { cancelInvites } from "../invite-acceptance.ts";
+import { joinChanges, leavingStatements } from "../memberships.ts";
 import { readText, refuseField, requireFound, requireId } from "../request.ts";
 import { applyOperations, blankDraft, emailOf, setAttributes, toDraft, type UserDraft } from "./attributes.ts";
 import { type FilterTable, textFilter, toListOptions } from "./filter.ts";
@@ -107,17 +109,14 @@ async function refuseTwins({ stores, tenant }: AdminCall<unknown>, draft: UserDr
   if (known.some(isOther)) refuseTwin("externalId");
 }
 
-/** What ends everything a person could do: memberships and keys. */
-async function endAccess({ stores, tenant, now }: AdminCall<unknown>, userId: string): Promise<MembershipPlan> {
-  const live = { userId, status: ["active", "exhausted"] };
-  const keys = await stores.apiKeys.all(tenant, { where: live });
-  return {
-    statements: [
-      stores.members.remove(tenant, { userId }),
-      stores.apiKeys.update(tenant, live, { status: "revoked", lastUpdatedAt: now }),
-    ],
-    changed: keys.map(({ id }) => ({ resource: "api_keys", recordId: id })),
-  };
+/** What ends everything a person could do: memberships, keys, and invites to their addresses. */
+async function endAccess(
+  call: AdminCall<unknown>,
+  { id, emails }: { id: string; emails: readonly string[] },
+): Promise<MembershipPlan> {
+  const { tenant } = call;
+  const invites = [...new Set(emails)].map((email) => cancelInvites(call, tenant, email));
+  return joinChanges([await leavingStatements(tenant, id, call), ...(await Promise.all(invites))]);
 }
 
 /** What gives a person who comes back the memberships of their groups. */
@@ -141,7 +140,7 @@ async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft
   const status = draft.active ? "active" : "inactive";
   const changes = { email, userName, externalId, firstName, lastName, status, lastUpdatedAt: now };
   const nothing: MembershipPlan = { statements: [], changed: [] };
-  const ended = wasActive && !draft.active ? await endAccess(call, row.id) : nothing;
+  const ended = draft.active ? nothing : await endAccess(call, { id: row.id, emails: [row.email, email] });
   const restored = !wasActive && draft.active ? await restoreAccess(call, row.id) : nothing;
   return {
     answer: await toAnswer(call, { ...row, ...changes }),
@@ -173,6 +172,8 @@ async function createUser(call: AdminCall<ScimUser>) {
   const { userName, externalId, firstName, lastName } = draft;
   const { organisationId } = tenant;
   const status = draft.active ? "active" : "inactive";
+  // someone who is made inactive is not to come in by a link either
+  const ended = draft.active ? undefined : await cancelInvites(call, tenant, email);
   const row: UserRow = {
     ...{ id: crypto.randomUUID(), organisationId, email, role: "member", status },
     ...{ userName, externalId, firstName, lastName, createdAt: now, lastUpdatedAt: now },
@@ -180,7 +181,8 @@ async function createUser(call: AdminCall<ScimUser>) {
   return {
     answer: select(call, toUserResource(call, row, [])),
     recordId: row.id,
-    statements: [stores.users.insert(tenant, row)],
+    statements: [stores.users.insert(tenant, row), ...(ended?.statements ?? [])],
+    changed: ended?.changed ?? [],
   };
 }
 
@@ -199,10 +201,10 @@ async function changeUser(call: AdminCall<ScimPatch>) {
 /** The row stays, since keys and logs name it; the identity provider no longer knows the person. */
 async function deleteUser(call: AdminCall<undefined>) {
   const { stores, tenant, now } = call;
-  const { id, role } = await findUser(call);
+  const { id, role, email } = await findUser(call);
   if (role === "owner") refuseOwner("delete");
-  const ended = await endAccess(call, id);
-  const forgotten = { status: "inactive", userName: null, externalId: null, lastUpdatedAt: now };
+  const ended = await endAccess(call, { id, emails: [email] });
+  const forgotten = { status: "inactive", role: "member", userName: null, externalId: null, lastUpdatedAt: now };
   return {
     answer: undefined,
     recordId: id,

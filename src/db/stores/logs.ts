@@ -26,6 +26,8 @@ export interface LogFilter {
   provider?: string;
   traceId?: string;
   apiKeyId?: string;
+  /** Only rows of these keys. */
+  ofKeys?: ReadonlySet<string>;
   limit: number;
 }
 
@@ -105,7 +107,8 @@ function matches(details: LogDetails, filter: LogFilter): boolean {
     (filter.model === undefined || details.model === filter.model) &&
     (filter.provider === undefined || details.provider === filter.provider) &&
     (filter.traceId === undefined || details.trace_id === filter.traceId) &&
-    (filter.apiKeyId === undefined || details.api_key_id === filter.apiKeyId)
+    (filter.apiKeyId === undefined || details.api_key_id === filter.apiKeyId) &&
+    (filter.ofKeys === undefined || filter.ofKeys.has(details.api_key_id))
   );
 }
 
