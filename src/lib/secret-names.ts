@@ -13,12 +13,13 @@ const secretEndings =
 const tokenEndings =
   /(?:access|refresh|id|auth|session|bearer|api|security|secret|client|bot|user|vault|oauth|personal|gateway|jwt|admin|scim|service|deploy|upload|push)token$/;
 
-/** Whether a member of a body names a secret. */
-export const isSecretMember: (name: string) => boolean = memoizeText(
+/** What the value of a member is by its name: a secret, one only where it looks like one, or anything. */
+export const kindOfMember: (name: string) => "secret" | "token" | "plain" = memoizeText(
   2_000,
   (name) => {
     const plain = plainName(name);
-    return secretEndings.test(plain) || tokenEndings.test(plain);
+    if (secretEndings.test(plain) || tokenEndings.test(plain)) return "secret";
+    return plain === "token" ? "token" : "plain";
   },
   64,
 );
@@ -32,6 +33,8 @@ const secretHeaders =
   /(?:^|[-_])(?:[a-z]*key|[a-z]*key-id|[a-z]*token|[a-z]*secret|password|passwd|passphrase|pwd|credentials?|auth|authorization|authentication|[a-z]*cookie|session|session-id|signature|assertion|jwt|pat|key-md5)$|^x-functions-code$/;
 
 /** Whether a header carries a credential, by its name in lower case. */
-export function isSecretHeader(name: string): boolean {
-  return secretHeaders.test(name) && !harmlessHeaders.test(name);
-}
+export const isSecretHeader: (name: string) => boolean = memoizeText(
+  2_000,
+  (name) => secretHeaders.test(name) && !harmlessHeaders.test(name),
+  128,
+);

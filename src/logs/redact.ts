@@ -3,7 +3,7 @@ import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isSecretHeader } from "../lib/secret-names.ts";
 import { createSecretForms } from "./secret-forms.ts";
-import { maskMembers, memberHint } from "./secret-members.ts";
+import { masked, maskMembers, memberHint } from "./secret-members.ts";
 
 /** Headers whose values are never stored, whatever a caller says. */
 const alwaysSensitive = [
@@ -29,9 +29,6 @@ const rememberDigestsMs = 5 * 60_000;
 
 /** Most header names whose kind is remembered. */
 const rememberedNames = 1_000;
-
-/** What stands where a secret stood. */
-export const masked = "[masked]";
 
 const mayHoldMember = new RegExp(memberHint);
 
@@ -99,7 +96,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
     128,
   );
   const text = (value: string): string => {
-    const shown = mayHoldMember.test(value) ? maskMembers(value, masked) : value;
+    const shown = mayHoldMember.test(value) ? maskMembers(value) : value;
     return forms.mayStandIn(shown) ? forms.mask(shown) : shown;
   };
   const digests = new BoundedMap<string, string>(2_000);

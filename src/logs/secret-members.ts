@@ -1,10 +1,10 @@
-import { isSecretMember, plainName } from "../lib/secret-names.ts";
+import { kindOfMember } from "../lib/secret-names.ts";
 
 // Works on the text of JSON, not on its value: stored bodies are not parsed for it, and may be cut, events of a stream, or
 // JSON inside of strings.
 
 /**
- * The last three letters of the names `isSecretMember` knows, and what stands between a name and its value. The quote, or the
+ * The last three letters of the names `kindOfMember` knows, and what stands between a name and its value. The quote, or the
  * escape before it, stands fourth in each: engines skip three letters at a time where there is none.
  */
 export const memberHint =
@@ -13,6 +13,9 @@ export const memberHint =
 const candidate = new RegExp(memberHint, "g");
 
 const lettersOfHint = 3;
+const backslash = 0x5c;
+/** What stands where a secret stood. */
+export const masked = "[masked]";
 
 const longestName = 64;
 
@@ -52,7 +55,7 @@ function readLines(text: string): Lines {
 /** Backslashes right before a place, not further back than `from`. */
 function countBackslashes(text: string, place: number, from: number): number {
   let count = 0;
-  while (place - count > from && text.charCodeAt(place - count - 1) === 0x5c) count++;
+  while (place - count > from && text.charCodeAt(place - count - 1) === backslash) count++;
   return count;
 }
 
@@ -75,65 +78,95 @@ function readQuoted({ text, lineEnd }: Lines, from: number, escapes: number): Qu
 
 function skipSpace(text: string, from: number): number {
   let place = from;
-  while (place < text.length && " \t\r\n".includes(text.charAt(place))) place++;
+  for (let code = text.charCodeAt(place); code === 32 || (code >= 9 && code <= 13); code = text.charCodeAt(place))
+    place++;
   return place;
 }
-
-/** Where the values of a member stand: its string or number, or those of a list of strings. */
-function* valuesAt(lines: Lines, from: number, quote: string): Generator<{ start: number; end: number; next: number }> {
-  const { text } = lines;
-  let place = skipSpace(text, from);
-  const isList = text[place] === "[";
-  if (isList) place = skipSpace(text, place + 1);
-  while (text.startsWith(quote, place)) {
-    const start = place + quote.length;
-    const { end, next } = readQuoted(lines, start, quote.length - 1);
-    yield { start, end, next };
-    place = skipSpace(text, next);
-    if (!isList || text[place] !== ",") return;
-    place = skipSpace(text, place + 1);
-  }
-}
-
-const number = /-?\d[\d.eE+-]*/y;
 
 /** The member whose name ends behind a place: its name, the quotes around it and where its value may begin. */
 function memberAt(text: string, nameEnd: number): { name: string; quote: string; from: number } | undefined {
   let place = nameEnd;
-  while (text[place] === "\\") place++;
+  while (text.charCodeAt(place) === backslash) place++;
   const colon = skipSpace(text, place + 1);
   const start = text.lastIndexOf('"', nameEnd - 1) + 1;
   if (text[place] !== '"' || text[colon] !== ":" || start === 0 || nameEnd - start > longestName) return undefined;
   return { name: text.slice(start, nameEnd), quote: text.slice(nameEnd, place + 1), from: colon + 1 };
 }
 
+const number = /-?\d[\d.eE+-]*/y;
+
+/** Puts a text together again with some of its pieces replaced, in order. */
+class Replaced {
+  readonly #text: string;
+  readonly #pieces: string[] = [];
+  #done = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  replace(start: number, end: number, by: string): void {
+    this.#pieces.push(this.#text.slice(this.#done, start), by);
+    this.#done = end;
+  }
+
+  result(): string {
+    if (this.#pieces.length === 0) return this.#text;
+    this.#pieces.push(this.#text.slice(this.#done));
+    return this.#pieces.join("");
+  }
+}
+
+/** Where the value of a secret member stands, and what it is worth. */
+interface Value {
+  from: number;
+  quote: string;
+  isToken: boolean;
+}
+
+/** Masks the string, the number or the list of strings that begins at a place; tells where it ends. */
+function maskValue(lines: Lines, { from, quote, isToken }: Value, replaced: Replaced): number {
+  const { text } = lines;
+  let place = skipSpace(text, from);
+  const isList = text[place] === "[";
+  if (isList) place = skipSpace(text, place + 1);
+  let next = place;
+  while (text.startsWith(quote, place)) {
+    const start = place + quote.length;
+    const { end, next: behind } = readQuoted(lines, start, quote.length - 1);
+    next = behind;
+    if (end > start && isSecretValue(text.slice(start, end), isToken)) replaced.replace(start, end, masked);
+    place = skipSpace(text, next);
+    if (!isList || text[place] !== ",") return next;
+    place = skipSpace(text, place + 1);
+  }
+  const code = text.charCodeAt(place);
+  if (isToken || isList || !(code === 0x2d || (code >= 0x30 && code <= 0x39))) return next;
+  number.lastIndex = place;
+  if (!number.test(text)) return next;
+  const end = number.lastIndex;
+  replaced.replace(place, end, quote + masked + quote);
+  return end;
+}
+
+function isSecretValue(shown: string, isToken: boolean): boolean {
+  if (hiddenAlready.test(shown)) return false;
+  return !isToken || bareToken.test(shown);
+}
+
 /** Masks the values of members that are named like secrets, in a text of JSON of any kind. */
-export function maskMembers(text: string, masked: string): string {
+export function maskMembers(text: string): string {
   const lines = readLines(text);
-  let result = "";
-  let done = 0;
-  const replace = (start: number, end: number, by: string) => {
-    result += text.slice(done, start) + by;
-    done = end;
-  };
+  const replaced = new Replaced(text);
   candidate.lastIndex = 0;
   for (let match = candidate.exec(text); match; match = candidate.exec(text)) {
     const nameEnd = match.index + lettersOfHint;
     const member = memberAt(text, nameEnd);
     candidate.lastIndex = member?.from ?? nameEnd + 1;
-    if (!member) continue;
-    const { name, quote, from } = member;
-    const isToken = plainName(name) === "token";
-    if (!isToken && !isSecretMember(name)) continue;
-    for (const { start, end, next } of valuesAt(lines, from, quote)) {
-      const shown = text.slice(start, end);
-      candidate.lastIndex = next;
-      const isHidden = shown === "" || hiddenAlready.test(shown) || (isToken && !bareToken.test(shown));
-      if (!isHidden) replace(start, end, masked);
-    }
-    number.lastIndex = skipSpace(text, from);
-    const digits = isToken ? null : number.exec(text);
-    if (digits) replace(digits.index, number.lastIndex, quote + masked + quote);
+    const kind = member ? kindOfMember(member.name) : "plain";
+    if (!member || kind === "plain") continue;
+    const { from, quote } = member;
+    candidate.lastIndex = maskValue(lines, { from, quote, isToken: kind === "token" }, replaced);
   }
-  return done === 0 ? text : result + text.slice(done);
+  return replaced.result();
 }
