@@ -37,6 +37,7 @@ import {
   toGatewayError,
 } from "./errors.ts";
 import { createMethodTable, createRouter } from "./handler/router.ts";
+import { withoutManagedSecrets } from "./inference/managed-secrets.ts";
 import { settle } from "./inference/settle.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
 import { type Reply, toResponse } from "./lib/reply.ts";
@@ -209,7 +210,8 @@ async function serveEndpoint(endpoint: Endpoint, context: RequestContext, servic
   } catch (thrown) {
     const error = toGatewayError(thrown);
     const reply = toErrorReply(error, formOf(context));
-    context.log.responseBody = String(reply.body);
+    reply.body = withoutManagedSecrets(String(reply.body), context);
+    context.log.responseBody = reply.body;
     settle(caller, services, { status: error.status, responseHeaders: reply.headers, error });
     return reply;
   }

@@ -1,4 +1,3 @@
-import { maskSecret } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
 import type { DialectOptions } from "../dialects/types.ts";
 import { isJsonType } from "../endpoint.ts";
@@ -96,13 +95,6 @@ export function badAnswer(provider: string, problem: string, cause?: unknown): U
   });
 }
 
-/** An upstream that repeats the credential in its error would show the caller one that is not the caller's. */
-export function hideCredential(text: string, { destination }: { destination: Destination }, status: number): string {
-  const { managed, credential } = destination;
-  if (!managed || !credential || status < 400) return text;
-  return text.replaceAll(credential, maskSecret(credential));
-}
-
 /** The object, or the list where it may be one, an answer holds. @throws {UpstreamError} 502 when it holds none. */
 export function parseAnswer(text: string, provider: string, { isList }: { isList: boolean }): object {
   let body: unknown;
@@ -127,7 +119,7 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
     const answer = convert(run, () => answerBytes(given)) ?? {};
     return answerWith(answer, upstream, { run, context, services });
   }
-  const text = hideCredential(toText(bytes, slug), run, upstream.status);
+  const text = toText(bytes, slug);
   if (!isSuccess(upstream)) throw toProviderError(upstream, text, context, services);
   const body = parseAnswer(text, slug, media);
   const { error, choices } = isObject(body) ? body : {};

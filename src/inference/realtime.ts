@@ -22,7 +22,6 @@ import { applyOverlays } from "../routing/overlays.ts";
 import type { PlanNode } from "../routing/plan.ts";
 import { routingHeaders, toProviderError } from "./answer.ts";
 import { type Attempt, beginCall, startAttempt, toAttemptError } from "./attempt.ts";
-import { hideCredential } from "./call-target.ts";
 import { readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { readLeafDestination } from "./leaf.ts";
@@ -170,7 +169,7 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
       requireSessionModel(session, (await find(caller)).destination);
     };
     if (upstream.end) return { upstream, attempt, findAgain };
-    throw toRefusal(upstream, target.destination, context, services);
+    throw toRefusal(upstream, context, services);
   } catch (error) {
     attempt.release();
     throw toAttemptError(error, attempt, call.provider.slug);
@@ -180,13 +179,12 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
 /** The error of an upstream that answered and opened nothing: faults of the request keep their status. */
 function toRefusal(
   { status, headers, text }: RefusedSocket,
-  destination: Destination,
   context: CallerContext,
   services: Services,
 ): UpstreamError {
   context.log.upstreamEndedAt = services.clock.monotonic();
   const told = status >= 400 && status <= 499 ? status : 502;
-  return toProviderError({ status: told, headers }, hideCredential(text, { destination }, told), context, services);
+  return toProviderError({ status: told, headers }, text, context, services);
 }
 
 /** The call that is made first, whatever others a plan has: a session is opened at one target. */

@@ -79,6 +79,11 @@ function shownHeaders({ headers, log: { hidden } }: CallerContext): Readonly<Rec
   return shown;
 }
 
+/** Credentials the request came with and was made with, each once. */
+function secretsOf({ gatewayKey, log: { secrets } }: CallerContext): readonly string[] {
+  return [...new Set([gatewayKey, ...secrets])];
+}
+
 /** Hands a finished request to the log, once. */
 export function settle(context: CallerContext, services: Services, outcome: Outcome): void {
   const { log } = context;
@@ -89,6 +94,7 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
   const sensitive = context.header("sensitive-headers");
   services.record({
     details: toDetails(context, services, outcome),
+    secrets: secretsOf(context),
     content: {
       sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
       requestHeaders: shownHeaders(context),

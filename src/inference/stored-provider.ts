@@ -159,6 +159,8 @@ function toDestination(
   const customHost = ofModel.host ?? credential.customHost;
   if (customHost !== undefined) requireCustomHost(customHost, services, "custom_host");
   context.log.provider = slug;
+  context.log.isManaged = true;
+  context.log.secrets.push(...credential.secrets);
   context.log.prices = bookOf(stored);
   return {
     provider: provider.bind(readerOf(context, credential, provider.hasOpenSettings)),

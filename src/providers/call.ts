@@ -1,6 +1,8 @@
 import { GatewayError, InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
 import { type OutboundError, type OutboundInit, toOutboundError } from "../lib/outbound.ts";
 import { hasVersion, joinUrl, withoutVersion } from "../lib/path.ts";
+import { isSecretHeader } from "../lib/secret-names.ts";
+import { withoutScheme } from "../lib/secret-values.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
 
 /** Name and version the gateway gives to upstreams. */
@@ -59,7 +61,7 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
     const text = typeof body === "string" ? body : "";
     return provider.local({ method, path, body: text, signal });
   }
-  const headers = Object.assign(call.headers, provider.authenticate(call.credential));
+  const headers = Object.assign(call.headers, authenticate(call, tools));
   const init: OutboundInit = {
     method,
     headers,
@@ -72,9 +74,27 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
   const isStreamed = body instanceof ReadableStream;
   const signable = { method, url: call.url, headers, isStreamed, credential: call.credential };
   const authorized = provider.authorize({ ...signable, body: isStreamed ? undefined : body }, tools);
-  return beforeAbort(authorized, signal).then((signed) =>
-    outbound(call.url, { ...init, headers: { ...headers, ...signed } }),
-  );
+  return beforeAbort(authorized, signal).then((signed) => {
+    noteSecrets(signed, tools);
+    return outbound(call.url, { ...init, headers: { ...headers, ...signed } });
+  });
+}
+
+/** The headers of the provider's authentication; the credential and they are noted. */
+export function authenticate(
+  { provider, credential }: Pick<ProviderCall, "provider" | "credential">,
+  tools: AuthTools,
+): Record<string, string> {
+  const headers = provider.authenticate(credential);
+  if (credential !== undefined) tools.secrets?.push(credential);
+  noteSecrets(headers, tools);
+  return headers;
+}
+
+/** Notes the credentials among the headers a call is authenticated by: a provider may repeat them in its errors. */
+export function noteSecrets(headers: Readonly<Record<string, string>>, { secrets }: AuthTools): void {
+  if (!secrets) return;
+  for (const name in headers) if (isSecretHeader(name)) secrets.push(withoutScheme(headers[name] ?? ""));
 }
 
 /** What is waited for, no longer than the call lasts: it may serve other calls too and goes on. */

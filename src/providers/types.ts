@@ -244,6 +244,8 @@ export interface AuthTools {
   metadata?: Readonly<Record<string, string>>;
   /** The operator's own identity in clouds, from the environment. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Takes what a call is authenticated by, so that nothing repeats it. */
+  secrets?: string[];
   /** Reads a small file the environment names, such as a federated token. */
   readFile?(path: string): Promise<string>;
 }
