@@ -28,7 +28,7 @@ export interface GatewayOptions {
   providers?: readonly Provider[];
   /** Hosts that may be private; see `docs/configuration.md`. */
   trustedHosts?: readonly string[];
-  /** Sends requests; by default the global `fetch`, without address checks after name resolution. */
+  /** Sends requests. Default: what the runtime has; where it has no sockets the global `fetch`, without address checks after name resolution. */
   transport?: Transport;
   /** Synchronous digests, where the host has them. */
   createMac?: MacFactory;
