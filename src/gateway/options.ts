@@ -1,3 +1,4 @@
+import type { ConcurrencyLimits } from "../context/concurrency.ts";
 import type { Limits } from "../context.ts";
 import type { S3Settings } from "../control/files/pieces.ts";
 import type { FileLimits } from "../control/files/storage.ts";
@@ -38,6 +39,8 @@ export interface GatewayOptions {
   logCodec?: TextCodec;
   clock?: Clock;
   limits?: Partial<Limits>;
+  /** Most requests at once. */
+  concurrency?: Partial<ConcurrencyLimits>;
   /** Files the gateway keeps, and where; by default in the database. */
   files?: Partial<FileLimits> & { s3?: S3Settings };
   /** How the gateway runs batches. */

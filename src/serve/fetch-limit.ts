@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { OutboundError, type TransportInit } from "../lib/outbound.ts";
+import { withEnd } from "../lib/stream-end.ts";
 import { fetchLimitVariable, largestFetchLimit } from "./fetch-limit-variable.ts";
 import type { SocketSender } from "./transport-http.ts";
 import { byteStrategy } from "./transport-streams.ts";
@@ -40,28 +41,7 @@ function watchEnd(response: Response, onEnd: () => void): Response {
     body.cancel().catch(() => {});
     throw new OutboundError("bad_answer", `Cannot use the answer: there is no status ${status}`);
   }
-  const reader = body.getReader();
-  const watched = new ReadableStream<Uint8Array<ArrayBuffer>>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) return controller.enqueue(value);
-          onEnd();
-          controller.close();
-        } catch (error) {
-          onEnd();
-          controller.error(error);
-        }
-      },
-      cancel(reason) {
-        onEnd();
-        return reader.cancel(reason);
-      },
-    },
-    byteStrategy,
-  );
-  return new Response(watched, { status, statusText, headers });
+  return new Response(withEnd(body, onEnd, byteStrategy), { status, statusText, headers });
 }
 
 /**
