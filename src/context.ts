@@ -1,6 +1,7 @@
 import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
+import type { Concurrency } from "./context/concurrency.ts";
 import { createLogDraft, type LogDraft } from "./context/log-draft.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { FileStorage } from "./control/files/storage.ts";
@@ -93,6 +94,8 @@ export interface Services {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly limits: Limits;
+  /** Bounds of requests at once. */
+  readonly concurrency: Concurrency;
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
   readonly outbound: Outbound;
@@ -162,6 +165,8 @@ export interface CallerContext extends RequestContext {
   /** The gateway key as it was sent: nothing that holds it leaves for a provider. */
   readonly gatewayKey: string;
   metadata: Metadata;
+  /** Whether it counts among the requests that run. */
+  isCounted: boolean;
   /** What the route asks of a request that is passed on; set by its row. */
   relay?: RelayRules;
   /** Takes a whole answer that may be asked for again. */
@@ -301,6 +306,7 @@ export function createRequestContext(
     gatewayKey: "",
     providerCredential: undefined,
     metadata: noMetadata,
+    isCounted: false,
   };
   return context;
 }

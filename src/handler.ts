@@ -42,6 +42,7 @@ import { settle } from "./inference/settle.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
 import { type Reply, toResponse } from "./lib/reply.ts";
 import { takesSlashes } from "./lib/route-path.ts";
+import { withEnd } from "./lib/stream-end.ts";
 import { isSocketHandshake, readProtocolKey } from "./lib/websocket.ts";
 
 /** Most characters of one config header. */
@@ -149,12 +150,41 @@ function takesEncodedSlash(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint):
   return ("takesEncodedSlash" in endpoint && endpoint.takesEncodedSlash === true) || takesSlashes(endpoint.path);
 }
 
+/**
+ * Counts a request among those that run. The gateway's own work has bounds of its own.
+ *
+ * @throws {UnavailableError} If as many run as may.
+ */
+function enter(context: CallerContext, { concurrency }: Services): void {
+  if (!context.connection.actingFor) concurrency.enter(context);
+}
+
+/** Runs a row whose whole response is there when it ends. */
+async function counted(context: CallerContext, services: Services, run: () => Promise<Reply>): Promise<Reply> {
+  enter(context, services);
+  try {
+    return await run();
+  } finally {
+    services.concurrency.leave(context);
+  }
+}
+
+/** The response of a request that counts until it was sent; one that settles later counts until then. */
+function untilSent(reply: Reply, context: CallerContext, { concurrency }: Services): Reply {
+  if (!context.isCounted || context.log.deferred) return reply;
+  const leave = () => concurrency.leave(context);
+  if (reply.body instanceof ReadableStream) reply.body = withEnd(reply.body, leave);
+  else leave();
+  return reply;
+}
+
 /** Runs a row once everything it asks for is there. */
 async function runKeyed(
   endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
+  enter(context, services);
   const checked = checkCaller(endpoint, context, services);
   if (checked) await checked;
   if (!("body" in endpoint)) return await endpoint.handle(context, services);
@@ -179,7 +209,7 @@ async function answerAdmin(endpoint: AdminEndpoint, context: RequestContext, ser
     acceptsScim && context.header("api-key") === null && isScimAuthorization(context.headers.get("authorization"));
   try {
     const caller = await (isScim ? authenticateScim(context, services) : authenticate(context, services));
-    return await serveAdmin(endpoint, caller, services);
+    return await counted(caller, services, () => serveAdmin(endpoint, caller, services));
   } catch (error) {
     return toErrorReply(error, "admin");
   }
@@ -188,7 +218,8 @@ async function answerAdmin(endpoint: AdminEndpoint, context: RequestContext, ser
 /** Answers one row of the protocol of identity providers, failures included. */
 async function answerScim(endpoint: ScimEndpoint, context: RequestContext, services: Services): Promise<Reply> {
   try {
-    return await serveScim(endpoint, await authenticateScim(context, services), services);
+    const caller = await authenticateScim(context, services);
+    return await counted(caller, services, () => serveScim(endpoint, caller, services));
   } catch (error) {
     return toErrorReply(error, "scim");
   }
@@ -201,18 +232,33 @@ async function serveEndpoint(endpoint: Endpoint, context: RequestContext, servic
   if (isAdminEndpoint(endpoint)) return answerAdmin(endpoint, context, services);
   const found = authenticate(context, services);
   const caller = found instanceof Promise ? await found : found;
-  if (endpoint.operation === undefined) return runKeyed(endpoint, caller, services);
-  context.log.operation = endpoint.operation;
+  if (endpoint.operation !== undefined) return serveLogged(endpoint, caller, services);
   try {
-    const reply = await runKeyed(endpoint, caller, services);
-    if (!context.log.deferred) settle(caller, services, { status: reply.status, responseHeaders: reply.headers });
-    return reply;
+    return untilSent(await runKeyed(endpoint, caller, services), caller, services);
+  } catch (error) {
+    services.concurrency.leave(caller);
+    throw error;
+  }
+}
+
+/** Answers one row whose requests leave a row in the log. */
+async function serveLogged(
+  endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
+  context: CallerContext,
+  services: Services,
+): Promise<Reply> {
+  context.log.operation = endpoint.operation ?? "";
+  try {
+    const reply = await runKeyed(endpoint, context, services);
+    if (!context.log.deferred) settle(context, services, { status: reply.status, responseHeaders: reply.headers });
+    return untilSent(reply, context, services);
   } catch (thrown) {
+    services.concurrency.leave(context);
     const error = toGatewayError(thrown);
     const reply = toErrorReply(error, formOf(context));
     reply.body = withoutManagedSecrets(String(reply.body), context);
     context.log.responseBody = reply.body;
-    settle(caller, services, { status: error.status, responseHeaders: reply.headers, error });
+    settle(context, services, { status: error.status, responseHeaders: reply.headers, error });
     return reply;
   }
 }

@@ -1,5 +1,6 @@
 import { requireBootstrapKey } from "./auth/api-key.ts";
 import { mayHoldScope, normaliseScope } from "./auth/scopes.ts";
+import { readConcurrencyLimits } from "./context/concurrency.ts";
 import type { S3Settings } from "./control/files/pieces.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
 
@@ -95,6 +96,20 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
     ...(quiet !== undefined && { realtimeIdleTimeoutMs: quiet }),
     ...(session !== undefined && { realtimeTotalTimeoutMs: session }),
   };
+}
+
+function concurrency(environment: Environment): NonNullable<GatewayOptions["concurrency"]> {
+  const bounds = { min: 1, max: 1_000_000 };
+  const total = integer(environment, "MAX_CONCURRENT_REQUESTS", bounds);
+  const perWorkspace = integer(environment, "MAX_CONCURRENT_PER_WORKSPACE", bounds);
+  const perKey = integer(environment, "MAX_CONCURRENT_PER_KEY", bounds);
+  const limits = {
+    ...(total !== undefined && { total }),
+    ...(perWorkspace !== undefined && { perWorkspace }),
+    ...(perKey !== undefined && { perKey }),
+  };
+  readConcurrencyLimits(limits); // bounds that contradict each other stop the start here
+  return limits;
 }
 
 /** The store for files besides the database; all of it or nothing. */
@@ -242,6 +257,7 @@ export function readSettings(environment: Environment): Settings {
       savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
       targetLimits: targetLimits(environment),
       limits: limits(environment),
+      concurrency: concurrency(environment),
       files: files(environment),
       batches: batches(environment),
     },

@@ -2,6 +2,7 @@ import { acceptByEmail } from "../admin/invite-acceptance.ts";
 import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
 import { createScimAuthenticator } from "../auth/scim-token.ts";
+import { Concurrency, readConcurrencyLimits } from "../context/concurrency.ts";
 import type { Limits, RunningStream, Services } from "../context.ts";
 import { createBatchWork } from "../control/batches.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
@@ -221,6 +222,7 @@ export async function createServices(
       retentionDays: options.responseRetentionDays ?? 30,
     }),
     limits: { ...defaultLimits, ...options.limits },
+    concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     ...{ providers, guardrails, savedOnly: options.savedOnly ?? false },
     routing: createRouting(options, { providers, guardrails }, clock),
     authTools: {

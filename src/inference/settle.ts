@@ -89,6 +89,7 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
   const { log } = context;
   if (log.settled) return;
   log.settled = true;
+  if (log.deferred) services.concurrency.leave(context);
   log.cost = withSpent(costOfRequest(log, outcome.status), log);
   context.connection.onSettled?.({ status: outcome.status, cost: log.cost, prices: log.prices });
   const sensitive = context.header("sensitive-headers");
