@@ -294,6 +294,8 @@ export interface Provider {
   readonly batches: BatchRules | undefined;
   /** Headers that give its settings, without the gateway's prefix. */
   readonly settingHeaders: readonly string[];
+  /** Members of a routing config that give its settings, by their headers. */
+  readonly settingMembers: ReadonlyMap<string, readonly string[]>;
   /**
    * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
    *
