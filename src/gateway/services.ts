@@ -153,12 +153,16 @@ function createRouting(
   { providers, guardrails }: { providers: ProviderRegistry; guardrails: Guardrails },
   clock: Clock,
 ) {
+  const settings = new Set(
+    [...providers.values()].flatMap(({ settingMembers }) => [...settingMembers.values()].flat()),
+  );
   return createRoutingState({
     findHookProblems: guardrails.findProblems,
     limits: { ...defaultTargetLimits, ...options.targetLimits },
     providers: {
       has: (slug) => providers.has(slug),
       needsNoKey: (slug) => keylessProviders.has(slug) || providers.get(slug)?.isLocal === true,
+      hasSetting: (member) => settings.has(member),
     },
     random: options.random ?? Math.random,
     now: clock.monotonic,

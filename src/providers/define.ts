@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { hasVersion } from "../lib/path.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
-import { createSettingsReader, parseSettings, settingHeaders } from "./settings.ts";
+import { createSettingsReader, parseSettings, settingHeaders, settingMembers } from "./settings.ts";
 import type {
   AuthTools,
   BoundProvider,
@@ -91,6 +91,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     },
     settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
     plainHeaders: definition.settings.plain ?? [],
+    settingMembers: settingMembers(definition.settings),
     bind(read) {
       const values = readValues(read);
       const oauth = read("oauth");

@@ -10,6 +10,8 @@ export interface SettingsDefinition<Settings> {
   unprefixed?: readonly string[];
   /** Members that clients of the provider send in headers without the gateway's prefix too, by their headers' names. */
   plain?: readonly string[];
+  /** Further names of entries in routing configs, by the entry they give. */
+  configNames?: Readonly<Record<string, readonly string[]>>;
   schema: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Settings>;
 }
 
@@ -38,6 +40,17 @@ function headerOf({ prefix, unprefixed }: Omit<SettingsDefinition<unknown>, "sch
 /** Members of a settings schema and the headers that give them, without the gateway's prefix. */
 export function settingHeaders(definition: SettingsDefinition<unknown>) {
   return Object.keys(definition.schema.entries).map((name) => ({ name, header: headerOf(definition, name) }));
+}
+
+/** Members of a routing config that give each setting, by its header: the header's own name first. */
+export function settingMembers(definition: SettingsDefinition<unknown>): ReadonlyMap<string, readonly string[]> {
+  const { configNames = {} } = definition;
+  return new Map(
+    settingHeaders(definition).map(({ name, header }) => [
+      header,
+      [header.replaceAll("-", "_"), ...(configNames[name] ?? [])],
+    ]),
+  );
 }
 
 /** A reader of the headers that belong to a provider; `read` gives a gateway header by its name without prefix. */

@@ -300,6 +300,8 @@ export interface Provider {
   readonly settingHeaders: readonly string[];
   /** Those of them a caller with a credential of its own may give without the prefix. */
   readonly plainHeaders: readonly string[];
+  /** Members of a routing config that give its settings, by their headers. */
+  readonly settingMembers: ReadonlyMap<string, readonly string[]>;
   /**
    * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
    *

@@ -59,7 +59,12 @@ function keyHeaders({ url }: SignableRequest, key: string): Record<string, strin
 /** Models of Azure AI Foundry (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
 export const azureAi = defineProvider({
   slug: "azure-ai",
-  settings: { prefix: "azure", unprefixed: ["provider_responses_proxy"], schema: settings },
+  settings: {
+    prefix: "azure",
+    unprefixed: ["provider_responses_proxy"],
+    configNames: { api_version: ["api_version"], extra_params: ["azure_extra_parameters"] },
+    schema: settings,
+  },
   baseUrl: baseUrlOf,
   isBaseInfluenced: true,
   passPath,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
-import { parseJson } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import { hostLabel } from "../settings.ts";
 
 /** A name that becomes one segment of a path. */
@@ -13,10 +13,24 @@ const version = v.pipe(
   v.regex(/^[A-Za-z0-9.-]{1,30}$/, "must be a version such as 2024-10-21, or v1"),
 );
 
+/** Deployments as routing configs name their members, under the names integrations have. */
+function toOwnNames(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  return value.map((one: unknown) => {
+    if (!isObject(one)) return one;
+    const { deployment_id: name, api_version: apiVersion, ...rest } = one;
+    return {
+      ...(name !== undefined && { azure_deployment_name: name }),
+      ...(apiVersion !== undefined && { azure_api_version: apiVersion }),
+      ...rest,
+    };
+  });
+}
+
 /** Deployments of an integration, as JSON text. */
 const DeploymentConfig = v.pipe(
   v.string(),
-  v.transform(parseJson),
+  v.transform((text) => toOwnNames(parseJson(text))),
   v.array(
     v.object({
       alias: v.nullish(v.string()),

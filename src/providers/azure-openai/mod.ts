@@ -89,7 +89,16 @@ function operationsOf(settings: DeploymentSettings): OperationAdapters {
 /** Azure OpenAI (https://learn.microsoft.com/azure/ai-foundry/openai/reference): OpenAI's shapes, called by deployment. */
 export const azureOpenai = defineProvider({
   slug: "azure-openai",
-  settings: { prefix: "azure", schema: v.object({ ...deploymentEntries, ...azureAuthEntries }) },
+  settings: {
+    prefix: "azure",
+    configNames: {
+      resource_name: ["resource_name"],
+      deployment_id: ["deployment_id"],
+      api_version: ["api_version"],
+      deployment_config: ["deployments"],
+    },
+    schema: v.object({ ...deploymentEntries, ...azureAuthEntries }),
+  },
   baseUrl: baseUrlOf,
   hasLogprobs: true,
   passPath: (asked, settings) => passPath(asked, settings),

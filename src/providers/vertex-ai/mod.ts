@@ -58,6 +58,7 @@ export const vertexAi = defineProvider({
   settings: {
     prefix: "vertex",
     unprefixed: ["provider_file_name", "provider_model", "provider_batch_endpoint"],
+    configNames: { provider_batch_endpoint: ["vertex_batch_endpoint"] },
     schema: VertexSettings,
   },
   passPath(asked) {
