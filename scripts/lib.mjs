@@ -147,22 +147,36 @@ export function ensureInstalled() {
   console.error(`Installed in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/**
- * Installs the agents of tests/agents, which are large and only the tests use; does nothing when they are there.
- *
- * @returns {Promise<string | undefined>} What npm printed where it failed.
- */
-export function installAgents() {
-  const folder = join(root, "tests/agents");
+/** Folders whose packages only the tests use: coding agents, and what reads the OpenAPI document. */
+const clientFolders = ["tests/agents", "tests/openapi-client"];
+
+/** @returns {Promise<string | undefined>} What npm printed where it failed. */
+function installIn(folder) {
   if (holdsLocked(folder)) return Promise.resolve(undefined);
   const args = ["ci", "--ignore-scripts", "--no-fund", "--no-audit"];
   return new Promise((done) => {
     const child = spawn(...npmCommand(args, folder));
     let printed = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (printed += part));
+    const add = (part) => {
+      printed += part;
+    };
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", add);
     child.on("error", (error) => done(String(error)));
     child.on("close", (code) => done(code === 0 ? undefined : printed.trim() || `npm ended with ${code}`));
   });
+}
+
+/**
+ * Installs the clients the tests run the gateway with; does nothing when they are there.
+ *
+ * @returns {Promise<string | undefined>} What npm printed where it failed.
+ */
+export async function installClients() {
+  for (const folder of clientFolders) {
+    const problem = await installIn(join(root, folder));
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 /** Exit code of an ended child, the way shells number signals. */

@@ -6,7 +6,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { findTool, installAgents, root } from "./lib.mjs";
+import { findTool, installClients, root } from "./lib.mjs";
 import { assignFiles, durationsFile, readDurations, runtimes, sliceFiles } from "./test-plan.mjs";
 import { readSeconds, runners } from "./test-runners.mjs";
 
@@ -154,12 +154,12 @@ async function check(name, tool, args) {
   report(name, ok, startedAt, ending, text);
 }
 
-/** Installs the coding agents the tests run as clients; without them those tests leave themselves out. */
-async function prepareAgents() {
+/** Installs the clients of tests/agents and tests/openapi-client; without them those tests leave themselves out. */
+async function prepareClients() {
   const startedAt = Date.now();
-  const problem = await installAgents();
+  const problem = await installClients();
   if (problem !== undefined) totals.failed++;
-  report("coding agents", problem === undefined, startedAt, "", problem ?? "");
+  report("test clients", problem === undefined, startedAt, "", problem ?? "");
 }
 
 /** Longest a file may take in a sampled run, in seconds: a gate of minutes has no room for more. */
@@ -294,12 +294,12 @@ const slices = present
 const results = present
   .map((runtime) => new RuntimeResult(runtime, slices.filter((slice) => slice.runtime === runtime).length))
   .filter(({ left }) => left > 0);
-const agents = focused ? undefined : prepareAgents();
+const clients = focused ? undefined : prepareClients();
 await inOrder(
   [
     ...checks,
     ...slices.map((slice) => async () => {
-      if (slice.files.some((file) => file.startsWith("tests/agents/"))) await agents;
+      if (slice.files.some((file) => /^tests\/(?:agents|openapi-client)\//.test(file))) await clients;
       await runSlice(
         slice,
         results.find(({ runtime }) => runtime === slice.runtime),
@@ -308,7 +308,7 @@ await inOrder(
   ],
   options.jobs,
 );
-await agents;
+await clients;
 rmSync(compiled, { recursive: true, force: true, maxRetries: 5 });
 if (!focused) reportSlowFiles(results);
 if (options.savesDurations) saveDurations(results);

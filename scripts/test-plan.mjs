@@ -23,7 +23,7 @@ const tiers = [
       ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
     ],
   },
-  { name: "clients", runtimes: ["bun"], names: ["runtimes", "agents", "docs"] },
+  { name: "clients", runtimes: ["bun"], names: ["runtimes", "agents", "openapi-client", "docs"] },
   { name: "text", runtimes: ["bun"], names: ["architecture", "openapi", "adversarial"] },
   {
     name: "engine",
