@@ -81,7 +81,11 @@ export function providersDocument(): string {
     "`x-gateway-custom-host` replaces the base address, but not what is said to stand behind it.\n\n",
     "A member of OpenAI's that a provider cannot take is left out and named in `x-gateway-dropped-params`; where the answer would then be\n",
     "another one than was asked for, the request is refused with 400. A member OpenAI does not have goes to the provider as it is\n",
-    "(Bedrock: in `additionalModelRequestFields`). `max_completion_tokens` wins where `max_tokens` stands beside it.\n\n",
+    "(Bedrock: in `additionalModelRequestFields`). `max_completion_tokens` wins where `max_tokens` stands beside it. Chats of Google's models\n",
+    "answer sound as samples (`pcm16`), or as a file where `audio.format` is `wav` and the answer is not streamed.\n\n",
+    "Headers that clients of a provider send by themselves go along: `anthropic-version` and `anthropic-beta`, `openai-beta`,\n",
+    "`x-vertex-ai-llm-request-type` and `x-vertex-ai-llm-shared-request-type`; `modal-key` and `modal-secret` beside a credential of the\n",
+    "caller's own only.\n\n",
     "| provider | base address | operations | authenticates with | settings |\n|---|---|---|---|---|\n",
     ...providers.map(row),
   ].join("");

@@ -64,6 +64,8 @@ export interface GatewayOptions {
   targetLimits?: Partial<TargetLimits>;
   /** The operator's own identity in clouds: the variables clouds name, such as `AWS_ROLE_ARN`. */
   cloudEnvironment?: Readonly<Record<string, string | undefined>>;
+  /** Ids of organisations that may act as the operator in clouds. Default: the first organisation. */
+  identityOrganisations?: readonly string[];
   /** Reads a small file the cloud environment names. */
   readFile?: (path: string) => Promise<string>;
   /** Only saved configs and stored providers may be named. */

@@ -195,6 +195,16 @@ function createOwnStore(
   return { files, batches: createBatchWork(createBatchStore(database)) };
 }
 
+/** Who may act as the operator in clouds. */
+async function readIdentityOrganisations(
+  { identityOrganisations }: GatewayOptions,
+  { stores }: Services["control"],
+): Promise<ReadonlySet<string>> {
+  if (identityOrganisations) return new Set(identityOrganisations);
+  const first = await stores.organisations.first();
+  return new Set(first ? [first.id] : []);
+}
+
 /** Wires the parts that live as long as the gateway. */
 export async function createServices(
   options: GatewayOptions,
@@ -231,6 +241,7 @@ export async function createServices(
     routing: createRouting(options, { providers, guardrails }, clock),
     authTools: {
       ...{ outbound, clock, tokens: createTokenCache(clock), environment: options.cloudEnvironment ?? {} },
+      identityOrganisations: await readIdentityOrganisations(options, identity.control),
       ...(options.readFile && { readFile: options.readFile }),
     },
     stateMac: (options.createMac ?? webMac)(installation.keys.state),

@@ -86,6 +86,11 @@ export function toText(bytes: Uint8Array, provider: string): string {
   }
 }
 
+/** Text of a failure's body. Its status is what counts: letters that are none are replaced, and what is unsafe to parse is left out. */
+export function toFailureText(bytes: Uint8Array): string {
+  return findJsonExcess(bytes) === undefined ? new TextDecoder().decode(bytes) : "";
+}
+
 /** The error for an answer that cannot be used. */
 export function badAnswer(provider: string, problem: string, cause?: unknown): UpstreamError {
   return new UpstreamError(502, `Cannot use the answer of ${provider}: ${problem}`, {
@@ -119,8 +124,8 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
     const answer = convert(run, () => answerBytes(given)) ?? {};
     return answerWith(answer, upstream, { run, context, services });
   }
+  if (!isSuccess(upstream)) throw toProviderError(upstream, toFailureText(bytes), context, services);
   const text = toText(bytes, slug);
-  if (!isSuccess(upstream)) throw toProviderError(upstream, text, context, services);
   const body = parseAnswer(text, slug, media);
   const { error, choices } = isObject(body) ? body : {};
   if (error !== undefined && error !== null && choices === undefined && !media.readsErrors) {

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { BoundedMap } from "../lib/bounded-map.ts";
 import { hasVersion } from "../lib/path.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import { createSettingsReader, parseSettings, settingHeaders, settingMembers } from "./settings.ts";
@@ -70,11 +71,26 @@ function listOperations<Settings>(
   return [...Object.keys(made), ...settingOperations];
 }
 
+/** Providers with settings that are remembered of one declaration, and the longest settings that are. */
+const maxBound = 1_000;
+const maxKeyLength = 4_096;
+/** Names of settings that are secrets, or stand beside one: with these a provider is made anew, for no secret outlives its request. */
+const secretName = /secret|token|key|passphrase|password|service_account|credential/;
+
+/** What tells settings apart; undefined where they hold a secret, or are long. */
+function keyOf(values: Readonly<Record<string, string>>): string | undefined {
+  for (const name in values) if (secretName.test(name)) return undefined;
+  const key = JSON.stringify(values);
+  return key.length > maxKeyLength ? undefined : key;
+}
+
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
   const { slug, local } = definition;
   const bindSettings = (settings: Settings) => bindDefinition(definition, settings);
   const readValues = createSettingsReader(definition.settings);
+  const bindValues = (values: Record<string, string>) => bindSettings(parseSettings(definition.settings, values));
+  const known = new BoundedMap<string, BoundProvider>(maxBound);
   let plain: BoundProvider | undefined;
   const bindPlain = () => {
     plain ??= bindSettings(parseSettings(definition.settings, {}));
@@ -95,9 +111,15 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     bind(read) {
       const values = readValues(read);
       const oauth = read("oauth");
-      if (oauth !== null) return withOauth(bindSettings(parseSettings(definition.settings, values ?? {})), oauth);
-      if (values) return bindSettings(parseSettings(definition.settings, values));
-      return bindPlain();
+      if (oauth !== null) return withOauth(bindValues(values ?? {}), oauth);
+      if (!values) return bindPlain();
+      const key = keyOf(values);
+      if (key === undefined) return bindValues(values);
+      const found = known.get(key);
+      if (found) return found;
+      const made = bindValues(values);
+      known.set(key, made);
+      return made;
     },
   };
 }

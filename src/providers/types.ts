@@ -242,6 +242,8 @@ export interface AuthTools {
   tenant: readonly string[];
   /** What the caller says of the request: clouds may note it with what is spent. */
   metadata?: Readonly<Record<string, string>>;
+  /** Ids of organisations that may act as the operator in clouds. Default: none. */
+  identityOrganisations?: ReadonlySet<string>;
   /** The operator's own identity in clouds, from the environment. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Takes what a call is authenticated by, so that nothing repeats it. */

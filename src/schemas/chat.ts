@@ -89,9 +89,19 @@ export const CompletionRequest = v.pipe(
     top_p: bounded(0, 1, 1),
     user: text,
   }),
-  v.check(
-    ({ best_of, n }) => typeof best_of !== "number" || typeof n !== "number" || best_of >= n,
-    "Invalid best_of: it must not be less than n",
+  v.forward(
+    v.check(
+      ({ best_of, n }) => typeof best_of !== "number" || typeof n !== "number" || best_of >= n,
+      "must not be less than n",
+    ),
+    ["best_of"],
+  ),
+  v.forward(
+    v.check(
+      ({ best_of, n, stream }) => stream !== true || typeof best_of !== "number" || best_of <= (n ?? 1),
+      "the best of several texts is known at the end alone; leave stream out",
+    ),
+    ["best_of"],
   ),
 );
 export type CompletionRequest = v.InferOutput<typeof CompletionRequest>;

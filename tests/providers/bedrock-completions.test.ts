@@ -103,7 +103,7 @@ const makers: readonly Maker[] = [
       prompt: "\n\nHuman: A harbour\n\nAssistant:",
       ...{ max_tokens_to_sample: 9, temperature: 0.5, top_p: 0.9, stop_sequences: ["END"] },
     },
-    dropped: ["metadata"],
+    dropped: ["user"],
     answer: { completion: "At six.", stop_reason: "max_tokens", stop: null },
     reason: "length",
     events: [

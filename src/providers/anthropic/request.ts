@@ -123,12 +123,17 @@ function toOutput(
   };
 }
 
-/** Members that belong to the provider; Claude caches a whole prompt by a member the gateway knows too. */
+/** Members the gateway knows because Claude has them: they go as they are. */
+const ownMembers = ["cache_control", "context_management"] as const;
+
+/** Members that belong to the provider. */
 function passedMembers(request: ChatRequest, { drop }: ConversionOptions): Members {
+  const own = Object.fromEntries(
+    ownMembers.flatMap((name) => (isObject(request[name]) ? [[name, request[name]]] : [])),
+  );
   const isSwitchedOff = (name: string) => isKnownMember(name) && request[name] === false;
-  const takes = (name: string) => mappedMembers.has(name) || name === "cache_control" || isSwitchedOff(name);
-  const { cache_control: caching } = request;
-  return { ...passUnknown(request, takes, { drop }), ...(isObject(caching) && { cache_control: caching }) };
+  const takes = (name: string) => mappedMembers.has(name) || Object.hasOwn(own, name) || isSwitchedOff(name);
+  return { ...passUnknown(request, takes, { drop }), ...own };
 }
 
 /** Longest answer to ask for: the provider wants it named. What is thought counts, so it comes on top of the default. */

@@ -171,8 +171,11 @@ const ClaudeSaid = v.looseObject({ completion: text, stop_reason: text });
 
 const anthropic: Family = {
   has: (name) => /^claude-(?:v\d|instant)/.test(name),
-  toBody: (prompt, request, options) =>
-    leaveOut(toClaudeCompletion({ ...request, prompt }, options), ["model", "stream", "metadata"], options),
+  toBody(prompt, { user, ...request }, options) {
+    // this form of the service has no place for it
+    if (user) options.drop("user");
+    return leaveOut(toClaudeCompletion({ ...request, prompt }, options), ["model", "stream"], options);
+  },
   read(said) {
     const { completion, stop_reason: reason } = v.parse(ClaudeSaid, said);
     return completion || reason ? [{ text: completion ?? "", reason }] : [];

@@ -99,7 +99,7 @@ function userFields({ request, model, options }: Conversion): Block {
 function unknownFields({ request, options }: Conversion): Block {
   const entries = Object.entries(request).filter(([name, value]) => {
     if (converted.has(name) || !isGiven(value)) return false;
-    if (!isKnownMember(name) && name !== "context_management") return true;
+    if (!isKnownMember(name)) return true;
     // calls in parallel are what models do unless told otherwise
     if (name !== "parallel_tool_calls" || value === false) options.drop(name);
     return false;

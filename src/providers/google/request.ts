@@ -4,6 +4,7 @@ import { passUnknown } from "../shapes/known.ts";
 import type { ConversionOptions } from "../types.ts";
 import { toGenerationConfig } from "./generation.ts";
 import { toConversation } from "./messages.ts";
+import { wantsWav } from "./sound.ts";
 import { toToolMembers } from "./tools.ts";
 
 /** What differs between the places these models are served at. */
@@ -38,6 +39,7 @@ function withCachedContent(body: Record<string, unknown>, request: ChatRequest, 
 export function toGeminiRequest(request: ChatRequest, options: ConversionOptions, host: GeminiHost): object {
   const takes = (member: string) => mapped.has(member) || Object.hasOwn(host.ownMembers, member);
   const { generationConfig: given, ...unknown } = passUnknown(request, takes, options);
+  wantsWav(request);
   const generationConfig = { ...(isObject(given) && given), ...toGenerationConfig(request, options) };
   const { contents, ...system } = toConversation(request, options);
   const body = {

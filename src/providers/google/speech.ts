@@ -8,13 +8,11 @@ import { isKnownMember, passUnknown } from "../shapes/known.ts";
 import { formatOf, speechTypes, toWav, voiceOf } from "../shapes/speech.ts";
 import type { OperationAdapter } from "../types.ts";
 import { modelPath } from "./model.ts";
+import { rateOf } from "./sound.ts";
 import { GenerateContentResponse } from "./wire.ts";
 
 /** Models speak in samples: as they are, or with the head of a WAV file. */
 const formats = ["wav", "pcm"] as const;
-
-/** Samples a second where the answer does not tell. */
-const usualRate = 24_000;
 
 /** Speech of Gemini's models (https://ai.google.dev/gemini-api/docs/speech-generation). */
 export const speak: OperationAdapter<"speak"> = {
@@ -48,8 +46,10 @@ export const speak: OperationAdapter<"speak"> = {
       });
     }
     const samples = joinBytes(sounds.map(({ data }) => fromBase64(data)));
-    const rate = Number(/rate=(\d{4,6})/.exec(first.mimeType ?? "")?.[1] ?? usualRate);
     const format = formatOf("google", request, formats, "wav");
-    return new BinaryAnswer(format === "wav" ? toWav(samples, rate) : samples, speechTypes[format] ?? "");
+    return new BinaryAnswer(
+      format === "wav" ? toWav(samples, rateOf(first.mimeType)) : samples,
+      speechTypes[format] ?? "",
+    );
   },
 };
