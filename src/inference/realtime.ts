@@ -24,11 +24,11 @@ import { hideCredential } from "./call-target.ts";
 import { readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { readLeafDestination } from "./leaf.ts";
+import { requireModel, requireSentModels } from "./model-list.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { type RelayEnd, relaySockets } from "./socket-relay.ts";
-import { requireModelOfBody } from "./stored-provider.ts";
 import { readClientHeader, readForwardedHeaders, readRequestDestination, readTimeout } from "./target.ts";
 
 /** Largest message of a session, in bytes. */
@@ -120,12 +120,14 @@ function prepareSession(
   const adapter = requireOperation(provider, "realtime");
   const model = managed?.model ?? session.model;
   context.log.model = model ?? null;
-  requireModelOfBody(destination, { model: model ?? null, isRead: model !== undefined });
+  requireModel(destination, model);
   const path = adapter.path({ ...session, model });
+  const headers = sessionHeaders(destination, settings, context, services);
+  requireSentModels(destination, { path, headers });
   const offered = offeredProtocols(context);
   return {
     ...destination,
-    ...{ path, headers: sessionHeaders(destination, settings, context, services), maxMessageBytes },
+    ...{ path, headers, maxMessageBytes },
     url: addressOf({ ...destination, path }, services.authTools.environment),
     protocols: offered.length > 0 ? offered : defaultProtocols,
     connectTimeoutMs: services.limits.realtimeConnectTimeoutMs,

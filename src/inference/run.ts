@@ -14,15 +14,11 @@ import { createRequestGuard, toHookResults } from "./guards.ts";
 import { withinRequest } from "./hook-time.ts";
 import { checkLeaves, readLeafDestination } from "./leaf.ts";
 import { isFlow, type SentForm } from "./media.ts";
+import { modelOf } from "./model-list.ts";
 import { isStreamed } from "./operation.ts";
 import { toStreamed } from "./replay.ts";
 import { answerSoftly } from "./soft-denial.ts";
 import { readRequestDestination } from "./target.ts";
-
-function modelOf(request: object): string | undefined {
-  const model: unknown = Reflect.get(request, "model");
-  return typeof model === "string" ? model : undefined;
-}
 
 /** What plans are made with. */
 export interface PlanParts {

@@ -6,6 +6,15 @@ import type { AuthTools, BoundProvider } from "./types.ts";
 /** Name and version the gateway gives to upstreams. */
 export const productName = "gateway/0.1.0";
 
+/** Which models may be called, however they are spelt. */
+export interface ModelRules {
+  /** Slug of the stored provider they belong to. */
+  readonly slug: string;
+  allows(model: string): boolean;
+  /** Whether a model is refused by name. */
+  blocks(model: string): boolean;
+}
+
 /** Where a call goes. */
 export interface Destination {
   provider: BoundProvider;
@@ -18,8 +27,8 @@ export interface Destination {
     headers: Readonly<Record<string, string>>;
     /** The model to ask for: what the request names, less the reference. */
     model: string | undefined;
-    /** Tells which models may be called; undefined when all may. */
-    allows: ((model: string) => boolean) | undefined;
+    /** The models that may be called; undefined when all may. */
+    restrictedTo: ModelRules | undefined;
   };
 }
 

@@ -17,5 +17,7 @@ export const workersAi = defineProvider({
   settings: { prefix: "workers-ai", schema: v.object({ account_id: AccountId }) },
   baseUrl: ({ account_id }) => `https://api.cloudflare.com/client/v4/accounts/${account_id}/ai/run`,
   authenticate: bearer,
+  // the whole path is the name of a model
+  models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { chat, complete, embed, generateImage },
 });
