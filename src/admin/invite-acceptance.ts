@@ -151,7 +151,8 @@ function asPerson(context: RequestContext, organisationId: string, userId: strin
     ...{ keyId: userId, kind: "workspace-user", organisationId, workspaceId: null, userId },
     ...{ scopes: new Set<string>(), defaults: noDefaults },
   };
-  return Object.assign(context, { principal, gatewayKey: "", providerCredential: undefined, metadata: noMetadata });
+  const credentials = { gatewayKey: "", providerCredential: undefined, providerAuthorization: undefined };
+  return Object.assign(context, { principal, ...credentials, metadata: noMetadata });
 }
 
 /** The invite a path and a token name; unknown invites, wrong tokens and texts that are no token answer alike. */

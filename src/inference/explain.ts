@@ -51,6 +51,7 @@ function sampleContext(
     ...{ url, params, method: row?.method ?? request.method ?? "POST" },
     // a sample brings no credential: nothing is called with it
     providerCredential: undefined,
+    providerAuthorization: undefined,
     headers: sent,
     header: createHeaderReader(sent, services.headerPrefixes),
     log: { ...context.log, operation: (row && "operation" in row && row.operation) || "proxy" },

@@ -32,8 +32,7 @@ function textOf(bytes: Uint8Array): string {
 
 /** A body on its way to the provider, and what could be read of it. */
 interface Upload {
-  /** A text is one whose content coding was undone. */
-  body: string | Uint8Array | ReadableStream<Uint8Array> | undefined;
+  body: Uint8Array | ReadableStream<Uint8Array> | undefined;
   /** The text it is; undefined where it was not read, or is no UTF-8. */
   text: string | undefined;
   /** Top-level members of the JSON object it is; of any other none are known. */
@@ -50,7 +49,7 @@ function unread(body: Upload["body"]): Upload {
 }
 
 /** A body that is held, and what it says. */
-function readHeldBody(body: string | Uint8Array, text: string | undefined, { log }: CallerContext): Upload {
+function readHeldBody(body: Uint8Array, text: string | undefined, { log }: CallerContext): Upload {
   const value = text === undefined ? undefined : parseJson(text);
   if (!isObject(value)) return { ...unread(body), text };
   const model = typeof value.model === "string" ? value.model : undefined;
@@ -158,13 +157,15 @@ function preparePassed(
 ): PreparedCall {
   const headers = passthroughRequestHeaders(context.headers.values(), services.headerRules.mayGoUpstream);
   // the provider's rule decides how its credential is sent
-  if (!destination.provider.isRaw) delete headers.authorization;
+  if (!destination.provider.isRaw) {
+    delete headers.authorization;
+    if (destination.authorization !== undefined) headers.authorization = destination.authorization;
+  }
   for (const [name, value] of Object.entries(headers)) {
     if (value.includes(context.gatewayKey)) delete headers[name];
   }
   for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
   Object.assign(headers, destination.managed?.headers);
-  if (typeof body === "string") delete headers["content-encoding"];
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
   return {
@@ -300,19 +301,6 @@ export function isPassedOn(context: CallerContext, services: Services): boolean 
   const leavesOpen = (config: RequestConfig | undefined) => config === undefined || isFromRequest(config.node);
   const given = readRequestConfig(context, services);
   return given instanceof Promise ? given.then(leavesOpen) : leavesOpen(given);
-}
-
-/** As `runPassthrough`, for a body that was read and held already. */
-export async function passHeld(text: string, context: CallerContext, services: Services): Promise<Reply> {
-  const upload = readHeldBody(text, text, context);
-  const config = await readRequestConfig(context, services);
-  return answerPassed(
-    config
-      ? await passByConfig(config, upload, context, services)
-      : await passDirectly(() => upload, context, services),
-    context,
-    services,
-  );
 }
 
 async function answerPassed(

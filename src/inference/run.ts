@@ -13,6 +13,7 @@ import { breakerKey, type Caller, executePlan } from "./execute.ts";
 import { createRequestGuard, toHookResults } from "./guards.ts";
 import { withinRequest } from "./hook-time.ts";
 import { checkLeaves, readLeafDestination } from "./leaf.ts";
+import { withModelBeside } from "./incomplete-request.ts";
 import { isFlow, type SentForm } from "./media.ts";
 import { modelOf } from "./model-list.ts";
 import { isStreamed } from "./operation.ts";
@@ -108,7 +109,8 @@ function createCaller<Request extends Record<string, unknown>>(
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
       const { node, settings } = attempt;
-      const overlaid = applyOverlays(value, settings);
+      const overlaid = withModelBeside(applyOverlays(value, settings), node, context);
+      context.checkComplete?.(overlaid);
       context.log.model = modelOf(overlaid) ?? null;
       const entering = guard?.enter(attempt, overlaid);
       const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
@@ -161,6 +163,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
   const found = readRequestDestination(context, services, { model });
   const destination = found instanceof Promise ? await found : found;
   if (destination.managed?.model !== undefined) log.model = destination.managed.model;
+  context.checkComplete?.(withModelBeside(value, undefined, context));
   // awaited here: a promise that is returned as it is costs two more turns
   return await call(value, { destination });
 }

@@ -21,6 +21,8 @@ export interface Destination {
   /** Address a caller or tenant named instead of the provider's own. */
   customHost: string | undefined;
   credential: string | undefined;
+  /** The caller's own `authorization`, of a scheme other than bearer, for what is passed on. */
+  authorization?: string | undefined;
   /** Set when the gateway keeps the credential; absent when the caller brought it. */
   managed?: {
     /** Headers of the integration, by their names in lower case. */

@@ -94,7 +94,11 @@ function configurationsOf(slug: string): Record<string, unknown> {
     };
   }
   const found = [...shapedCases, ...openCases].find(({ provider }) => provider === slug);
-  const settings = toMembers(found?.settings ?? {});
+  const settings = {
+    ...(slug === "azure-ai" && { azure_auth_mode: "default" }),
+    ...(/^(?:bedrock|sagemaker|claude-platform-aws)/.test(slug) && { aws_auth_type: "apiKey", aws_region: "us-east-1" }),
+    ...toMembers(found?.settings ?? {}),
+  };
   return Object.keys(settings).length > 0 ? settings : { custom_host: "https://host.example.com" };
 }
 

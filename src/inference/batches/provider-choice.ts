@@ -19,7 +19,8 @@ export function withOptions(
   const providerCredential = options.authorization?.replace(/^bearer\s+/i, "").trim();
   return {
     ...context,
-    ...{ headers, header: createHeaderReader(headers, headerPrefixes), providerCredential, log: createLogDraft() },
+    ...{ headers, header: createHeaderReader(headers, headerPrefixes), log: createLogDraft() },
+    ...{ providerCredential, providerAuthorization: undefined },
   };
 }
 
