@@ -8,7 +8,6 @@ import {
   type ConnectionInfo,
   createRequestContext,
   type RequestContext,
-  readRequestMetadata,
   type Services,
   withCaller,
 } from "./context.ts";
@@ -28,6 +27,7 @@ import {
 import {
   AuthenticationError,
   type ErrorForm,
+  type GatewayError,
   HeadersTooLargeError,
   InvalidRequestError,
   MethodNotAllowedError,
@@ -36,6 +36,8 @@ import {
   toGatewayError,
 } from "./errors.ts";
 import { createMethodTable, createRouter } from "./handler/router.ts";
+import { routingHeaders } from "./inference/answer.ts";
+import { noteUser, settleMetadata } from "./inference/caller-metadata.ts";
 import { requireRequest } from "./inference/incomplete-request.ts";
 import { isPassedOn, runPassthrough } from "./inference/passthrough.ts";
 import { settle } from "./inference/settle.ts";
@@ -138,9 +140,6 @@ async function authenticateScim(context: RequestContext, services: Services): Pr
 /** Checks what every row with a key asks for besides the key. */
 function checkCaller(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint, context: CallerContext): void {
   requireAccess(context.principal, endpoint.access);
-  const { metadata } = context.principal.defaults;
-  const sent = readRequestMetadata(context);
-  context.metadata = metadata === null ? sent : { ...sent, ...metadata };
   if ((context.header("config")?.length ?? 0) > maxConfigLength) {
     throw new HeadersTooLargeError("Cannot use x-gateway-config: save configs this large and name them by their id", {
       code: "headers_too_large",
@@ -163,6 +162,8 @@ async function runKeyed(
   services: Services,
 ): Promise<Reply> {
   checkCaller(endpoint, context);
+  const settled = endpoint.operation === undefined ? undefined : settleMetadata(context, services);
+  if (settled) await settled;
   if (!("body" in endpoint)) return await endpoint.handle(context, services);
   const { operation } = endpoint;
   const isCall = operation !== undefined && operation !== "renderPrompt" && operation !== "completePrompt";
@@ -173,6 +174,7 @@ async function runKeyed(
       const body = await readFormBody(endpoint, context, services);
       const checked = requireRequest(endpoint, body.value, context, services);
       if (checked) await checked;
+      noteUser(context, body.value);
       return body;
     };
     return await endpoint.handleForm(read, context, services);
@@ -181,6 +183,7 @@ async function runKeyed(
   if (isCall) {
     const checked = requireRequest(endpoint, body.value, context, services);
     if (checked) await checked;
+    noteUser(context, body.value);
   } else requireBody(endpoint.body, body.value);
   // awaited here: a promise that is returned as it is costs the caller two more turns
   return await endpoint.handleJson(body, context, services);
@@ -208,6 +211,11 @@ async function answerScim(endpoint: ScimEndpoint, context: RequestContext, servi
   }
 }
 
+/** Tells which target a refusal came from, as answers do. */
+function addRoutingHeaders({ headers }: GatewayError, provider: string, log: CallerContext["log"]): void {
+  for (const [name, value] of Object.entries(routingHeaders(provider, log))) headers[name] ??= value;
+}
+
 /** Answers one row, failures included, and leaves its log row. */
 async function serveEndpoint(endpoint: Endpoint, context: RequestContext, services: Services): Promise<Reply> {
   if (endpoint.access === "public") return endpoint.handle(context, services);
@@ -223,6 +231,7 @@ async function serveEndpoint(endpoint: Endpoint, context: RequestContext, servic
     return reply;
   } catch (thrown) {
     const error = toGatewayError(thrown);
+    if (context.log.provider !== null) addRoutingHeaders(error, context.log.provider, context.log);
     const reply = toErrorReply(error, formOf(context));
     context.log.responseBody = String(reply.body);
     settle(caller, services, { status: error.status, responseHeaders: reply.headers, error });

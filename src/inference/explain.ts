@@ -13,6 +13,7 @@ import { applyOverlays } from "../routing/overlays.ts";
 import { listAttempts, type PlannedAttempt } from "../routing/plan.ts";
 import type { StickyStore } from "../routing/sticky.ts";
 import type { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
+import { mergeMetadata, noteUser } from "./caller-metadata.ts";
 import { readConfigText } from "./config-source.ts";
 import { readLeafDestination } from "./leaf.ts";
 import { modelOf, requirePassedModels } from "./model-list.ts";
@@ -57,8 +58,7 @@ function sampleContext(
     log: { ...context.log, operation: (row && "operation" in row && row.operation) || "proxy" },
     ...(relay && { relay }),
   };
-  // what the key says wins, as it does over a real request
-  sample.metadata = { ...readRequestMetadata(sample), ...metadata, ...context.principal.defaults.metadata };
+  sample.metadata = { ...readRequestMetadata(sample), ...metadata };
   return { context: sample, row };
 }
 
@@ -220,6 +220,9 @@ export async function explainConfig(
   const found = await readConfigText(typeof config === "string" ? config : JSON.stringify(config), caller, services);
   if (!operation) requireSingleTarget(found, context);
   const body = readSample(value, row, context);
+  // as over a real request
+  context.metadata = mergeMetadata(context.metadata, context.principal, found.view);
+  if (operation) noteUser(context, body);
   context.log.model = modelOf(body) ?? null;
   const facts = record ? {} : body;
   const { root, ...plan } = planRequest(found, facts, { context, services, sticky: forgetful(services) });

@@ -1,5 +1,5 @@
 import type { CallerContext, Services } from "../context.ts";
-import { findIssue, type FormEndpoint, isMissing, type JsonEndpoint, refuseBody } from "../endpoint.ts";
+import { type FormEndpoint, findIssue, isMissing, type JsonEndpoint, refuseBody } from "../endpoint.ts";
 import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";

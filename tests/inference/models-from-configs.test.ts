@@ -10,7 +10,13 @@ const gateway = await createTestGateway({ transport: wire.transport });
 after(() => gateway.close());
 
 before(async () => {
-  const integration = { name: "stored", slug: "stored-i", ai_provider_id: "openai", key: "k", create_default_provider: false };
+  const integration = {
+    name: "stored",
+    slug: "stored-i",
+    ai_provider_id: "openai",
+    key: "k",
+    create_default_provider: false,
+  };
   await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));
   const provider = { name: "stored", slug: "stored", integration_id: "stored-i" };
   await done(call(gateway, "POST /providers", { key: workspaceKey, body: provider }));

@@ -87,7 +87,11 @@ for (const scheme of ["Basic dXNlcjpwYXNz", "Token abc, def=1", "Key id:secret",
 }
 
 test("what is passed on to any provider keeps the caller's own scheme, and a stored credential alone goes with a stored one", async () => {
-  const init = { "x-gateway-provider": "openai", "x-gateway-custom-host": upstream.url, authorization: "Basic dXNlcjpwYXNz" };
+  const init = {
+    "x-gateway-provider": "openai",
+    "x-gateway-custom-host": upstream.url,
+    authorization: "Basic dXNlcjpwYXNz",
+  };
   await gateway.fetch("/v1/some/path", { method: "POST", headers: requestHeaders(init), body: "{}" });
   assert.equal(upstream.requests.at(-1)?.headers.authorization, "Basic dXNlcjpwYXNz");
 });
@@ -96,5 +100,8 @@ test("a credential of another scheme is none for a provider that takes bearer to
   const headers = { "x-gateway-provider": "openai", "x-gateway-custom-host": upstream.url };
   await chat(gateway, body, { ...headers, authorization: "Basic dXNlcjpwYXNz" });
   assert.equal(upstream.requests.at(-1)?.headers.authorization, undefined);
-  assert.equal((await chat(gateway, body, { ...headers, authorization: "Basic a", "x-gateway-api-key": null })).status, 401);
+  assert.equal(
+    (await chat(gateway, body, { ...headers, authorization: "Basic a", "x-gateway-api-key": null })).status,
+    401,
+  );
 });

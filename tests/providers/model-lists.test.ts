@@ -96,7 +96,10 @@ function configurationsOf(slug: string): Record<string, unknown> {
   const found = [...shapedCases, ...openCases].find(({ provider }) => provider === slug);
   const settings = {
     ...(slug === "azure-ai" && { azure_auth_mode: "default" }),
-    ...(/^(?:bedrock|sagemaker|claude-platform-aws)/.test(slug) && { aws_auth_type: "apiKey", aws_region: "us-east-1" }),
+    ...(/^(?:bedrock|sagemaker|claude-platform-aws)/.test(slug) && {
+      aws_auth_type: "apiKey",
+      aws_region: "us-east-1",
+    }),
     ...toMembers(found?.settings ?? {}),
   };
   return Object.keys(settings).length > 0 ? settings : { custom_host: "https://host.example.com" };
@@ -171,7 +174,9 @@ async function send(slug: string, path: string, body: string): Promise<number> {
 function checkCalls(slug: string, what: string): void {
   for (const request of sent) {
     if (/\/token$|sts\./.test(request.url)) continue;
-    const named = textsOf(request).filter((text) => (slug === "azure-openai" ? [secret, "hidden"] : [secret]).includes(readName(slug, text)));
+    const named = textsOf(request).filter((text) =>
+      (slug === "azure-openai" ? [secret, "hidden"] : [secret]).includes(readName(slug, text)),
+    );
     assert.deepEqual(named, [], `${what} led to ${request.url}`);
   }
   sent.length = 0;
