@@ -162,6 +162,8 @@ export interface CallerContext extends RequestContext {
   readonly principal: Principal;
   /** The credential for the provider that came in `authorization`; absent when that header held the gateway key. */
   readonly providerCredential: string | undefined;
+  /** The whole `authorization` where it is of a scheme other than bearer, and so for the provider alone. */
+  readonly providerAuthorization: string | undefined;
   /** The gateway key as it was sent: nothing that holds it leaves for a provider. */
   readonly gatewayKey: string;
   metadata: Metadata;
@@ -169,6 +171,8 @@ export interface CallerContext extends RequestContext {
   isCounted: boolean;
   /** What the route asks of a request that is passed on; set by its row. */
   relay?: RelayRules;
+  /** Checks the body with the parameters of a target, where the request left some of it to its config. */
+  checkComplete?: (body: object) => void;
   /** Takes a whole answer that may be asked for again. */
   keepAnswer?: (answer: object) => void;
 }
@@ -187,13 +191,15 @@ export const noMetadata: Metadata = {};
 /** The request of a caller who is known by now: the same object, with what the credential told. */
 export function withCaller(
   context: RequestContext,
-  { principal, gatewayKey, providerCredential }: Pick<CallerContext, "principal" | "gatewayKey" | "providerCredential">,
+  principal: Principal,
+  credentials: Pick<CallerContext, "gatewayKey" | "providerCredential" | "providerAuthorization">,
 ): CallerContext {
   // nobody else writes these members, and before this nobody reads them
   const caller = context as { -readonly [Name in keyof CallerContext]: CallerContext[Name] };
   caller.principal = principal;
-  caller.gatewayKey = gatewayKey;
-  caller.providerCredential = providerCredential;
+  caller.gatewayKey = credentials.gatewayKey;
+  caller.providerCredential = credentials.providerCredential;
+  caller.providerAuthorization = credentials.providerAuthorization;
   caller.metadata = noMetadata;
   return caller;
 }
@@ -305,6 +311,7 @@ export function createRequestContext(
     principal: undefined,
     gatewayKey: "",
     providerCredential: undefined,
+    providerAuthorization: undefined,
     metadata: noMetadata,
     isCounted: false,
   };

@@ -212,6 +212,7 @@ function asPerson(context: RequestContext, organisationId: string, userId: strin
     principal,
     gatewayKey: "",
     providerCredential: undefined,
+    providerAuthorization: undefined,
     metadata: noMetadata,
     isCounted: false,
   });

@@ -18,6 +18,7 @@ import { noteDropped } from "./dropped.ts";
 import { isEventStream } from "./framing.ts";
 import type { TargetGuard } from "./guards.ts";
 import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
+import { modelOf, requireModel, requireSentModels } from "./model-list.ts";
 import { isStreamed, type ServedOperation, serveOperation } from "./operation.ts";
 import { sendRepaired } from "./repair.ts";
 import { callSplit } from "./split-call.ts";
@@ -244,6 +245,17 @@ export interface Target {
   guard?: TargetGuard;
 }
 
+/** The operation with its body made, once the names in the call are ones that may be called. @throws {BudgetError} 412 */
+function requireCalled(
+  operation: ServedOperation,
+  destination: Destination,
+  headers: Readonly<Record<string, string>>,
+): ServedOperation {
+  const body = operation.method === "GET" ? undefined : operation.body();
+  requireSentModels(destination, { path: operation.path, body, headers });
+  return { ...operation, body: () => body };
+}
+
 /** Time a call may take, and what is left of the whole request. */
 function timesOf({ settings, deadline }: Target, context: CallerContext, services: Services): AttemptTimes {
   return {
@@ -277,7 +289,9 @@ export async function callTarget<Name extends OperationName>(
     const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, { context, services }));
     if (joined) return joined;
   }
-  const operation = serveOperation(name, asked, provider, options);
+  // what asks for no model calls none
+  if (managed && name !== "models") requireModel(destination, modelOf(asked));
+  const served = serveOperation(name, asked, provider, options);
   const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
   for (const header of provider.clientHeaders) {
     const value = readClientHeader(header, context);
@@ -285,6 +299,7 @@ export async function callTarget<Name extends OperationName>(
   }
   target.guard?.addHeaders(forwarded);
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
+  const operation = managed?.restrictedTo ? requireCalled(served, destination, headers) : served;
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
   const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
   try {

@@ -25,11 +25,11 @@ import { type Attempt, beginCall, startAttempt, toAttemptError } from "./attempt
 import { readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { readLeafDestination } from "./leaf.ts";
+import { requireModel, requireSentModels } from "./model-list.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { type RelayEnd, relaySockets } from "./socket-relay.ts";
-import { requireModelOfBody } from "./stored-provider.ts";
 import { readClientHeader, readForwardedHeaders, readRequestDestination, readTimeout } from "./target.ts";
 
 /** Largest message of a session, in bytes. */
@@ -123,7 +123,7 @@ type FindTarget = (context: CallerContext) => SessionTarget | Promise<SessionTar
 /** The model of a session. @throws {BudgetError} 412 if the stored provider does not allow it. */
 function requireSessionModel(session: RealtimeRequest, destination: Destination): string | undefined {
   const model = destination.managed?.model ?? session.model;
-  requireModelOfBody(destination, { model: model ?? null, isRead: model !== undefined });
+  requireModel(destination, model);
   return model;
 }
 
@@ -138,10 +138,12 @@ function prepareSession(
   const model = requireSessionModel(session, destination);
   context.log.model = model ?? null;
   const path = adapter.path({ ...session, model });
+  const headers = sessionHeaders(destination, settings, context, services);
+  requireSentModels(destination, { path, headers });
   const offered = offeredProtocols(context);
   return {
     ...destination,
-    ...{ path, headers: sessionHeaders(destination, settings, context, services), maxMessageBytes },
+    ...{ path, headers, maxMessageBytes },
     url: addressOf({ ...destination, path }, services.authTools.environment),
     protocols: offered.length > 0 ? offered : defaultProtocols,
     connectTimeoutMs: services.limits.realtimeConnectTimeoutMs,

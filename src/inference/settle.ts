@@ -48,6 +48,7 @@ function toDetails(context: CallerContext, services: Services, { status, error }
     cost_currency: "USD",
     error: failure && { type: failure.type, code: failure.code, message: failure.message },
   };
+  if (principal.userId !== null) details.user_id = principal.userId;
   addRareDetails(details, log);
   return details;
 }

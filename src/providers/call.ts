@@ -8,20 +8,31 @@ import type { AuthTools, BoundProvider } from "./types.ts";
 /** Name and version the gateway gives to upstreams. */
 export const productName = "gateway/0.1.0";
 
+/** Which models may be called, however they are spelt. */
+export interface ModelRules {
+  /** Slug of the stored provider they belong to. */
+  readonly slug: string;
+  allows(model: string): boolean;
+  /** Whether a model is refused by name. */
+  blocks(model: string): boolean;
+}
+
 /** Where a call goes. */
 export interface Destination {
   provider: BoundProvider;
   /** Address a caller or tenant named instead of the provider's own. */
   customHost: string | undefined;
   credential: string | undefined;
+  /** The caller's own `authorization`, of a scheme other than bearer, for what is passed on. */
+  authorization?: string | undefined;
   /** Set when the gateway keeps the credential; absent when the caller brought it. */
   managed?: {
     /** Headers of the integration, by their names in lower case. */
     headers: Readonly<Record<string, string>>;
     /** The model to ask for: what the request names, less the reference. */
     model: string | undefined;
-    /** Tells which models may be called; undefined when all may. */
-    allows: ((model: string) => boolean) | undefined;
+    /** The models that may be called; undefined when all may. */
+    restrictedTo: ModelRules | undefined;
   };
 }
 

@@ -2,10 +2,13 @@ import * as v from "valibot";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { hasVersion } from "../lib/path.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
+import { modelInPath } from "./model-names.ts";
 import { createSettingsReader, parseSettings, settingHeaders, settingMembers } from "./settings.ts";
 import type {
   AuthTools,
+  BoundNaming,
   BoundProvider,
+  ModelNaming,
   PassedPath,
   PassedTarget,
   Provider,
@@ -29,6 +32,22 @@ export function passBelow({ path, query, isProxied }: PassedPath, prefix = ""): 
   return { path: (isWhole ? path : prefix + path) + query };
 }
 
+/** How a provider with settings names its models. */
+function bindNaming<Settings>(naming: ModelNaming<Settings> = {}, settings: Settings): BoundNaming {
+  return {
+    canonical: (model) => naming.canonical?.(model, settings) ?? model,
+    variantOf: (canonical) => naming.variantOf?.(canonical),
+    inPath(path) {
+      const name = naming.inPath?.(path);
+      return name === null ? undefined : (name ?? modelInPath(path));
+    },
+    isPathOnly: naming.isPathOnly === true,
+    get own() {
+      return (naming.own?.(settings) ?? []).filter((name) => name !== undefined);
+    },
+  };
+}
+
 /** A provider with settings that were read. */
 function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, settings: Settings): BoundProvider {
   const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
@@ -39,6 +58,9 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
     passPath: (asked) => definition.passPath?.(asked, settings) ?? passBelow(asked, definition.pathPrefix),
+    get models() {
+      return bindNaming(definition.models, settings);
+    },
     relays: definition.relays ?? [],
     isRaw: definition.isRaw === true,
     hasLogprobs: definition.hasLogprobs === true,

@@ -252,7 +252,18 @@ class ConfigReader {
       merged: noSettings,
     };
     if (isObject(value)) this.#checkNode(node, members, path);
+    if (this.#options.strict) this.#refuseUnused(members, path);
     return node;
+  }
+
+  /** Before a config is saved: members that would choose nothing. */
+  #refuseUnused(members: Members, path: string): void {
+    for (const name of ["prompt_id", "metadata"]) {
+      if (members[name] !== undefined) this.note(join(path, name), "has no effect yet: leave it out");
+    }
+    if (path !== "" && members.fetch_integrated_models !== undefined) {
+      this.note(join(path, "fetch_integrated_models"), "must stand at the root");
+    }
   }
 
   #readInherited(members: Members, path: string) {

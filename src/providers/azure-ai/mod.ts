@@ -3,13 +3,14 @@ import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
+import { azureNaming } from "../azure-openai/deployment.ts";
 import { defineProvider } from "../define.ts";
 import type { AddressFacts, OperationAdapters, SignableRequest } from "../types.ts";
 import { foundryMedia, inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
 import { isClaudeAddress, isOfResource, passPath } from "./passed-path.ts";
 import { realtimeBase, realtimeOperation, realtimePath } from "./realtime.ts";
-import { createRerank } from "./rerank.ts";
+import { createRerank, plainName } from "./rerank.ts";
 
 const claude = claudeOperations("azure-ai");
 const param = "x-gateway-azure-foundry-url";
@@ -68,6 +69,11 @@ export const azureAi = defineProvider({
   baseUrl: baseUrlOf,
   isBaseInfluenced: true,
   passPath,
+  models: {
+    canonical: plainName,
+    inPath: azureNaming.inPath,
+    own: ({ deployment_name: deployment }) => [deployment],
+  },
   authenticate: (_, { deployment_name: deployment }): Record<string, string> =>
     deployment === undefined ? {} : { "azureml-model-deployment": deployment },
   clientHeaders: claudeClientHeaders,

@@ -91,6 +91,29 @@ export function findDeployment(settings: DeploymentSettings, model: string): Dep
 }
 
 /**
+ * The model a name stands for: the alias of the deployment that has it as alias, model or name of its own. Names of Azure do
+ * not differ by case.
+ */
+function canonicalModel(model: string, { deployment_config: several = [] }: DeploymentSettings): string {
+  const wanted = model.toLowerCase();
+  const isWanted = (name: string | null | undefined) => name?.toLowerCase() === wanted;
+  const ofModel = several.filter(({ azure_model_slug: slug }) => isWanted(slug));
+  const found =
+    several.find(({ alias }) => isWanted(alias)) ??
+    several.find(({ azure_deployment_name: name }) => isWanted(name)) ??
+    // of several for one model its name tells none
+    (ofModel.length === 1 ? ofModel[0] : undefined);
+  return found ? found.alias || found.azure_model_slug || found.azure_deployment_name : model;
+}
+
+/** How models are named here. */
+export const azureNaming = {
+  canonical: canonicalModel,
+  inPath: (path: string) => /(?:^|\/)deployments\/([^/]+)/i.exec(path)?.[1],
+  own: ({ deployment_id: deployment, model_name: model }: DeploymentSettings) => [deployment, model],
+};
+
+/**
  * Version of the paths that no deployment serves.
  *
  * @throws {InvalidRequestError} If it is missing.

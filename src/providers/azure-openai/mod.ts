@@ -8,7 +8,7 @@ import { createRequestMap } from "../openai-compatible/request.ts";
 import type { RealtimeRequest } from "../operations.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { OperationAdapters } from "../types.ts";
-import { baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
+import { azureNaming, baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
 import { passPath } from "./passed-path.ts";
 
 /** Path of an operation: dated versions name the deployment there, `v1` in the body. */
@@ -102,6 +102,12 @@ export const azureOpenai = defineProvider({
   baseUrl: baseUrlOf,
   hasLogprobs: true,
   passPath: (asked, settings) => passPath(asked, settings),
+  models: {
+    inPath: azureNaming.inPath,
+    isPathOnly: true,
+    canonical: (model, settings) => azureNaming.canonical(model, settings),
+    own: (settings) => azureNaming.own(settings),
+  },
   relays: ["assistants", "vector_stores", "videos", "realtime_secrets"],
   authenticate: () => ({}),
   authorize: (request, settings, tools) =>

@@ -11,6 +11,7 @@ import {
 } from "../anthropic/mod.ts";
 import { nativeOperations } from "../anthropic/native.ts";
 import { AwsSettings, awsApiKey, createAwsAuthorize } from "../auth/aws.ts";
+import { bedrockNaming } from "../bedrock/model.ts";
 import { defineProvider, passBelow } from "../define.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { OperationAdapter } from "../types.ts";
@@ -63,6 +64,7 @@ export const bedrockMantle = defineProvider({
   // both interfaces stand on one host, the one of Anthropic's models below a name of its own
   passPath: (asked) => passBelow({ ...asked, isProxied: false }, asked.path.startsWith("/anthropic/") ? "" : "/v1"),
   clientHeaders: claudeClientHeaders,
+  models: { canonical: bedrockNaming.canonical, variantOf: bedrockNaming.variantOf },
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock-mantle", service: "bedrock-mantle" }),
   operations: {

@@ -9,6 +9,7 @@ import { requireTextOrObjects } from "../shapes/inputs.ts";
 import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
 import type {
   ConversionOptions,
+  ModelNaming,
   OperationAdapter,
   OperationAdapters,
   Provider,
@@ -85,6 +86,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
   /** Batches it makes of files. Absent: it has none. */
   batches?: BatchRules;
+  /** How its models are named, if not by one plain name each. */
+  models?: ModelNaming<Settings>;
 }
 
 /** Operations with texts. */
@@ -187,5 +190,6 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     operations: createOperations(options.slug, options),
     ...options.recordKeeping,
     ...(options.batches && { batches: options.batches }),
+    ...(options.models && { models: options.models }),
   });
 }

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { keyHeader } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
+import { geminiNaming } from "../google/model.ts";
 import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
 import { toTextCompletion } from "../shapes/completions.ts";
 import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
@@ -102,5 +103,6 @@ export const palm = defineProvider({
   settings: { prefix: "palm", schema: v.object({}) },
   baseUrl: "https://generativelanguage.googleapis.com/v1beta3",
   authenticate: keyHeader("x-goog-api-key"),
+  models: geminiNaming,
   operations: { chat, complete, embed },
 });

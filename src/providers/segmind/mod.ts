@@ -46,5 +46,7 @@ export const segmind = defineProvider({
   settings: { prefix: "segmind", schema: v.object({}) },
   baseUrl: "https://api.segmind.com/v1",
   authenticate: keyHeader("x-api-key"),
+  // the whole path is the name of a model
+  models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { generateImage },
 });

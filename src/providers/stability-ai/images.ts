@@ -16,7 +16,7 @@ import { copyMembers } from "../shapes/members.ts";
 import type { ConversionOptions, OperationAdapter } from "../types.ts";
 
 /** Last segment of the path of a newer model, which is a service of its own; undefined for engines, called by name. */
-function serviceOf(model: string): "core" | "ultra" | "sd3" | undefined {
+export function serviceOf(model: string): "core" | "ultra" | "sd3" | undefined {
   if (/^(?:stable-image-)?core\b/.test(model)) return "core";
   if (/^(?:stable-image-)?ultra\b/.test(model)) return "ultra";
   return /^(?:sd3|stable-diffusion-3)/.test(model) ? "sd3" : undefined;

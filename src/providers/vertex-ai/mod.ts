@@ -3,14 +3,13 @@ import { InvalidRequestError } from "../../errors.ts";
 import { authorizeGoogle, isApiKey } from "../auth/google.ts";
 import { defineProvider, passBelow } from "../define.ts";
 import { fromGoogleImages, isImagen, toGoogleImages } from "../google/images.ts";
-import { decodeSegment } from "../shapes/hosts.ts";
 import { modelOf } from "../shapes/images.ts";
 import type { OperationAdapter } from "../types.ts";
 import { createChat, tierHeaderNames } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
 import { createGemini } from "./gemini.ts";
-import { googleModelPath, readModel } from "./publishers.ts";
+import { googleModelPath, readModel, vertexNaming } from "./publishers.ts";
 import { createRecords } from "./records.ts";
 import { createRerank } from "./rerank.ts";
 import { baseUrlOf, projectOf, VertexSettings } from "./settings.ts";
@@ -62,10 +61,9 @@ export const vertexAi = defineProvider({
     schema: VertexSettings,
   },
   passPath(asked) {
-    const [, publisher, name = ""] = /\/publishers\/([^/]+)\/models\/([^/:]+)/.exec(asked.path) ?? [];
-    const owner = publisher === undefined || publisher === "google" ? "" : `${publisher}.`;
-    return { ...passBelow(asked, "/v1"), ...(name && { model: owner + decodeSegment(name) }) };
+    return passBelow(asked, "/v1");
   },
+  models: vertexNaming,
   authenticate: () => ({}),
   clientHeaders: tierHeaderNames,
   async authorize(request, settings, tools) {

@@ -21,5 +21,7 @@ export const workersAi = defineProvider({
     throw new InvalidRequestError(`Cannot call workers-ai: give ${param}`, { param, code: "invalid_header" });
   },
   authenticate: bearer,
+  // the whole path is the name of a model
+  models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { chat, complete, embed, generateImage },
 });
