@@ -3,7 +3,7 @@ import { toBodyError } from "../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
-import { isObject, parseJson } from "../lib/json.ts";
+import { hasRepeatedName, isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
 import { isSocketHandshake } from "../lib/websocket.ts";
@@ -15,9 +15,11 @@ import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt,
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { flowBack, isText } from "./flow.ts";
-import { RequestGuard, statusAfterHooks } from "./guards.ts";
+import { RequestGuard, statusAfterHooks, type TargetGuard } from "./guards.ts";
+import { withinRequest } from "./hook-time.ts";
 import { isFromRequest, listLeaves, readLeafDestination } from "./leaf.ts";
 import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
+import { passedKind } from "./request-types.ts";
 import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { requireModelOfBody } from "./stored-provider.ts";
@@ -119,6 +121,12 @@ async function readHeld(
 /** A body on its way through; a text is one whose content coding was undone. */
 type Upload = string | Uint8Array | ReadableStream<Uint8Array> | undefined;
 
+/** What is passed on, and the guardrails that let it pass. */
+interface PassedRequest {
+  body: Upload;
+  guard?: TargetGuard | undefined;
+}
+
 /** An answer on its way back, with the call it belongs to. */
 interface PassedAnswer {
   upstream: Response;
@@ -128,7 +136,7 @@ interface PassedAnswer {
 /** The provider's request: the caller's, less what belongs to one connection or to the gateway. */
 function preparePassed(
   { destination, path }: PassedDestination,
-  body: Upload,
+  { body, guard }: PassedRequest,
   context: CallerContext,
   services: Services,
 ): PreparedCall {
@@ -141,6 +149,7 @@ function preparePassed(
   for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
   Object.assign(headers, destination.managed?.headers);
   if (typeof body === "string") delete headers["content-encoding"];
+  guard?.addHeaders(headers);
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
   return {
@@ -161,18 +170,18 @@ export function requirePassable({ provider, customHost }: Destination): void {
 /** Makes one call. The attempt is released by whoever takes its answer. */
 async function pass(
   { destination, ...times }: { destination: Destination } & AttemptTimes,
-  body: Upload,
+  request: PassedRequest,
   context: CallerContext,
   services: Services,
 ): Promise<PassedAnswer> {
   requirePassable(destination);
   const passed = readPassedDestination(destination, context, services);
   requireRelayed(destination, context);
-  const isRead = body === undefined || context.log.requestBody !== null;
+  const isRead = request.body === undefined || context.log.requestBody !== null;
   requireModelOfBody(destination, { model: context.log.model, isRead });
   const attempt = startAttempt(context.request, times, services.timers);
   try {
-    const upstream = await send(preparePassed(passed, body, context, services), attempt, context, services);
+    const upstream = await send(preparePassed(passed, request, context, services), attempt, context, services);
     return { upstream, attempt };
   } catch (error) {
     attempt.release();
@@ -193,7 +202,7 @@ async function passDirectly(
 ): Promise<PassedAnswer> {
   const destination = await readRequestDestination(context, services, { model: namedModel(context) });
   const timeoutMs = readTimeout(context, services);
-  return pass({ destination, timeoutMs }, await readBody(), context, services);
+  return pass({ destination, timeoutMs }, { body: await readBody() }, context, services);
 }
 
 /** Groups of paths whose records live at one provider. */
@@ -208,14 +217,26 @@ export function requireSingleTarget({ node }: RequestConfig, { url }: CallerCont
   );
 }
 
-/** Top-level members of a JSON body that is held; of any other none are known. */
-function paramsOf(body: Upload, { log }: CallerContext): Readonly<Record<string, unknown>> {
-  const value = body instanceof Uint8Array && log.requestBody !== null ? parseJson(textOf(body)) : undefined;
-  return isObject(value) ? value : {};
+/** Text of a body that is held; undefined for any other. */
+function heldText(body: Upload, { log }: CallerContext): string | undefined {
+  if (typeof body === "string") return body;
+  return body instanceof Uint8Array && log.requestBody !== null ? textOf(body) : undefined;
 }
 
-/** What hooks see of a body that is passed on. */
-const noBody = {};
+/** What is known of a body that is passed on. */
+interface KnownBody {
+  /** Top-level members; none where they are not known. */
+  params: Readonly<Record<string, unknown>>;
+  /** Every reader of the body finds these members. */
+  isRead: boolean;
+}
+
+function readKnown(body: Upload, context: CallerContext): KnownBody {
+  const text = heldText(body, context);
+  const value = text === undefined ? undefined : parseJson(text);
+  if (!isObject(value)) return { params: {}, isRead: body === undefined };
+  return { params: value, isRead: !hasRepeatedName(text ?? "") };
+}
 
 /** Passes a request on as a config says; a body that flows through is sent once only. */
 async function passByConfig(
@@ -225,16 +246,20 @@ async function passByConfig(
   services: Services,
 ): Promise<PassedAnswer> {
   requireSingleTarget(config, context);
-  const plan = planRequest(config, paramsOf(body, context), { context, services });
-  const guard = new RequestGuard("proxy", config.view, { context, services });
+  const { params, isRead } = readKnown(body, context);
+  const plan = planRequest(config, params, { context, services });
+  const kind = passedKind(context.log.operation, { isRead });
+  const guard = new RequestGuard(kind, config.view, { context, services });
+  const isBare = body === undefined && namedModel(context) === undefined;
   const caller: Caller<PassedAnswer> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
-      await guard.enter(attempt, noBody);
+      const entering = guard.enter(attempt, isRead ? params : {}, { isBare });
+      const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
       const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context, services);
       const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);
       const wholeMs = deadline === undefined ? undefined : deadline - services.clock.monotonic();
-      return pass({ destination, timeoutMs, wholeMs }, body, context, services);
+      return pass({ destination, timeoutMs, wholeMs }, { body, guard: guarded }, context, services);
     },
     statusOf: ({ upstream }) => upstream.status,
     headersOf: ({ upstream }) => upstream.headers,

@@ -98,8 +98,8 @@ export interface TargetParts {
   canRepeat?: boolean;
   /** Whether a stream is asked for. Default: by the request's `stream`. */
   streamed?: boolean;
-  /** The operation, where hooks may run for it. */
-  operation?: OperationName;
+  /** What the request asks for, as guardrails and denials know it. */
+  operation: OperationName;
 }
 
 /** Makes the calls of a request. */
@@ -114,7 +114,7 @@ function createCaller<Request extends Record<string, unknown>>(
       const { node, settings } = attempt;
       const overlaid = applyOverlays(value, settings);
       context.log.model = modelOf(overlaid) ?? null;
-      const entering = guard?.enter(attempt, overlaid);
+      const entering = guard.enter(attempt, overlaid, { isBare: operation === "models" });
       const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
       guarded?.begin(deadline);
       // hooks change members, never which operation it is
