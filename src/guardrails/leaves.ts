@@ -1,5 +1,5 @@
 import { fromBase64Url } from "../lib/base64.ts";
-import { readDataUrl } from "../lib/data-url.ts";
+import { type DataUrl, readDataUrl } from "../lib/data-url.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 
 /** Every string of a request, as far as it can be read. */
@@ -80,7 +80,7 @@ const wireWords: ReadonlySet<string> = new Set([
 const nameForm =
   /^(?:id|model|user|safety_identifier|prompt_cache_key|service_tier|category|threshold|voice|format|response_format|size|quality|language)$|(?:_id|Id|_ids|Ids|[Tt]oken|authorization|api_key|apiKey|secret)$/;
 /** Members that hold what only the provider reads, in a coding of its own. */
-const sealedForm = /^(?:signature|thought_?[sS]ignature|encrypted_\w+|data|blob)$/;
+const sealedForm = /^(?:signature|thought_?[sS]ignature|encrypted_\w+)$/;
 /** Members that hold the address of a file. */
 const addressForm = /(?:url|URL|Url|uri|Uri)$/;
 /** Members that hold a file as base64. */
@@ -88,7 +88,7 @@ const fileForm = /^(?:data|file_data|fileData|bytes|image|images|mask|b64_json|a
 
 const plainWord = /^[\w.:/@+=|~-]{1,256}$/;
 const address = /^(?:https?|gs|s3|file):\S+$/i;
-const base64 = /^[A-Za-z0-9+/_-]+={0,2}\s*$/;
+const base64 = /^[A-Za-z0-9+/_\r\n-]+={0,2}\s*$/;
 const wrappedBase64 = /^[A-Za-z0-9+/_\s-]+={0,2}\s*$/;
 /** Shorter texts in the letters of base64 are read as what they are: texts. */
 const shortestFile = 64;
@@ -111,15 +111,23 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 const utf16 = new TextDecoder("utf-16le");
 const utf16be = new TextDecoder("utf-16be");
 
-/** Whether a member holds a file, or the address of one. */
-function isFileName(name: string): boolean {
-  return addressForm.test(name) || fileForm.test(name);
+/** What values of a member may be besides texts. */
+interface Member {
+  isFile: boolean;
+  isAddress: boolean;
+  /** Form of values that are no text of the caller's: addresses, names of records, what only the provider reads. */
+  form: RegExp | undefined;
 }
 
-/** Whether a text is no text of the caller's: an address, a name of a record, or what only the provider reads. */
-function isName(name: string, text: string): boolean {
-  if (addressForm.test(name)) return address.test(text);
-  return (nameForm.test(name) && plainWord.test(text)) || (sealedForm.test(name) && base64.test(text));
+function readMember(name: string): Member {
+  const isAddress = addressForm.test(name);
+  const form = isAddress ? address : nameForm.test(name) ? plainWord : sealedForm.test(name) ? base64 : undefined;
+  return { isFile: fileForm.test(name), isAddress, form };
+}
+
+/** Whether the value of a member for files is one. */
+function holdsFile(text: string, type: string | undefined): boolean {
+  return type === undefined ? text.length >= shortestFile && base64.test(text) : wrappedBase64.test(text);
 }
 
 /** The text of bytes; undefined where they are none. */
@@ -162,6 +170,7 @@ class LeafReader {
   readonly texts: string[] = [];
   hasOpaque = false;
   #depth = 0;
+  #member: ({ name: string } & Member) | undefined;
 
   read(value: unknown, name = "", holder: Readonly<Record<string, unknown>> = {}): void {
     if (typeof value === "string") this.#readText(value, name, holder);
@@ -184,19 +193,15 @@ class LeafReader {
 
   #readText(text: string, name: string, holder: Readonly<Record<string, unknown>>): void {
     if (text === "" || wireWords.has(text)) return;
-    const url = isFileName(name) ? readDataUrl(text) : undefined;
-    const type = statedType(holder);
-    const isFile =
-      fileForm.test(name) &&
-      (type === undefined ? text.length >= shortestFile && base64.test(text) : wrappedBase64.test(text));
-    if (url)
-      this.#readFile(
-        url.isBase64 && base64.test(url.data.replace(/[\r\n]/g, "")) ? url.data : undefined,
-        url.type,
-        text,
-      );
-    else if (isFile && holder.type !== "text") this.#readFile(text, type ?? typeOfName(holder), text);
-    else if (!isName(name, text)) this.#addText(text);
+    // lists hold many texts under one name
+    if (this.#member?.name !== name) this.#member = { name, ...readMember(name) };
+    const { isFile, isAddress, form } = this.#member;
+    const url = isFile || isAddress ? readDataUrl(text) : undefined;
+    const type = isFile ? statedType(holder) : undefined;
+    const isData = isFile && holder.type !== "text" && holdsFile(text, type);
+    if (url) this.#readUrl(url, text);
+    else if (isData) this.#readFile(text, type ?? typeOfName(holder));
+    else if (!form?.test(text)) this.#addText(text);
   }
 
   /** Adds a text; what JSON in it writes in escapes stands there too. */
@@ -205,17 +210,19 @@ class LeafReader {
     if (text.includes("\\u") && /^\s*[{["]/.test(text)) this.read(parseJson(text));
   }
 
-  /** A file that stands in the request itself: of a media type nobody states, it is a picture or a sound. */
-  #readFile(data: string | undefined, type: string | undefined, written: string): void {
-    if (data === undefined) {
-      this.texts.push(decodePercent(written));
-    } else if (type !== undefined && !mediaType.test(type)) {
-      const text = textType.test(type) || type === "" ? decodeFile(data) : undefined;
-      if (text !== undefined) this.texts.push(text);
-      // a text that only looks like base64 is seen as it is written
-      else if (/\s/.test(data.trim())) this.texts.push(data);
-      else this.hasOpaque = true;
-    }
+  #readUrl({ type, isBase64, data }: DataUrl, written: string): void {
+    if (isBase64 && base64.test(data)) this.#readFile(data, type);
+    else this.texts.push(decodePercent(written));
+  }
+
+  /** A file that stands in the request itself: where nobody states its media type, it is an image or audio. */
+  #readFile(data: string, type: string | undefined): void {
+    if (type === undefined || mediaType.test(type)) return;
+    const text = textType.test(type) || type === "" ? decodeFile(data) : undefined;
+    if (text !== undefined) this.texts.push(text);
+    // a text that only looks like base64 is seen as it is written
+    else if (/\s/.test(data.trim())) this.texts.push(data);
+    else this.hasOpaque = true;
   }
 }
 

@@ -27,7 +27,9 @@ function decodeLayers(path: string): string {
 /** Segments of a path as a tolerant server reads them: decoded, in small letters, without empty ones, blanks and parameters. */
 export function plainSegments(path: string): string[] {
   return decodeLayers(path)
+    .normalize("NFKC")
     .toLowerCase()
+    .replace(/[?#].*$/s, "")
     .split(/[/\\]/)
     .map((segment) => (segment.split(";")[0] ?? "").trim())
     .filter((segment) => segment !== "");
@@ -35,7 +37,7 @@ export function plainSegments(path: string): string[] {
 
 /** What stands before the operations of providers in their addresses. */
 const prefix =
-  /^\/(?:v[0-9]+(?:(?:alpha|beta)[0-9]*)?|openai|anthropic|inference|api|models|(?:openai\/)?deployments\/[^/]+)(?=\/)/;
+  /^\/(?:v[0-9]+(?:(?:alpha|beta)[0-9]*)?|openai|anthropic|inference|api|models|deployments\/[^/]+|https?:|[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]+)?)(?=\/)/;
 
 /** Paths a provider may serve for a path: as it is, and below each beginning that addresses have. */
 function listReadings(path: string): string[] {

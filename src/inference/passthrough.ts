@@ -250,7 +250,8 @@ async function passByConfig(
   const plan = planRequest(config, params, { context, services });
   const kind = passedKind(context.log.operation, { isRead });
   const guard = new RequestGuard(kind, config.view, { context, services });
-  const isBare = body === undefined && namedModel(context) === undefined;
+  const callsNothing = context.method === "GET" || context.method === "DELETE";
+  const isBare = callsNothing && body === undefined && namedModel(context) === undefined;
   const caller: Caller<PassedAnswer> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;

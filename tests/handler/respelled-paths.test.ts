@@ -33,6 +33,10 @@ const spellings: Readonly<Record<string, (path: string) => string>> = {
   "with an encoded slash": (path) => `/v1/v1%2F${path.slice(1)}`,
   "with a blank": (path) => `/v1${path}%20`,
   "with a parameter of the segment": (path) => `/v1${path};a=1`,
+  "with an encoded query": (path) => `/v1${path}%3Fa=1`,
+  "with an encoded fragment": (path) => `/v1${path}%23a`,
+  "in wide letters": (path) => `/v1/${String.fromCharCode(path.charCodeAt(1) + 0xfee0)}${path.slice(2)}`,
+  "below a host": (path) => `/v1/https://res.openai.azure.com/openai/v1${path}`,
   "below a name of vendors": (path) => `/v1/openai/v1${path}`,
   "below a deployment": (path) => `/v1/openai/deployments/d${path}`,
 };

@@ -275,6 +275,7 @@ test("rules for models look at what is passed on, and at sessions", async () => 
   assert.equal(await pass('{"model": "bad", "model": "good"}'), 446);
   assert.equal(await pass('{"model": "good"}', { "content-encoding": "gzip" }), 446);
   assert.equal(await pass("{}"), 446);
+  assert.equal(await pass(""), 446);
   const plain = requestHeaders({ "x-gateway-provider": "openai", "content-type": null });
   assert.equal((await gateway.fetch("/v1/anything", { headers: plain })).status, 200);
   assert.equal((await gateway.fetch("/v1/anything?model=bad", { headers: plain })).status, 446);

@@ -34,12 +34,12 @@ await testCalls(
     ["/proxy/openai/v1/responses", `${azure}/v1/responses`],
     ["/proxy/realtime", `${azure}/realtime?deployment=dep-1&${version}`],
     ["/proxy/res-1.openai.azure.com/openai/files", `${azure}/files?${version}`],
-    ["/other-2.openai.azure.com/openai/files", `https://other-2.openai.azure.com/openai/files?${version}`],
+    ["/proxy/other-2.openai.azure.com/openai/files", `https://other-2.openai.azure.com/openai/files?${version}`],
     [
       "/proxy/https://gov-1.openai.azure.us/openai/deployments/d/completions?api-version=2",
       "https://gov-1.openai.azure.us/openai/deployments/d/completions?api-version=2",
     ],
-    ["/evil.example/openai/files", `${azure}/evil.example/openai/files?${version}`],
+    ["/proxy/evil.example/openai/files", `${azure}/evil.example/openai/files?${version}`],
   ]),
 );
 
@@ -62,7 +62,7 @@ await testCalls("azure-openai", [
   {
     name: "takes one host only",
     headers: { ...dated, "x-gateway-custom-host": "https://r.openai.azure.us/openai" },
-    ...{ path: "/other-2.openai.azure.com/openai/files", body: {}, refused: /names another host/ },
+    ...{ path: "/proxy/other-2.openai.azure.com/openai/files", body: {}, refused: /names another host/ },
   },
   {
     name: "needs a version",
@@ -227,8 +227,8 @@ for (const [provider, path, status, code] of [
   ["az", "/openai/deployments/dep-1/some", 200, null],
   ["az", "/openai/deployments/dep-2/some", 412, "model_not_allowed_error"],
   ["az", "/openai/deployments/other/some", 412, "model_not_allowed_error"],
-  ["az", "/other-2.openai.azure.com/openai/files", 400, "invalid_custom_host"],
-  ["az", "/res-1.openai.azure.com/openai/files", 200, null],
+  ["az", "/proxy/other-2.openai.azure.com/openai/files", 400, "invalid_custom_host"],
+  ["az", "/proxy/res-1.openai.azure.com/openai/files", 200, null],
   ["gemini", "/proxy/v1beta/models/allowed:countTokens", 200, null],
   ["gemini", "/proxy/v1beta/models/other:countTokens", 412, "model_not_allowed_error"],
   ["gemini", "/proxy/v1beta/models/oth%65r:countTokens", 412, "model_not_allowed_error"],
