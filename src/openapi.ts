@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
-import { requestTypes } from "./inference/request-types.ts";
+import { isOperation } from "./inference/request-types.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { toPathTemplate } from "./lib/route-path.ts";
 import { parameterComponents, parametersOf } from "./openapi/parameters.ts";
@@ -112,7 +112,7 @@ const errorSchema = {
 /** What guardrails make of an answer, on routes they run for. */
 function guardedAnswers(endpoint: Endpoint, answer: object): object {
   const name = "operation" in endpoint ? endpoint.operation : undefined;
-  if (name === undefined || !(Object.hasOwn(requestTypes, name) || name === "completePrompt")) return {};
+  if (name === undefined || !(isOperation(name) || name === "completePrompt")) return {};
   const error = json({ $ref: "#/components/schemas/Error" });
   return {
     246: { description: "Success; a guardrail that does not deny failed, as hook_results tells", ...answer },

@@ -86,6 +86,12 @@ function toContent(
   });
 }
 
+/** What a caller should know of what it saved; absent where there is nothing. */
+function toWarnings(saved: SavedGuardrail, { services }: AdminCall<unknown>) {
+  const warnings = services.guardrails.findSavedWarnings(saved);
+  return warnings.length > 0 ? { warnings } : {};
+}
+
 function toSummary(row: GuardrailRow) {
   return {
     ...{ id: row.id, name: row.name, slug: row.slug, target: row.target },
@@ -159,7 +165,7 @@ async function createGuardrail(call: AdminCall<CreateGuardrail>, level: Level) {
   };
   const version = { id: versionId, ...tenant, guardrailId: id, content, ownerId: actor, createdAt: now };
   return {
-    answer: { id, slug, version_id: versionId, object: "guardrail" },
+    answer: { id, slug, version_id: versionId, object: "guardrail", ...toWarnings(body, call) },
     recordId: id,
     statements: [stores.guardrails.insert(tenant, row), stores.guardrailVersions.insert(tenant, version)],
   };
@@ -184,7 +190,7 @@ async function updateGuardrail(call: AdminCall<UpdateGuardrail>, level: Level) {
   };
   const changes = { name: body.name, versionId, updatedBy: actor, lastUpdatedAt: now };
   return {
-    answer: { id: row.id, slug: row.slug, version_id: versionId },
+    answer: { id: row.id, slug: row.slug, version_id: versionId, ...toWarnings(wanted, call) },
     recordId: row.id,
     statements: [
       ...(isSame ? [] : [stores.guardrailVersions.insert(row, version)]),

@@ -51,6 +51,7 @@ const reserved: Readonly<Record<string, string>> = {
   ...{ on_fail: "on_fail", onFail: "on_fail", on_success: "on_success", onSuccess: "on_success" },
   ...{ guardrail_version_id: "guardrail_version_id", guardrailVersionId: "guardrail_version_id" },
   ...{ on_error: "on_error", onError: "on_error", stream_mode: "stream_mode", streamMode: "stream_mode" },
+  uninspected: "uninspected",
 };
 
 const FeedbackShape = v.object({
@@ -70,6 +71,7 @@ const HookMembers = v.looseObject({
   on_error: v.optional(v.picklist(["pass", "fail"])),
   guardrail_version_id: v.optional(v.string()),
   stream_mode: v.optional(v.picklist(["inform", "buffer"])),
+  uninspected: v.optional(v.picklist(["deny", "allow"])),
 });
 type HookMembers = v.InferOutput<typeof HookMembers>;
 
@@ -87,7 +89,7 @@ export interface SavedGuardrail {
 const CommonParameters = v.looseObject({
   failOnError: v.optional(v.boolean()),
   soft_deny_200: v.optional(v.boolean(), false),
-  scope: v.optional(v.picklist(["last", "user", "all"]), "last"),
+  scope: v.optional(v.picklist(["last", "user", "all"]), "all"),
 });
 
 /** A check as it was written, in whichever of the two forms. */
@@ -103,11 +105,14 @@ interface WrittenCheck {
 class HookReader {
   readonly problems: HookProblem[] = [];
   readonly #checks: KnownChecks;
+  /** They were saved before: what can no longer be saved goes on working. */
+  readonly #isStored: boolean;
   /** Of the patterns so far. */
   #size = 0;
 
-  constructor(checks: KnownChecks) {
+  constructor(checks: KnownChecks, { isStored = false } = {}) {
     this.#checks = checks;
+    this.#isStored = isStored;
   }
 
   #note(path: string, message: string): undefined {
@@ -199,6 +204,8 @@ class HookReader {
     const common = this.#parse(CommonParameters, parameters, path);
     const own = this.#parse(check.parameters, parameters, path);
     if (common === undefined || own === undefined) return undefined;
+    const problem = this.#isStored ? undefined : check.problem?.(own as never); // read by the check's own schema
+    if (problem !== undefined) return this.#note(path, problem);
     this.#size += check.size?.(own as never) ?? 0; // read by the check's own schema
     if (this.#size > maxPatternSizes) return this.#note(path, "has, with those before it, too many and large patterns");
     return {
@@ -249,6 +256,7 @@ function toHook(facts: HookMembers, { id, type, checks }: Pick<Hook, "id" | "typ
     onFail: toFeedback(onFail),
     versionId: facts.guardrail_version_id,
     holdsStreams: facts.stream_mode === "buffer",
+    allowsUninspected: facts.uninspected === "allow",
   };
 }
 
@@ -270,11 +278,26 @@ export function toSavedHook(
   { overrides }: Pick<HookReference, "overrides">,
   { phase, checks }: { phase: Phase; checks: KnownChecks },
 ): Hook | undefined {
-  const reader = new HookReader(checks);
+  const reader = new HookReader(checks, { isStored: true });
   const { id: _, ...others } = overrides;
   const saved = { ...reservedMembers(actions), ...others, id: row.slug, guardrail_version_id: row.versionId };
   const hook = reader.readHook({ ...saved, checks: written }, "", ["", phase, "guardrail"]);
   return hook && "checks" in hook && reader.problems.length === 0 ? { ...hook, isSaved: true } : undefined;
+}
+
+/** What somebody who saves a guardrail should know of it. */
+export function findSavedWarnings({ checks: written, actions }: SavedGuardrail, checks: KnownChecks): string[] {
+  const reader = new HookReader(checks);
+  const hook = reader.readHook({ ...reservedMembers(actions), checks: written }, "", [
+    "",
+    "afterRequestHook",
+    "guardrail",
+  ]);
+  const runsLate = hook !== undefined && "checks" in hook && reader.problems.length === 0;
+  if (!runsLate || !hook.deny || hook.async || hook.holdsStreams) return [];
+  return [
+    'As an output guardrail it cannot deny streamed answers, which reach the client before it has seen all of them: set actions.stream_mode to "buffer" to hold them back',
+  ];
 }
 
 /** Reads the members of a config that hold hooks, `input_guardrails` and the like, and what is wrong with them. */

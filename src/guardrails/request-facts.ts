@@ -1,13 +1,14 @@
 import { CheckError, type CheckInput } from "./types.ts";
 
 /**
- * The model a request names.
+ * The model a request names; undefined where it calls none.
  *
- * @throws {CheckError} If it names none.
+ * @throws {CheckError} If it calls one that it does not name.
  */
-export function requireModel({ request }: CheckInput): string {
+export function readModel({ request }: CheckInput): string | undefined {
   const { model } = request.body;
   if (typeof model === "string" && model !== "") return model;
+  if (request.isBare) return undefined;
   throw new CheckError("Cannot check the model: the request names none");
 }
 

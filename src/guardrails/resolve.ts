@@ -54,7 +54,8 @@ function resolvePhase(
     if (stored) seen.add(stored.row.id);
     const overrides = stored && fixed.has(stored.row.id) ? {} : entry.overrides;
     const hook = stored && toSavedHook(stored, { overrides }, { phase, checks });
-    if (hook) resolved.hooks.push(hook);
+    const isDefault = stored !== undefined && fixed.has(stored.row.id);
+    if (hook) resolved.hooks.push(isDefault ? { ...hook, isDefault } : hook);
     else resolved.unknown.push(entry.name);
   }
   return resolved;

@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { CheckResult, HookResult } from "../schemas/hooks.ts";
-import { holdsTokens, readTexts, writeTexts } from "./texts.ts";
+import type { Leaves } from "./leaves.ts";
+import { holdsTokens, readRest, readTexts, writeTexts } from "./texts.ts";
 import {
   type Body,
   type BoundCheck,
@@ -13,7 +14,7 @@ import {
 } from "./types.ts";
 
 /** What the hooks of one phase look at. */
-export interface Subject extends Omit<CheckInput, "texts" | "text" | "mustSeeAll" | "work"> {
+export interface Subject extends Omit<CheckInput, "texts" | "text" | "rest" | "mustSeeAll" | "work"> {
   /** Why nothing of it can be changed, where that is so. */
   readonly fixedBecause?: string;
   /** It is out already: nothing of it can be denied. */
@@ -68,6 +69,8 @@ interface Run {
   work: Work;
   /** Texts of the body as it was when they were last read, by scope. */
   known: Map<Scope, { body: Body; texts: readonly string[]; length: number }>;
+  /** What else the body says, as it was when it was last read. */
+  shared: { rest?: { body: Body; leaves: Leaves; length: number } };
 }
 
 function createWork(clock: Clock): Work {
@@ -128,8 +131,39 @@ function look(run: Run, { deny }: Hook, { scope }: BoundCheck): Sight {
   return { texts, text: texts.join("\n").slice(0, maxTextLength), rests };
 }
 
+/** What else the request says, read once for all checks. */
+function readRestOnce(run: Run) {
+  const { subject, work } = run;
+  const { body } = run.state;
+  const known = run.shared.rest;
+  if (known?.body === body) return known;
+  const { texts } = readOnce(run, "all");
+  const leaves = work.spend(() => readRest(subject, body, texts));
+  const rest = { body, leaves, length: lengthOf(leaves.texts) };
+  run.shared.rest = rest;
+  return rest;
+}
+
+/** The rest as a check sees it: a hook that denies accepts no part of it, and nothing that cannot be read. */
+function lookAtRest(run: Run, { deny, allowsUninspected }: Hook, { scope }: BoundCheck): readonly string[] {
+  if (scope !== "all" || run.subject.response) return [];
+  const { leaves, length } = readRestOnce(run);
+  if (deny && leaves.hasOpaque && !allowsUninspected) {
+    throw new CheckError("Cannot check: the request holds a document that is not text");
+  }
+  if (length <= maxTextLength) return leaves.texts;
+  if (deny) throw new CheckError(`Cannot check: the text is longer than ${maxTextLength} characters`);
+  let left = maxTextLength;
+  return leaves.texts.map((text) => {
+    const beginning = text.slice(0, left);
+    left -= beginning.length;
+    return beginning;
+  });
+}
+
 /** What a check sees now. Texts are looked for when it asks for them, since many never do. */
-function toInput({ subject, state, work }: Run, { deny }: Hook, see: () => Sight): CheckInput {
+function toInput(run: Run, hook: Hook, bound: BoundCheck, see: () => Sight): CheckInput {
+  const { subject, state, work } = run;
   const { body, isTransformed } = state;
   const { response } = subject;
   return {
@@ -140,9 +174,14 @@ function toInput({ subject, state, work }: Run, { deny }: Hook, see: () => Sight
       return see().texts;
     },
     get text() {
-      return see().text;
+      return bound.check.readsAll?.(bound.parameters)
+        ? [...lookAtRest(run, hook, bound), see().text].join("\n")
+        : see().text;
     },
-    mustSeeAll: deny,
+    get rest() {
+      return lookAtRest(run, hook, bound);
+    },
+    mustSeeAll: hook.deny,
     work,
   };
 }
@@ -209,7 +248,7 @@ async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checke
     },
   });
   try {
-    const outcome = await bound.check.run(toInput(begun, hook, see), bound.parameters);
+    const outcome = await bound.check.run(toInput(begun, hook, bound, see), bound.parameters);
     if (outcome.isSkipped) return undefined;
     const { rests } = sight ?? { rests: [] };
     const { isChange, problem = outcome.error } = apply(outcome, run, { hook, scope: bound.scope, rests });
@@ -284,7 +323,7 @@ async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined
  */
 export async function runHooks(hooks: readonly Hook[], subject: Subject, clock: Clock): Promise<PhaseOutcome> {
   const state: State = { body: (subject.response ?? subject.request).body, isTransformed: false, headers: {} };
-  const run: Run = { subject, state, clock, work: createWork(clock), known: new Map() };
+  const run: Run = { subject, state, clock, work: createWork(clock), known: new Map(), shared: {} };
   const outcomes = new Map<Hook, HookOutcome | undefined>();
   const meant = hooks.filter(({ type, async }) => type !== "mutator" || !async); // a change behind the answer is none
   for (const hook of meant) if (hook.isOrdered) outcomes.set(hook, await runHook(run, hook));

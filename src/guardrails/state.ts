@@ -1,5 +1,6 @@
 import {
   findSavedProblems,
+  findSavedWarnings,
   type HookProblem,
   type Hooks,
   type KnownChecks,
@@ -7,7 +8,8 @@ import {
   type SavedGuardrail,
 } from "./read-hooks.ts";
 import { listReferences, type ResolvedHooks, resolveHooks, type SavedGuardrails } from "./resolve.ts";
-import type { Hook, Phase } from "./types.ts";
+import type { Hook, Phase, Visibility } from "./types.ts";
+import { allVisible, toVisibleHooks } from "./visible-hooks.ts";
 
 /** Members of a config that hold hooks, as they were written. */
 type Written = Readonly<Record<string, readonly unknown[]>>;
@@ -21,10 +23,12 @@ export interface TargetHooks extends Hooks {
 
 /** Guardrails of a gateway. */
 export interface Guardrails {
-  /** The hooks of a target's settings and of its workspace, found once; undefined where there is none. */
-  of(written: Written, saved: SavedGuardrails): TargetHooks | undefined;
-  /** As `of`, for requests that are passed on unread: of their hooks, what needs to read nothing. */
-  ofPassthrough(written: Written, saved: SavedGuardrails): TargetHooks | undefined;
+  /**
+   * The hooks of a target's settings and of its workspace, found once; undefined where there is none.
+   *
+   * @param visibility What can be seen of the request and its answer. Absent: all of both.
+   */
+  of(written: Written, saved: SavedGuardrails, visibility?: Visibility): TargetHooks | undefined;
   /** Names of guardrails that lead to none the workspace can use: those the settings name, and those of its defaults. */
   findUnknown(written: Written, saved: SavedGuardrails): Pick<ResolvedHooks, "unknown" | "unknownDefaults">;
   /** Names of saved guardrails that settings name. */
@@ -37,6 +41,8 @@ export interface Guardrails {
    * @param phase When it is to run. Absent: its checks may be of either.
    */
   findSavedProblems(saved: SavedGuardrail, phase?: Phase): readonly HookProblem[];
+  /** What whoever saves a guardrail should know of it. */
+  findSavedWarnings(saved: SavedGuardrail): readonly string[];
   /**
    * Runs work behind an answer, some at a time; what comes while too much waits is left out, and that is told. Failures of it
    * are told too.
@@ -59,17 +65,11 @@ function toTargetHooks({ before, after }: Hooks): TargetHooks | undefined {
   };
 }
 
-/** Hooks that look at nothing but what kind of request it is. */
-function forPassthrough(hooks: readonly Hook[]): Hook[] {
-  const seeing = hooks.map((hook) => ({ ...hook, checks: hook.checks.filter(({ check }) => check.seesPassthrough) }));
-  return seeing.filter(({ checks }) => checks.length > 0);
-}
-
 /** What is remembered of settings in a workspace. */
 interface Known {
   resolved: ResolvedHooks;
-  hooks: TargetHooks | undefined;
-  passed: TargetHooks | undefined;
+  /** By what can be seen. */
+  hooks: Map<string, TargetHooks | undefined>;
 }
 
 /** Remembers what is made of settings and of a workspace's guardrails: neither of the two ever changes. */
@@ -153,17 +153,20 @@ class LaterWork {
 export function createGuardrails(checks: KnownChecks, warn: Warn): Guardrails {
   const work = new LaterWork(warn);
   const find = rememberBy((written, saved) => {
-    const resolved = resolveHooks(readHooks(written, checks), saved, checks);
-    const passed = { before: forPassthrough(resolved.before), after: [] };
-    return { resolved, hooks: toTargetHooks(resolved), passed: toTargetHooks(passed) };
+    return { resolved: resolveHooks(readHooks(written, checks), saved, checks), hooks: new Map() };
   });
+  const findVisible = ({ resolved, hooks }: Known, visibility: Visibility): TargetHooks | undefined => {
+    const key = `${visibility.request} ${visibility.answer}`;
+    if (!hooks.has(key)) hooks.set(key, toTargetHooks(toVisibleHooks(resolved, visibility)));
+    return hooks.get(key);
+  };
   return {
-    of: (written, saved) => find(written, saved).hooks,
-    ofPassthrough: (written, saved) => find(written, saved).passed,
+    of: (written, saved, visibility = allVisible) => findVisible(find(written, saved), visibility),
     findUnknown: (written, saved) => find(written, saved).resolved,
     listReferences: (written) => listReferences(readHooks(written, checks)),
     findProblems: (written) => readHooks(written, checks).problems,
     findSavedProblems: (saved, phase) => findSavedProblems(saved, checks, phase),
+    findSavedWarnings: (saved) => findSavedWarnings(saved, checks),
     later: (one, bytes) => work.add(one, bytes),
     close: (timeoutMs) => work.settle(timeoutMs),
   };

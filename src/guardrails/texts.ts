@@ -1,4 +1,5 @@
 import { isObject } from "../lib/json.ts";
+import { type Leaves, readLeaves } from "./leaves.ts";
 import type { Body, Phase, RequestType, Scope } from "./types.ts";
 
 /** Which texts of a call are meant. */
@@ -66,6 +67,8 @@ function walkPart(part: Body, replace: Replace): Body {
     for (const name of documentMembers) changed = withMember(changed, name, onText(replace));
     changed = withMember(changed, "source", (source) => walkSource(source, replace));
   }
+  if (type.startsWith("web_search_result")) changed = withMember(changed, "title", onText(replace));
+  changed = withMember(changed, "annotations", (list) => mapItems(list, onMember("title", replace)));
   // of the caller's tools and of those a provider runs itself
   return type.endsWith("tool_use") ? withMember(changed, "input", (input) => walkValues(input, replace)) : changed;
 }
@@ -186,7 +189,8 @@ function walkItem(item: unknown, replace: Replace): unknown {
   if (!isObject(item)) return walkContent(item, replace);
   const type = typeof item.type === "string" ? item.type : "";
   let changed = walkPart(item, replace);
-  for (const name of ["summary", "output"]) changed = withMember(changed, name, (inner) => walkContent(inner, replace));
+  for (const name of ["summary", "output", "error", "reason"])
+    changed = withMember(changed, name, (inner) => walkContent(inner, replace));
   changed = withMember(changed, "arguments", (given) => walkValues(given, replace));
   if (type === "custom_tool_call") changed = withMember(changed, "input", onText(replace));
   if (!type.endsWith("_call")) return changed;
@@ -288,8 +292,14 @@ const embedRequest: Walk = (body, replace) => {
   return withMember(changed, "requests", (list) => mapItems(list, (one) => (isObject(one) ? ofOne(one) : one)));
 };
 
-/** Walks by kind of request: over the request, over the answer. */
-const walks: Readonly<Record<RequestType, readonly [request: Walk, answer: Walk]>> = {
+/** All strings of a request whose texts stand anywhere; it cannot be changed. */
+const anyRequest: Walk = (body, replace) => {
+  for (const text of readLeaves(body).texts) replace(text);
+  return body;
+};
+
+/** Walks by kind of request: over the request, over the answer. Those of other kinds are read whole. */
+const walks: { readonly [Type in RequestType]?: readonly [request: Walk, answer: Walk] } = {
   chatComplete: [chatRequest, choicesAnswer],
   complete: [completionRequest, choicesAnswer],
   messages: [
@@ -310,11 +320,12 @@ const walks: Readonly<Record<RequestType, readonly [request: Walk, answer: Walk]
       ),
   ],
   embed: [embedRequest, noTexts],
+  messagesCountTokens: [messagesRequest, noTexts],
   proxy: [noTexts, noTexts],
 };
 
 function walkOf({ phase, requestType }: TextPlace): Walk {
-  const [request, answer] = walks[requestType];
+  const [request, answer] = walks[requestType] ?? [anyRequest, noTexts];
   return phase === "beforeRequestHook" ? request : answer;
 }
 
@@ -333,6 +344,14 @@ export function readTexts(place: TextPlace, body: Body, scope: Scope): string[] 
     scope,
   );
   return found;
+}
+
+/** What a request says besides the texts that were read, and whether it holds what cannot be read. */
+export function readRest({ phase }: TextPlace, body: Body, known: readonly string[]): Leaves {
+  if (phase !== "beforeRequestHook") return { texts: [], hasOpaque: false };
+  const seen = new Set(known);
+  const { texts, hasOpaque } = readLeaves(body);
+  return { texts: texts.filter((text) => !seen.has(text)), hasOpaque };
 }
 
 /**

@@ -8,15 +8,58 @@ export type Body = Readonly<Record<string, unknown>>;
 /** When a hook runs. */
 export type Phase = "beforeRequestHook" | "afterRequestHook";
 
-/** Kinds of request hooks run for, by the names checks and webhooks know them under. */
-export type RequestType =
-  | "chatComplete"
-  | "complete"
-  | "messages"
-  | "createModelResponse"
-  | "generateContent"
-  | "embed"
-  | "proxy";
+/** Kinds of request, by the names checks and webhooks know them under. */
+export const requestTypeNames = [
+  "chatComplete",
+  "complete",
+  "messages",
+  "createModelResponse",
+  "generateContent",
+  "embed",
+  "rerank",
+  "moderate",
+  "ocr",
+  "decisions",
+  "imageGenerate",
+  "imageEdit",
+  "createSpeech",
+  "createTranscription",
+  "createTranslation",
+  "messagesCountTokens",
+  "countTokens",
+  "listModels",
+  "realtime",
+  "uploadFile",
+  "listFiles",
+  "retrieveFile",
+  "deleteFile",
+  "retrieveFileContent",
+  "createBatch",
+  "listBatches",
+  "retrieveBatch",
+  "cancelBatch",
+  "getBatchOutput",
+  "createFinetune",
+  "listFinetunes",
+  "retrieveFinetune",
+  "cancelFinetune",
+  "listFinetuneEvents",
+  "listFinetuneCheckpoints",
+  "getModelResponse",
+  "deleteModelResponse",
+  "listResponseInputItems",
+  "proxy",
+] as const;
+export type RequestType = (typeof requestTypeNames)[number];
+
+/** What a check looks at, each more than the one before: no body, the model's name, members of the body, its texts. */
+export type Reads = "facts" | "model" | "body" | "text";
+
+/** How much of a request checks can see, and whether its answer is seen, says nothing, or passes unseen. */
+export interface Visibility {
+  readonly request: Reads;
+  readonly answer: "seen" | "empty" | "unseen";
+}
 
 /** Time checks have for what takes longer the longer a text is; those a request brings share it. */
 export interface Work {
@@ -32,6 +75,8 @@ export interface Work {
 export interface CheckInput {
   readonly phase: Phase;
   readonly requestType: RequestType;
+  /** Further kinds it counts as in lists of kinds. */
+  readonly alsoTypes?: readonly RequestType[];
   /** Slug of the provider that is called, or is to be. */
   readonly provider: string;
   readonly request: {
@@ -42,6 +87,8 @@ export interface CheckInput {
     readonly isStreaming: boolean;
     /** An earlier check changed it. */
     readonly isTransformed: boolean;
+    /** It has no body and calls no model, such as one for a list of records. */
+    readonly isBare?: boolean;
   };
   /** The answer; undefined before the call. */
   readonly response: { readonly body: Body; readonly status: number; readonly isTransformed: boolean } | undefined;
@@ -49,6 +96,11 @@ export interface CheckInput {
   readonly texts: readonly string[];
   /** The same as one text, its parts joined by line feeds. */
   readonly text: string;
+  /**
+   * Whatever else a request says, such as its tools, formats of the answer and members nobody knows: to be looked through,
+   * not to be changed. Empty unless the scope is `all`.
+   */
+  readonly rest: readonly string[];
   /** Facts the caller and its key attached. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The hook denies: a check that cannot look at all of a text throws instead of looking at its beginning. */
@@ -88,8 +140,12 @@ export interface Check<Parameters = unknown> {
   changes?(parameters: Parameters): boolean;
   /** How much memory its parameters take, in instructions of patterns; absent: little. */
   size?(parameters: Parameters): number;
-  /** Runs for requests that are passed on unread, too. */
-  readonly seesPassthrough?: boolean;
+  /** It looks for what must not be there: its text is all a request says, not only what is said in turns. Absent: never. */
+  readsAll?(parameters: Parameters): boolean;
+  /** What it has to see; absent: texts. */
+  readonly reads?: Reads;
+  /** What is wrong with parameters that are to be saved; those that were saved before go on working. */
+  problem?(parameters: Parameters): string | undefined;
   run(input: CheckInput, parameters: Parameters): CheckOutcome | Promise<CheckOutcome>;
 }
 
@@ -165,6 +221,10 @@ export interface Hook {
   readonly onSuccess: Feedback | undefined;
   readonly onFail: Feedback | undefined;
   readonly versionId: string | undefined;
+  /** It runs for every request of the workspace: where it cannot look, a hook that denies lets nothing through. */
+  readonly isDefault?: boolean;
+  /** What it cannot look at passes although it denies. */
+  readonly allowsUninspected: boolean;
   /** It was saved: its checks have time of their own, which those a request brings cannot use up. */
   readonly isSaved?: boolean;
   /** A streamed answer is held back until the hook has seen all of it, so that it can deny and change it. */

@@ -2,7 +2,8 @@ import { type IRequest, Router } from "itty-router";
 import type { RequestContext } from "../context.ts";
 import type { Endpoint, Method } from "../endpoint.ts";
 import type { Reply } from "../lib/reply.ts";
-import { isOpenPath, toPathForm, toRouterPath } from "../lib/route-path.ts";
+import { isOpenPath, matchPath, toPathForm, toRouterPath } from "../lib/route-path.ts";
+import { createRespellingFinder, type FindRespelled, isPassthrough, plainSegments, refusing } from "./respelled.ts";
 
 /** What the router matches on: exactly the path that was checked. */
 interface Route extends IRequest {
@@ -27,11 +28,6 @@ function verb(method: Method): "get" | "post" | "put" | "delete" | "patch" {
   }
 }
 
-/** Whether a row hands every other path to a provider. */
-function isPassthrough(endpoint: Endpoint): boolean {
-  return endpoint.path === "/v1/*";
-}
-
 /** First segments below `/v1` that belong to the gateway's own API: what is not there is nowhere. */
 const ownGroups = new Set([
   ...[
@@ -45,13 +41,32 @@ const ownGroups = new Set([
     "feedback",
     "guardrails",
   ],
-  ...["health", "integrations", "labels", "logs", "mcp-integrations", "mcp-servers", "model-configs", "organisations"],
-  ...["policies", "prompts", "providers", "scim", "secret-references", "virtual-keys", "workspace-exclusions"],
+  ...["cache", "health", "integrations", "labels", "logs", "mcp-integrations", "mcp-servers", "model-configs"],
+  ...[
+    "organisations",
+    "otel",
+    "policies",
+    "prompts",
+    "providers",
+    "scim",
+    "secret-references",
+    "virtual-keys",
+    "workspace-exclusions",
+  ],
 ]);
 
-/** The first segment of a path below `/v1`. */
+/** The first segment of a path below `/v1`, as whoever serves it may read it. */
 function groupOf(path: string): string {
-  return path.split("/", 3)[2] ?? "";
+  const [, group = ""] = plainSegments(path);
+  return group;
+}
+
+/** Names below `/v1/logs` that are no ids. */
+const notLogIds = new Set(["exports", "tail"]);
+
+/** Whether a path leads to nothing, although a row with a parameter has its form. */
+function isReserved(endpoint: Endpoint, params: Readonly<Record<string, string>>): boolean {
+  return endpoint.path.startsWith("/v1/logs/:id") && notLogIds.has((params.id ?? "").toLowerCase());
 }
 
 function decodeParams(params: Record<string, string> | undefined): Record<string, string> {
@@ -62,7 +77,11 @@ function decodeParams(params: Record<string, string> | undefined): Record<string
 export function createMethodTable(endpoints: readonly Endpoint[]): (pathname: string) => Method[] {
   const forms = endpoints.map((endpoint) => ({ endpoint, form: toPathForm(endpoint.path) }));
   return (pathname) => {
-    const matching = forms.filter(({ form }) => form.test(pathname)).map(({ endpoint }) => endpoint);
+    const matching = forms
+      .filter(
+        ({ endpoint, form }) => form.test(pathname) && !isReserved(endpoint, matchPath(endpoint.path, pathname) ?? {}),
+      )
+      .map(({ endpoint }) => endpoint);
     const own = matching.filter((endpoint) => !isPassthrough(endpoint));
     return [...new Set((ownGroups.has(groupOf(pathname)) ? own : matching).map(({ method }) => method))];
   };
@@ -74,13 +93,21 @@ function beginningOf(path: string): string {
 }
 
 /** One router over rows, in their order. */
-function toRouter(endpoints: readonly Endpoint[], serve: ServeEndpoint) {
+function toRouter(endpoints: readonly Endpoint[], serve: ServeEndpoint, findRespelled: FindRespelled) {
   const router = Router<Route>();
   for (const endpoint of endpoints) {
     router[verb(endpoint.method)](toRouterPath(endpoint.path), (route: Route): Promise<Reply> | undefined => {
       // what belongs to the control plane never goes to a provider, however it is spelt
-      if (isPassthrough(endpoint) && ownGroups.has(groupOf(route.context.url.pathname))) return undefined;
-      route.context.params = isPassthrough(endpoint) ? {} : decodeParams(route.params);
+      const { method, url } = route.context;
+      if (isPassthrough(endpoint)) {
+        if (ownGroups.has(groupOf(url.pathname))) return undefined;
+        route.context.params = {};
+        const respelled = findRespelled(method, url.pathname);
+        return serve(respelled ? refusing(endpoint, respelled) : endpoint, route.context);
+      }
+      const params = decodeParams(route.params);
+      if (isReserved(endpoint, params)) return undefined;
+      route.context.params = params;
       return serve(endpoint, route.context);
     });
   }
@@ -98,6 +125,7 @@ export function createRouter(
   const plain = new Map<string, Endpoint>(
     endpoints.filter(({ path }) => !isOpenPath(path)).map((row) => [`${row.method} ${row.path}`, row]),
   );
+  const findRespelled = createRespellingFinder(endpoints);
   const rows = endpoints.map((row) => ({ row, beginning: beginningOf(row.path) }));
   const beginnings = new Set(rows.map(({ beginning }) => beginning));
   const routers = new Map<string, ReturnType<typeof toRouter>>();
@@ -111,6 +139,7 @@ export function createRouter(
     const made = toRouter(
       fitting.map(({ row }) => row),
       serve,
+      findRespelled,
     );
     routers.set(beginning, made);
     return made;

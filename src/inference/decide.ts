@@ -229,6 +229,6 @@ export async function runDecisions(
   services: Services,
 ): Promise<Reply> {
   listQuestions(value);
-  const parts = { context, services };
+  const parts = { context, services, operation: "decide" as const };
   return runTargets(value, (request, target) => decideAtTarget(request, target, parts), parts);
 }

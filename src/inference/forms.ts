@@ -38,6 +38,8 @@ async function canFlow(name: OperationName, context: CallerContext, services: Se
   if (!isForm || Number(headers.get("content-length") ?? Number.POSITIVE_INFINITY) <= smallForm) return false;
   const config = await readRequestConfig(context, services);
   if (config ? !isPlainLeaf(config.node) : !isNamedInHeaders(context)) return false;
+  // guardrails look at the fields
+  if (config && services.guardrails.of(config.node.merged.hooks, config.view)) return false;
   const input = { model: undefined };
   const destination = await (config
     ? readLeafDestination({ node: config.node, settings: config.node.merged, ...input }, context, services)

@@ -1,5 +1,7 @@
 import type { HookLog } from "../context/log-draft.ts";
 import type { CallerContext, Services } from "../context.ts";
+import type { WorkspaceView } from "../control/directory.ts";
+import { isJsonType } from "../endpoint.ts";
 import { GuardrailDeniedError } from "../errors.ts";
 import type { SavedGuardrails } from "../guardrails/resolve.ts";
 import { type PhaseOutcome, runHooks, type Subject } from "../guardrails/run.ts";
@@ -15,7 +17,8 @@ import { noteSpent } from "./cost.ts";
 import { withinRequest } from "./hook-time.ts";
 import { asksForUsage } from "./operation.ts";
 import { replay } from "./replay.ts";
-import { requestTypes } from "./request-types.ts";
+import { kindOf, type RequestKind } from "./request-types.ts";
+import { readStoredName } from "./stored-provider.ts";
 import { readStream, StreamHooks, withStreamResults } from "./stream-hooks.ts";
 
 /** Status of an answer with which a hook that does not deny found fault. */
@@ -29,8 +32,8 @@ export function toHookResults({ before, after }: Pick<HookLog, "before" | "after
 const decoder = new TextDecoder();
 
 /** The JSON object of an answer; undefined for any other. */
-function readAnswer({ body }: Reply): { text: string; value: Body } | undefined {
-  if (body === null || body instanceof ReadableStream) return undefined;
+function readAnswer({ headers, body }: Reply): { text: string; value: Body } | undefined {
+  if (body === null || body instanceof ReadableStream || !isJsonType(headers["content-type"] ?? "")) return undefined;
   const text = typeof body === "string" ? body : decoder.decode(body);
   const value = parseJson(text);
   return isObject(value) ? { text, value } : undefined;
@@ -46,6 +49,8 @@ function withResults(text: string, results: HookResults): string {
 /** What a guard is made from. */
 export interface GuardParts {
   requestType: RequestType;
+  /** What hooks say may stand in a stream. */
+  tellsInStreams: boolean;
   hooks: TargetHooks;
   context: CallerContext;
   services: Services;
@@ -219,12 +224,16 @@ export class TargetGuard {
   stream(strict: boolean): StreamHooks {
     const { requestType, hooks } = this.#parts;
     const isWatched = hooks.after.length + hooks.later.after.length > 0;
-    return new StreamHooks({ guard: this, requestType, strict, isWatched, before: this.#before.results });
+    // clients of other routes take no events but their own
+    const isTold = this.#parts.tellsInStreams && !strict;
+    return new StreamHooks({ guard: this, requestType, strict: !isTold, isWatched, before: this.#before.results });
   }
 }
 
 const streamed = "Cannot change an answer that is streamed";
-const embedded = "Cannot change requests for embeddings";
+
+/** What of a workspace its guardrails depend on. */
+type SavedView = SavedGuardrails & Pick<WorkspaceView, "providers">;
 
 /** What of a target its guardrails depend on. */
 export interface GuardedTarget {
@@ -232,23 +241,29 @@ export interface GuardedTarget {
   settings: Pick<InheritedSettings, "hooks">;
 }
 
+/** What is known of a request beside its body. */
+export interface EnteredFacts {
+  /** It has no body and calls no model. */
+  isBare?: boolean;
+}
+
 /** Guardrails of one request, over all its targets. */
 export class RequestGuard {
   readonly #entered = new Map<GuardedTarget, Promise<TargetGuard>>();
-  readonly #requestType: RequestType;
+  readonly #kind: RequestKind;
   readonly #context: CallerContext;
   readonly #services: Services;
   readonly #keep: CallerContext["keepAnswer"];
 
-  readonly #saved: SavedGuardrails;
+  readonly #saved: SavedView;
 
-  /** @param saved Guardrails of the workspace. */
+  /** @param saved What the workspace has saved. */
   constructor(
-    requestType: RequestType,
-    saved: SavedGuardrails,
+    kind: RequestKind,
+    saved: SavedView,
     { context, services }: { context: CallerContext; services: Services },
   ) {
-    this.#requestType = requestType;
+    this.#kind = kind;
     this.#saved = saved;
     this.#context = context;
     this.#services = services;
@@ -258,55 +273,75 @@ export class RequestGuard {
   /**
    * Runs the hooks before a target's call, once however often it is tried; undefined where it has none.
    *
-   * @param request The request, parameters of the config applied.
-   * @throws {GuardrailDeniedError} If one denies it.
+   * @param request The request, parameters of the config applied; empty where it is not read.
+   * @throws {GuardrailDeniedError} If one denies it, or cannot look at it and lets nothing unseen through.
    */
-  enter(attempt: GuardedTarget, request: Body): Promise<TargetGuard> | undefined {
+  enter(attempt: GuardedTarget, request: Body, facts: EnteredFacts = {}): Promise<TargetGuard> | undefined {
     const known = this.#entered.get(attempt);
     if (known) return known;
-    const { guardrails } = this.#services;
-    const written = attempt.settings.hooks;
-    const hooks =
-      this.#requestType === "proxy"
-        ? guardrails.ofPassthrough(written, this.#saved)
-        : guardrails.of(written, this.#saved);
+    const hooks = this.#services.guardrails.of(attempt.settings.hooks, this.#saved, this.#kind.visibility);
     if (!hooks) {
       if (this.#keep) this.#context.keepAnswer = this.#keep;
       return undefined;
     }
-    const entered = this.#enter(hooks, attempt, request);
+    const entered = this.#enter(hooks, attempt, { request, facts });
     this.#entered.set(attempt, entered);
     return entered;
   }
 
-  async #enter(hooks: TargetHooks, { node }: GuardedTarget, request: Body): Promise<TargetGuard> {
-    const [context, services, requestType] = [this.#context, this.#services, this.#requestType];
-    const isEmbed = requestType === "embed";
+  async #enter(
+    hooks: TargetHooks,
+    { node }: GuardedTarget,
+    { request, facts }: { request: Body; facts: EnteredFacts },
+  ): Promise<TargetGuard> {
+    const [context, services, kind] = [this.#context, this.#services, this.#kind];
+    const { type: requestType, alsoTypes, fixedBecause } = kind;
+    const provider = this.#providerOf(node, request);
     const subject: Subject = {
-      ...{ phase: "beforeRequestHook", requestType },
-      provider: node.provider ?? node.virtualKey ?? context.header("provider") ?? "",
+      ...{ phase: "beforeRequestHook", requestType, alsoTypes, provider },
       request: {
         body: request,
         header: (name) => readClientHeader(name, context, services),
         ...{ isStreaming: request.stream === true || context.log.stream, isTransformed: false },
+        isBare: facts.isBare === true,
       },
       response: undefined,
       metadata: context.metadata,
-      ...(isEmbed && { fixedBecause: embedded }),
+      ...(fixedBecause !== undefined && { fixedBecause }),
     };
-    const before = isEmbed ? hooks.before.filter(({ type }) => type !== "mutator") : hooks.before;
-    const own = isEmbed ? { ...hooks, before, after: [], later: { ...hooks.later, after: [] } } : hooks;
+    const isFixed = fixedBecause !== undefined;
+    const before = isFixed ? hooks.before.filter(({ type }) => type !== "mutator") : hooks.before;
     const outcome = await runHooks(before, subject, services.clock);
-    const guard = new TargetGuard({ requestType, hooks: own, context, services, keep: this.#keep }, subject, outcome);
+    const parts = { requestType, tellsInStreams: !isFixed, hooks: { ...hooks, before }, context, services };
+    const guard = new TargetGuard({ ...parts, keep: this.#keep }, subject, outcome);
     const log = guard.note();
     if (!outcome.isDenied) {
       requireRequest(requestType, request, outcome.body);
       return guard;
     }
-    throw new GuardrailDeniedError("Cannot make this call: a guardrail denied the request; hook_results tells which", {
+    context.log.provider ??= provider === "" ? null : provider;
+    throw new GuardrailDeniedError(toDenial(outcome), {
       ...{ hookResults: toHookResults(log), isSoft: outcome.isSoft },
     });
   }
+
+  /** Slug of the provider a target is about, before it is known how it is called; empty where nothing names one. */
+  #providerOf({ provider, virtualKey }: GuardedTarget["node"], { model }: Body): string {
+    const { header } = this.#context;
+    const slugOf = (name: string | null | undefined) => readStoredName(name)?.slug;
+    const named = provider ?? virtualKey ?? header("provider") ?? header("virtual-key");
+    const stored = named === null ? slugOf(typeof model === "string" ? model : undefined) : (slugOf(named) ?? named);
+    const found = stored === undefined ? undefined : this.#saved.providers.get(stored);
+    return found?.integration.aiProviderId ?? named ?? "";
+  }
+}
+
+/** What a caller is told of a denial. */
+function toDenial({ results }: PhaseOutcome): string {
+  const closed = results.filter(({ deny, checks }) => deny && checks.some(({ data }) => data?.closed === true));
+  if (closed.length === 0) return "Cannot make this call: a guardrail denied the request; hook_results tells which";
+  const names = [...new Set(closed.map(({ id }) => id))].join(", ");
+  return `Cannot make this call: the default guardrail ${names} cannot look at it, and closes this route`;
 }
 
 /** Headers of the gateway's own that tell nothing but where a request stands in a trace. */
@@ -332,14 +367,13 @@ function readClientHeader(
   return value?.includes(gatewayKey) && !isToken ? undefined : value;
 }
 
-/** The guardrails of a request; undefined for operations hooks do not run for. */
+/** The guardrails of a request for a unified operation. */
 export function createRequestGuard(
-  name: OperationName | undefined,
-  saved: SavedGuardrails,
+  name: OperationName,
+  saved: SavedView,
   parts: { context: CallerContext; services: Services },
-): RequestGuard | undefined {
-  const requestType = name && requestTypes[name];
-  return requestType && new RequestGuard(requestType, saved, parts);
+): RequestGuard {
+  return new RequestGuard(kindOf(name), saved, parts);
 }
 
 /** Status an answer that is passed on gets by what hooks said before it. */

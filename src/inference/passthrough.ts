@@ -3,7 +3,7 @@ import { toBodyError } from "../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
-import { decodeUtf8, isObject, parseJson } from "../lib/json.ts";
+import { decodeUtf8, hasRepeatedName, isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
 import { isSocketHandshake } from "../lib/websocket.ts";
@@ -15,10 +15,12 @@ import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt,
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { flowBack, isText } from "./flow.ts";
-import { RequestGuard, statusAfterHooks } from "./guards.ts";
+import { RequestGuard, statusAfterHooks, type TargetGuard } from "./guards.ts";
+import { withinRequest } from "./hook-time.ts";
 import { isFromRequest, listLeaves, readLeafDestination } from "./leaf.ts";
 import { requirePassedModels } from "./model-list.ts";
 import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
+import { passedKind } from "./request-types.ts";
 import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { readRequestDestination, readTimeout } from "./target.ts";
@@ -142,6 +144,12 @@ async function readHeld(
   }
 }
 
+/** What is passed on, and the guardrails that let it pass. */
+interface PassedRequest {
+  upload: Upload;
+  guard?: TargetGuard | undefined;
+}
+
 /** An answer on its way back, with the call it belongs to. */
 interface PassedAnswer {
   upstream: Response;
@@ -151,7 +159,7 @@ interface PassedAnswer {
 /** The provider's request: the caller's, less what belongs to one connection or to the gateway. */
 function preparePassed(
   { destination, path }: PassedDestination,
-  body: Upload["body"],
+  { upload: { body }, guard }: PassedRequest,
   context: CallerContext,
   services: Services,
 ): PreparedCall {
@@ -166,6 +174,7 @@ function preparePassed(
   }
   for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
   Object.assign(headers, destination.managed?.headers);
+  guard?.addHeaders(headers);
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
   return {
@@ -186,14 +195,15 @@ export function requirePassable({ provider, customHost }: Destination): void {
 /** Makes one call. The attempt is released by whoever takes its answer. */
 async function pass(
   { destination, ...times }: { destination: Destination } & AttemptTimes,
-  { body, text, model }: Upload,
+  request: PassedRequest,
   context: CallerContext,
   services: Services,
 ): Promise<PassedAnswer> {
+  const { body, text, model } = request.upload;
   requirePassable(destination);
   const passed = readPassedDestination(destination, { context, model }, services);
   requireRelayed(destination, context);
-  const call = preparePassed(passed, body, context, services);
+  const call = preparePassed(passed, request, context, services);
   requirePassedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
   const attempt = startAttempt(context.request, times, services.timers);
   try {
@@ -218,7 +228,7 @@ async function passDirectly(
 ): Promise<PassedAnswer> {
   const destination = await readRequestDestination(context, services, { model: namedModel(context) });
   const timeoutMs = readTimeout(context, services);
-  return pass({ destination, timeoutMs }, await readBody(), context, services);
+  return pass({ destination, timeoutMs }, { upload: await readBody() }, context, services);
 }
 
 /** Groups of paths whose records live at one provider. */
@@ -233,8 +243,10 @@ export function requireSingleTarget({ node }: RequestConfig, { url }: CallerCont
   );
 }
 
-/** What hooks see of a body that is passed on. */
-const noBody = {};
+/** Whether every reader of a body finds the members that were found here. */
+function isUnambiguous({ body, text, members }: Upload): boolean {
+  return body === undefined || (members !== noMembers && !hasRepeatedName(text ?? ""));
+}
 
 /** Passes a request on as a config says; a body that flows through is sent once only. */
 async function passByConfig(
@@ -244,16 +256,22 @@ async function passByConfig(
   services: Services,
 ): Promise<PassedAnswer> {
   requireSingleTarget(config, context);
-  const plan = planRequest(config, upload.members, { context, services });
-  const guard = new RequestGuard("proxy", config.view, { context, services });
+  const { body, members } = upload;
+  const isRead = isUnambiguous(upload);
+  const plan = planRequest(config, members, { context, services });
+  const kind = passedKind(context.log.operation, { isRead });
+  const guard = new RequestGuard(kind, config.view, { context, services });
+  const callsNothing = context.method === "GET" || context.method === "DELETE";
+  const isBare = callsNothing && body === undefined && namedModel(context) === undefined;
   const caller: Caller<PassedAnswer> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
-      await guard.enter(attempt, noBody);
+      const entering = guard.enter(attempt, isRead ? members : noMembers, { isBare });
+      const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
       const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context, services);
       const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);
       const wholeMs = deadline === undefined ? undefined : deadline - services.clock.monotonic();
-      return pass({ destination, timeoutMs, wholeMs }, upload, context, services);
+      return pass({ destination, timeoutMs, wholeMs }, { upload, guard: guarded }, context, services);
     },
     statusOf: ({ upstream }) => upstream.status,
     headersOf: ({ upstream }) => upstream.headers,
@@ -261,7 +279,7 @@ async function passByConfig(
       upstream.body?.cancel().catch(() => {});
       attempt.release();
     },
-    canRepeat: !(upload.body instanceof ReadableStream),
+    canRepeat: !(body instanceof ReadableStream),
   };
   return runPlan(config, plan, caller, { context, services });
 }

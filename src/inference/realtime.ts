@@ -24,6 +24,8 @@ import { routingHeaders, toProviderError } from "./answer.ts";
 import { type Attempt, beginCall, startAttempt, toAttemptError } from "./attempt.ts";
 import { readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
+import { createRequestGuard, type TargetGuard } from "./guards.ts";
+import { withinRequest } from "./hook-time.ts";
 import { readLeafDestination } from "./leaf.ts";
 import { requireModel, requireSentModels } from "./model-list.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
@@ -109,6 +111,8 @@ interface SessionTarget {
   destination: Destination;
   settings?: InheritedSettings;
   deadline?: number | undefined;
+  /** Guardrails that let it be opened. */
+  guard?: TargetGuard | undefined;
 }
 
 interface SessionParts {
@@ -130,7 +134,7 @@ function requireSessionModel(session: RealtimeRequest, destination: Destination)
 /** The upstream's handshake, ready to be sent. */
 function prepareSession(
   session: RealtimeRequest,
-  { destination, settings }: SessionTarget,
+  { destination, settings, guard }: SessionTarget,
   { context, services }: SessionParts,
 ): Omit<SocketCall, "signal"> {
   const { provider } = destination;
@@ -139,6 +143,7 @@ function prepareSession(
   context.log.model = model ?? null;
   const path = adapter.path({ ...session, model });
   const headers = sessionHeaders(destination, settings, context, services);
+  guard?.addHeaders(headers);
   requireSentModels(destination, { path, headers });
   const offered = offeredProtocols(context);
   return {
@@ -209,13 +214,17 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
     return openSession(session, find, parts);
   }
   const plan = planRequest(config, model === undefined ? {} : { model }, { context, services });
+  const guard = createRequestGuard("realtime", config.view, { context, services });
   const caller: Caller<OpenSession> = {
-    async call({ node, settings }, { deadline }) {
+    async call(attempt, { deadline }) {
+      const { node, settings } = attempt;
       const { model: wanted }: { model?: unknown } = applyOverlays({ model }, settings);
       const asked = typeof wanted === "string" ? wanted : undefined;
+      const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked });
+      const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
       const find = async (now: CallerContext) => {
         const destination = await readLeafDestination({ node, settings, model: asked }, now, services);
-        return { destination, settings, deadline };
+        return { destination, settings, deadline, guard: guarded };
       };
       return openSession({ ...session, model: asked }, find, parts);
     },

@@ -95,8 +95,8 @@ export interface TargetParts {
   canRepeat?: boolean;
   /** Whether a stream is asked for. Default: by the request's `stream`. */
   streamed?: boolean;
-  /** The operation, where hooks may run for it. */
-  operation?: OperationName;
+  /** What the request asks for, as guardrails and denials know it. */
+  operation: OperationName;
 }
 
 /** Makes the calls of a request. */
@@ -112,7 +112,7 @@ function createCaller<Request extends Record<string, unknown>>(
       const overlaid = withModelBeside(applyOverlays(value, settings), node, context);
       context.checkComplete?.(overlaid);
       context.log.model = modelOf(overlaid) ?? null;
-      const entering = guard?.enter(attempt, overlaid);
+      const entering = guard.enter(attempt, overlaid, { isBare: operation === "models" });
       const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
       guarded?.begin(deadline);
       // hooks change members, never which operation it is

@@ -44,8 +44,8 @@ function toCompletion({ id, created, model, finish_reason }: Denial) {
 }
 
 /** Operations whose answers hold a text that can tell of a denial. */
-function hasText(name: OperationName | undefined): name is OperationName {
-  return name === "chat" || name === "complete" || (name !== undefined && isDialect(name));
+function hasText(name: OperationName): boolean {
+  return name === "chat" || name === "complete" || isDialect(name);
 }
 
 /** The denial as a whole answer of the operation. */
@@ -64,7 +64,7 @@ function toAnswer(name: OperationName, denial: Denial, request: object, options:
 export function answerSoftly(
   thrown: unknown,
   request: object,
-  { operation: name, context, services }: { operation?: OperationName; context: CallerContext; services: Services },
+  { operation: name, context, services }: { operation: OperationName; context: CallerContext; services: Services },
 ): Reply {
   if (!(thrown instanceof GuardrailDeniedError) || !thrown.isSoft || !hasText(name)) throw thrown;
   const { id, log } = context;

@@ -1,6 +1,6 @@
 /** `name-or-ipv4[:port]` or `[ipv6][:port]`; what a Host header may hold. */
 const hostForm = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?$/;
-const plainPath = /^[A-Za-z0-9_~:@!$&'()*+,;=/-]*$/;
+const plainPath = /^[A-Za-z0-9_~:@!$&'()*+,=/-]*$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern looks for
 const controlCharacter = /[\u0000-\u001f\u007f]/;
 
@@ -19,21 +19,32 @@ export function isValidHost(host: string): boolean {
 }
 
 /**
+ * Segments of a path as whoever serves it may read them: decoded, and parted at encoded slashes too.
+ *
+ * @throws {URIError} If a percent sign is malformed.
+ */
+export function readSegments(pathname: string): string[] {
+  return pathname.split("/").flatMap((segment) => decodeURIComponent(segment).split("/"));
+}
+
+/**
  * Looks for what would make two readers of a path disagree: dot segments, control characters, backslashes.
  *
  * @returns What is wrong with the path, or undefined.
  */
 export function findPathProblem(pathname: string): string | undefined {
   if (plainPath.test(pathname)) return undefined;
-  for (const segment of pathname.split("/")) {
-    let decoded: string;
+  for (const written of pathname.split("/")) {
+    let segments: string[];
     try {
-      decoded = decodeURIComponent(segment);
+      segments = readSegments(written);
     } catch {
       return "it holds a malformed percent sign";
     }
-    if (decoded === "." || decoded === "..") return "it holds a dot segment";
-    if (hasControlCharacter(decoded) || decoded.includes("\\")) return "it holds a control character or a backslash";
+    // some servers read what stands behind a semicolon as parameters of the segment
+    if (segments.some((segment) => /^\.\.?(?:;|$)/.test(segment))) return "it holds a dot segment";
+    const unsafe = segments.some((segment) => hasControlCharacter(segment) || segment.includes("\\"));
+    if (unsafe) return "it holds a control character or a backslash";
   }
   return undefined;
 }

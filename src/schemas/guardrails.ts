@@ -43,6 +43,7 @@ const Actions = v.object({
   on_fail: verdictActions(-5),
   on_error: v.optional(v.picklist(["pass", "fail"], "must be pass or fail")),
   stream_mode: v.optional(v.picklist(["inform", "buffer"], "must be inform or buffer")),
+  uninspected: v.optional(v.picklist(["deny", "allow"], "must be deny or allow")),
 });
 
 const Target = v.picklist(["llm", "mcp_tools"], "must be llm or mcp_tools");

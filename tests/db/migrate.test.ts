@@ -148,3 +148,42 @@ test("D3: write() waits while another connection holds the lock, and works after
   await two.close();
   folder.remove();
 });
+
+test("checks of saved guardrails go on looking at the last turn alone", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  const saved = {
+    checks: [
+      { id: "default.contains", parameters: { words: ["a", "é\n"], operator: "none", count: 1e21 } },
+      { id: "default.regexMatch", parameters: { rule: "x", scope: "user" } },
+      { id: "default.notNull" },
+      { id: "default.jwt", parameters: null },
+      "not a check",
+    ],
+    actions: { deny: true, on_fail: null },
+  };
+  const content = JSON.stringify(saved);
+  const insert = (id: string, text: string) => ({
+    sql: "INSERT INTO guardrail_versions (id, organisation_id, guardrail_id, content, owner_id, created_at) VALUES (?, 'o', 'g', ?, 'u', 0)",
+    args: [id, text],
+  });
+  await database.write([
+    "INSERT INTO guardrails (id, organisation_id, slug, name, target, status, version_id, owner_id, created_at) VALUES ('g', 'o', 's', 'n', 'llm', 'active', 'v1', 'u', 0)",
+    ...[insert("v1", content), insert("v2", "no JSON"), insert("v3", '{"actions":{}}'), insert("v4", '{"checks":[]}')],
+    "DELETE FROM migrations WHERE id = '0009_scope_of_saved_checks'",
+  ]);
+  await migrate(database);
+  const { rows } = await database.read("SELECT content FROM guardrail_versions ORDER BY id");
+  const [first, ...others] = rows.map((row) => String(row.content));
+  assert.deepEqual(others, ["no JSON", '{"actions":{}}', '{"checks":[]}']);
+  const [contains, regex, notNull, , last] = saved.checks;
+  assert.ok(typeof contains === "object" && typeof notNull === "object");
+  const wanted = [
+    { ...contains, parameters: { ...contains.parameters, scope: "last" } },
+    regex,
+    { ...notNull, parameters: { scope: "last" } },
+    { id: "default.jwt", parameters: { scope: "last" } },
+    last,
+  ];
+  assert.equal(first, JSON.stringify({ ...saved, checks: wanted }));
+});

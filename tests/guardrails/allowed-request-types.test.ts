@@ -30,9 +30,8 @@ for (const [parameters, metadata, requestType, verdict] of [
   });
 }
 
-test("allowedRequestTypes run for requests that are passed on unread, alone of all checks here", async () => {
-  assert.equal(checks.get(id)?.seesPassthrough, true);
-  assert.equal(checks.get("default.modelRules")?.seesPassthrough, undefined);
+test("allowedRequestTypes run for requests that are passed on unread", async () => {
+  assert.equal(checks.get(id)?.reads, "facts");
   const hooks = [{ allowedRequestTypes: { allowedTypes: ["chatComplete"] }, deny: true }];
   assert.equal((await guard(hooks, { requestType: "proxy", request: {} })).isDenied, true);
 });
@@ -48,6 +47,8 @@ for (const metadata of [
 }
 
 for (const [parameters, wanted] of [
+  [{ allowedTypes: ["chatComplete", "chat"] }, /names no kind of request there is: chat$/],
+  [{ blockedTypes: "embed, x" }, /names no kind of request there is: x$/],
   [{ allowedTypes: ["a", "b"], blockedTypes: "b" }, /parameters: must not allow and block the same request type$/],
   [{ allowedTypes: 5 }, /parameters\.allowedTypes: must be a list of names/],
   [{ blockedTypes: [5] }, /parameters\.blockedTypes/],

@@ -63,6 +63,7 @@ for (const [form, members] of [
       assert.deepEqual(rest, {
         ...{ id: "h", type: "guardrail", deny: true, async: true, isOrdered: true, onError: "pass", versionId: "v1" },
         ...{ onSuccess: feedback, onFail: { value: -5 }, holdsStreams: false },
+        allowsUninspected: false,
       });
       assert.deepEqual(
         checks.map(({ parameters }) => (parameters as Orders).pass),
@@ -127,8 +128,8 @@ test("readHooks() reads what any check may carry", () => {
     hook?.checks.map(({ failOnError, softDeny, scope }) => [failOnError, softDeny, scope]),
     [
       [false, true, "all"],
-      [undefined, true, "last"],
-      [undefined, false, "last"],
+      [undefined, true, "all"],
+      [undefined, false, "all"],
     ],
   );
 });

@@ -39,6 +39,7 @@ beforeEach(() => {
         response: undefined,
         texts: [],
         text: "",
+        rest: [],
         metadata: {},
         mustSeeAll: true,
         work: { spend: (piece) => piece() },

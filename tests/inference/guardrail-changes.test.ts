@@ -24,7 +24,7 @@ const redact = (rule: string, more: object = {}) => ({
 const sent = (): Record<string, unknown> => JSON.parse(upstream().calls.at(-1)?.text ?? "{}");
 const lastMessage = (): unknown => (Array.isArray(sent().messages) ? (sent().messages as object[]).at(-1) : undefined);
 
-test("input redactions reach the provider, each of them, and only the last turn", async () => {
+test("input redactions reach the provider, each of them, and with scope last only the last turn", async () => {
   const messages = [
     { role: "user", content: "first 111" },
     {
@@ -36,7 +36,7 @@ test("input redactions reach the provider, each of them, and only the last turn"
     },
   ];
   const guards = [
-    { checks: [{ id: "regexReplace", parameters: { rule: "/[0-9]{3}/g", redactText: "[number]" } }] },
+    { checks: [{ id: "regexReplace", parameters: { rule: "/[0-9]{3}/g", redactText: "[number]", scope: "last" } }] },
     redact("[a-z]@[a-z.]+"),
   ];
   const answer = await ask({ ...target(), input_guardrails: guards }, { body: { messages } });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { call, done, refusal } from "../support/control.ts";
 import { adminKey, createTestGateway, type TestGateway, waitForLog, workspaceKey } from "../support/gateway.ts";
-import { askGuarded, type GuardedRequest } from "../support/guarded.ts";
+import { askGuarded, type GuardedRequest, words } from "../support/guarded.ts";
 import { saveConfig } from "../support/routed.ts";
 
 let gateway: TestGateway;
@@ -126,8 +126,8 @@ test("defaults run for every request, own hooks first, then the organisation's, 
   );
   const messages = await plain({ path: "/v1/messages", body: { max_tokens: 9 } });
   assert.deepEqual([messages.status, hooksOf(messages)?.before_request_hooks.length], [246, 2]);
-  const moderated = await plain({ path: "/v1/audio/speech", body: { input: "there", voice: "x" } });
-  assert.equal(hooksOf(moderated), undefined);
+  const spoken = await plain({ path: "/v1/audio/speech", body: { input: "there", voice: "x" } });
+  assert.equal(hooksOf(spoken)?.before_request_hooks.length, 2);
 });
 
 test("a denying default cannot be switched off by a config, and an exclusion switches it off", async () => {
@@ -188,10 +188,10 @@ test("the config of a key counts for requests that name a provider which takes t
 
 test("/openapi.json tells what guardrails make of answers", async () => {
   const document = JSON.parse(await (await gateway.fetch("/openapi.json")).text());
-  for (const path of ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"]) {
+  for (const path of ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings", "/v1/rerank"]) {
     assert.deepEqual(Object.keys(document.paths[path].post.responses).sort(), ["200", "246", "446", "default"]);
   }
-  assert.deepEqual(Object.keys(document.paths["/v1/rerank"].post.responses).sort(), ["200", "default"]);
+  assert.deepEqual(Object.keys(document.paths["/v1/configs/explain"].post.responses).sort(), ["200", "default"]);
 });
 
 test("a saved guardrail that holds streams denies them, as a default too", async () => {
@@ -230,4 +230,34 @@ test("a config that uses up the time of its checks leaves defaults theirs", asyn
   const answer = await ask({ input_guardrails }, { body: { messages: [{ role: "user", content }] } });
   assert.match(JSON.stringify(hooksOf(answer)), /take too long/);
   assert.doesNotMatch(answer.text, /a secret/);
+});
+
+test("saving a guardrail that cannot deny streamed answers warns of it", async () => {
+  const checks = [{ id: "default.contains", parameters: { words: ["x"], operator: "none" } }];
+  const early = [{ id: "default.modelwhitelist", parameters: { models: ["m"] } }];
+  const create = (body: object) =>
+    done(admin<Saved & { warnings?: string[] }>("POST /guardrails", { name: "w", ...body }));
+  const warned = await create({ checks, actions: { deny: true } });
+  assert.match(warned.warnings?.[0] ?? "", /cannot deny streamed answers.*stream_mode/);
+  for (const body of [
+    { checks, actions: { deny: true, stream_mode: "buffer" } },
+    { checks, actions: { deny: true, async: true } },
+    { checks, actions: { deny: false } },
+    { checks: early, actions: { deny: true } },
+  ]) {
+    assert.equal((await create(body)).warnings, undefined, JSON.stringify(body));
+  }
+  const change = (actions: object) =>
+    done(admin<{ warnings?: string[] }>(`PUT /guardrails/${warned.slug}`, { actions }));
+  assert.equal((await change({ deny: true, stream_mode: "buffer" })).warnings, undefined);
+  assert.equal((await change({ deny: true })).warnings?.length, 1);
+});
+
+test("a request that is denied before its call says which provider it was for", async () => {
+  const config = { input_guardrails: [{ ...words("none", ["there"]), deny: true }] };
+  for (const headers of [{}, { "x-gateway-provider": "openai" }]) {
+    const answer = await ask(config, { headers });
+    const provider = Reflect.get(headers, "x-gateway-provider") ?? "echo";
+    assert.deepEqual([answer.status, answer.headers.get("x-gateway-provider")], [446, provider]);
+  }
 });

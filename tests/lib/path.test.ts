@@ -53,6 +53,9 @@ for (const [path, wanted] of [
   ["/v1/%ff", /percent/],
   ["/v1/%c0%ae", /percent/],
   ["/v1/%E0%A4%A", /percent/],
+  ["/v1/x/..%2fmodels", /dot segment/],
+  ["/v1/x%2F%2e%2e%2fy", /dot segment/],
+  ["/v1/x/..;a=1/y", /dot segment/],
   ["/v1/ok/%2e%2e/then/%zz", /dot segment/],
 ] as const) {
   test(`E2: findPathProblem() finds ${wanted} in ${path}`, () => assert.match(findPathProblem(path) ?? "", wanted));

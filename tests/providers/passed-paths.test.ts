@@ -28,18 +28,18 @@ await testCalls(
     ["/proxy/files?limit=2", `${azure}/files?limit=2&${version}`],
     ["/some/path", `${azure}/some/path?${version}`],
     ["/proxy/responses/resp_1/input_items", `${azure}/responses/resp_1/input_items?${version}`],
-    ["/openai/deployments/dep-2/embeddings", `${azure}/deployments/dep-2/embeddings?${version}`],
+    ["/proxy/openai/deployments/dep-2/embeddings", `${azure}/deployments/dep-2/embeddings?${version}`],
     ["/proxy/deployments/dep-2/embeddings?", `${azure}/deployments/dep-2/embeddings?${version}`],
     ["/openai/deployments/dep-2/x?api-version=v9", `${azure}/deployments/dep-2/x?api-version=v9`],
-    ["/openai/v1/responses", `${azure}/v1/responses`],
+    ["/proxy/openai/v1/responses", `${azure}/v1/responses`],
     ["/proxy/realtime", `${azure}/realtime?deployment=dep-1&${version}`],
     ["/proxy/res-1.openai.azure.com/openai/files", `${azure}/files?${version}`],
-    ["/other-2.openai.azure.com/openai/files", `https://other-2.openai.azure.com/openai/files?${version}`],
+    ["/proxy/other-2.openai.azure.com/openai/files", `https://other-2.openai.azure.com/openai/files?${version}`],
     [
       "/proxy/https://gov-1.openai.azure.us/openai/deployments/d/completions?api-version=2",
       "https://gov-1.openai.azure.us/openai/deployments/d/completions?api-version=2",
     ],
-    ["/evil.example/openai/files", `${azure}/evil.example/openai/files?${version}`],
+    ["/proxy/evil.example/openai/files", `${azure}/evil.example/openai/files?${version}`],
   ]),
 );
 
@@ -62,7 +62,7 @@ await testCalls("azure-openai", [
   {
     name: "takes one host only",
     headers: { ...dated, "x-gateway-custom-host": "https://r.openai.azure.us/openai" },
-    ...{ path: "/other-2.openai.azure.com/openai/files", body: {}, refused: /names another host/ },
+    ...{ path: "/proxy/other-2.openai.azure.com/openai/files", body: {}, refused: /names another host/ },
   },
   {
     name: "needs a version",
@@ -105,13 +105,13 @@ await testCalls("azure-ai", [
     ["/info?api-version=2", `${foundry}/models/info?api-version=2`],
     ["/proxy/models/info", `${foundry}/models/info?${preview}`],
     ["/proxy/files", `${foundry}/openai/files?${preview}`],
-    ["/openai/deployments/d/embeddings", `${foundry}/openai/deployments/d/embeddings?${preview}`],
-    ["/openai/v1/responses", `${foundry}/openai/v1/responses`],
-    ["/anthropic/v1/messages", `${foundry}/anthropic/v1/messages`],
+    ["/proxy/openai/deployments/d/embeddings", `${foundry}/openai/deployments/d/embeddings?${preview}`],
+    ["/proxy/openai/v1/responses", `${foundry}/openai/v1/responses`],
+    ["/proxy/anthropic/v1/messages", `${foundry}/anthropic/v1/messages`],
   ]),
   ...foundryCases(`${foundry}/api/projects/p/openai/v1`, [
     ["/proxy/files", `${foundry}/api/projects/p/openai/v1/files?${preview}`],
-    ["/v1/batches", `${foundry}/api/projects/p/openai/v1/batches?${preview}`],
+    ["/proxy/v1/batches", `${foundry}/api/projects/p/openai/v1/batches?${preview}`],
   ]),
   ...foundryCases(`${foundry}/anthropic`, [
     ["/messages/count", `${foundry}/anthropic/v1/messages/count`],
@@ -142,7 +142,7 @@ await testCalls(
   "google",
   cases({}, [
     [
-      "/v1beta/models/gemini-pro:countTokens",
+      "/proxy/v1beta/models/gemini-pro:countTokens",
       "https://generativelanguage.googleapis.com/v1beta/models/gemini-pro:countTokens",
     ],
     ["/v1/models/gemini-pro:x", "https://generativelanguage.googleapis.com/v1/models/gemini-pro:x"],
@@ -227,11 +227,11 @@ for (const [provider, path, status, code] of [
   ["az", "/openai/deployments/dep-1/some", 200, null],
   ["az", "/openai/deployments/dep-2/some", 412, "model_not_allowed_error"],
   ["az", "/openai/deployments/other/some", 412, "model_not_allowed_error"],
-  ["az", "/other-2.openai.azure.com/openai/files", 400, "invalid_custom_host"],
-  ["az", "/res-1.openai.azure.com/openai/files", 412, "model_not_allowed_error"],
-  ["gemini", "/v1beta/models/allowed:countTokens", 200, null],
-  ["gemini", "/v1beta/models/other:countTokens", 412, "model_not_allowed_error"],
-  ["gemini", "/v1beta/models/oth%65r:countTokens", 412, "model_not_allowed_error"],
+  ["az", "/proxy/other-2.openai.azure.com/openai/files", 400, "invalid_custom_host"],
+  ["az", "/proxy/res-1.openai.azure.com/openai/files", 412, "model_not_allowed_error"],
+  ["gemini", "/proxy/v1beta/models/allowed:countTokens", 200, null],
+  ["gemini", "/proxy/v1beta/models/other:countTokens", 412, "model_not_allowed_error"],
+  ["gemini", "/proxy/v1beta/models/oth%65r:countTokens", 412, "model_not_allowed_error"],
 ] as const) {
   test(`a stored ${provider} answers ${status} to ${path}`, async () => {
     wire.url = "";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { findConflicts, findObjections, type Lists } from "../lists.ts";
 import { factOf } from "../request-facts.ts";
-import { beforeOnly, type Check, CheckError } from "../types.ts";
+import { beforeOnly, type Check, CheckError, requestTypeNames } from "../types.ts";
 
 /** Names in a list, or in a text with commas between them. */
 const Names = v.pipe(
@@ -33,15 +33,25 @@ function readFacts(metadata: Readonly<Record<string, unknown>>): Lists<string> {
   throw new CheckError(`Cannot check the request type: the metadata allow and block "${conflict.slice(0, 100)}"`);
 }
 
+/** Kinds whose streams have a name of their own in lists. */
+const streamed = ["chatComplete", "complete", "messages"];
+const known: ReadonlySet<string> = new Set([...requestTypeNames, ...streamed.map((type) => `stream-${type}`)]);
+
 /** Kinds of request that may be made, or may not. */
 export const allowedRequestTypes: Check<Lists<string>> = {
   id: "default.allowedRequestTypes",
   phases: beforeOnly,
   parameters: AllowedRequestTypes,
-  seesPassthrough: true,
-  run({ requestType, metadata }, own) {
+  reads: "facts",
+  problem({ allowed, blocked }) {
+    const unknown = [...allowed, ...blocked].find((name) => !known.has(name));
+    return unknown === undefined ? undefined : `names no kind of request there is: ${unknown.slice(0, 100)}`;
+  },
+  run({ requestType, alsoTypes = [], request, metadata }, own) {
     const lists = own.allowed.length + own.blocked.length > 0 ? own : readFacts(metadata);
-    const [objection] = findObjections([requestType], lists);
+    const streams = request.isStreaming && streamed.includes(requestType) ? [`stream-${requestType}`] : [];
+    const names: string[] = [requestType, ...alsoTypes, ...streams];
+    const [objection] = findObjections(names, lists);
     const stand = { blocked: "blocked", not_allowed: "not in the list of those allowed", none: "allowed" };
     const explanation = `The request type "${requestType}" is ${stand[objection ?? "none"]}`;
     const { allowed: allowedTypes, blocked: blockedTypes } = lists;

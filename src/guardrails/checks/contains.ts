@@ -11,6 +11,7 @@ export const contains: Check<v.InferOutput<typeof Contains>> = {
   id: "default.contains",
   phases: bothPhases,
   parameters: Contains,
+  readsAll: ({ operator }) => operator === "none",
   run({ text, work }, { words, operator }) {
     const found = new Set(words.filter((word) => work.spend(() => text.includes(word))));
     const foundWords = words.filter((word) => found.has(word));

@@ -293,6 +293,7 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
   return {
     id: "default.jwt",
     phases: beforeOnly,
+    reads: "facts",
     parameters: Jwt,
     async run(input, parameters) {
       const { jwks, jwksUri, introspectEndpoint, clockTolerance, maxTokenAge } = parameters;

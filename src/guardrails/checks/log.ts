@@ -11,6 +11,7 @@ export function createLogCheck(tools: CheckTools): Check<v.InferOutput<typeof Lo
     id: "default.log",
     phases: bothPhases,
     parameters: Log,
+    readsAll: () => true,
     async run(input, { logURL: url, headers, timeout: timeoutMs }) {
       const answer = await postJson(tools, { url, headers, timeoutMs, value: toToldContext(input) });
       if (!answer.isOk) throw toStatusError(answer);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { JsonObject } from "../../schemas/objects.ts";
-import { factOf, namesOfModel, requireModel } from "../request-facts.ts";
+import { factOf, namesOfModel, readModel } from "../request-facts.ts";
 import { beforeOnly, type Check, CheckError } from "../types.ts";
 
 /** Names of models; `*` stands for any run of characters. */
@@ -63,9 +63,11 @@ function chooseLists(
 export const modelRules: Check<v.InferOutput<typeof ModelRules>> = {
   id: "default.modelRules",
   phases: beforeOnly,
+  reads: "model",
   parameters: ModelRules,
   run(input, { rules, not }) {
-    const model = requireModel(input);
+    const model = readModel(input);
+    if (model === undefined) return { pass: true, isSkipped: true };
     const chosen = chooseLists(rules.metadata, input.metadata);
     const models = chosen.size > 0 ? [...chosen.values()].flat() : rules.defaults;
     if (models === undefined) throw new CheckError("Cannot check the model: no rule is for such a request");

@@ -14,6 +14,7 @@ export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
   id: "default.regexMatch",
   phases: bothPhases,
   parameters: RegexMatch,
+  readsAll: ({ not }) => not,
   size: ({ rule }) => rule.programSize(),
   run({ text, mustSeeAll, work }, { rule, not }) {
     if (text === "") throw new CheckError("Cannot check: there is no text", { verdict: rule.test("") !== not });

@@ -62,6 +62,8 @@ class Replacer {
   }
 }
 
+const elsewhere = "some stands outside the messages, such as in a tool or a schema, where nothing can be changed";
+
 /** Replaces what a pattern matches, text by text. */
 export function createRegexReplaceCheck({ clock }: CheckTools): Check<RegexReplace> {
   return {
@@ -70,8 +72,8 @@ export function createRegexReplaceCheck({ clock }: CheckTools): Check<RegexRepla
     parameters: RegexReplace,
     changes: () => true,
     size: ({ rule }) => rule.pattern.programSize(),
-    run({ texts, mustSeeAll, work }, parameters) {
-      const length = texts.reduce((sum, text) => sum + text.length, 0);
+    run({ texts, rest, mustSeeAll, work }, parameters) {
+      const length = [...texts, ...rest].reduce((sum, text) => sum + text.length, 0);
       let left = lengthForPattern(parameters.rule.pattern, length, mustSeeAll);
       const isCut = left < length;
       const replacer = new Replacer(parameters, clock);
@@ -81,10 +83,18 @@ export function createRegexReplaceCheck({ clock }: CheckTools): Check<RegexRepla
         const replaced = work.spend(() => replacer.replace(seen));
         return replaced === null ? null : replaced + text.slice(seen.length);
       });
-      const { count } = replacer;
+      const { pattern } = parameters.rule;
+      const isElsewhere = rest.some((text) => {
+        const seen = text.slice(0, left);
+        left -= seen.length;
+        return seen !== "" && work.spend(() => pattern.matcher(seen).find());
+      });
+      if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace all of it: ${elsewhere}`);
+      const count = replacer.count + Number(isElsewhere);
       const explanation = count === 0 ? "The pattern is not found in the text" : `${count} matches were replaced`;
       const pass = count === 0 || !parameters.failOnDetection;
-      return { pass, texts: changed, data: { explanation, count, ...(isCut && { isCut }) } };
+      const data = { explanation, count, ...(isCut && { isCut }) };
+      return { pass, texts: changed, data, ...(isElsewhere && { error: `Cannot replace all of it: ${elsewhere}` }) };
     },
   };
 }

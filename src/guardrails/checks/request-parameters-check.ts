@@ -151,6 +151,7 @@ function findBlockedParams(body: Body, config: Config["params"]) {
 export const requestParametersCheck: Check<Config> = {
   id: "default.requestParametersCheck",
   phases: beforeOnly,
+  reads: "body",
   parameters: RequestParametersCheck,
   run({ request: { body } }, config) {
     const tools = readTools(body);

@@ -58,6 +58,7 @@ function pathOf<Value extends { metadataPairs: Record<string, string[]> }>(
 export const requiredMetadataKeyPairs: Check<v.InferOutput<typeof RequiredMetadataKeyPairs>> = {
   id: "default.requiredMetadataKeyPairs",
   phases: beforeOnly,
+  reads: "facts",
   parameters: RequiredMetadataKeyPairs,
   run({ metadata }, { matchers, matchType, operator }) {
     const fits = ([key, matcher]: [string, ClaimMatcher]) => matcher(factOf(metadata, key));

@@ -11,6 +11,7 @@ const RequiredMetadataKeys = v.object({
 export const requiredMetadataKeys: Check<v.InferOutput<typeof RequiredMetadataKeys>> = {
   id: "default.requiredMetadataKeys",
   phases: beforeOnly,
+  reads: "facts",
   parameters: RequiredMetadataKeys,
   run({ metadata }, { metadataKeys, operator }) {
     const foundKeys = metadataKeys.filter((key) => factOf(metadata, key) !== undefined);

@@ -64,6 +64,7 @@ export function createWebhookCheck(tools: CheckTools): Check<Webhook> {
     id: "default.webhook",
     phases: bothPhases,
     parameters: Webhook,
+    readsAll: () => true,
     changes: () => true,
     async run(input, parameters) {
       const answer = await ask(tools, input, parameters);

@@ -15,9 +15,12 @@ import {
   type RecordRoute,
 } from "../../providers/records.ts";
 import { type RequestConfig, readRequestConfig } from "../config-source.ts";
+import { RequestGuard } from "../guards.ts";
+import { withinRequest } from "../hook-time.ts";
 import { readLeafDestination } from "../leaf.ts";
 import { requireModel } from "../model-list.ts";
 import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
+import { passedKind } from "../request-types.ts";
 import { planRequest, runPlan } from "../run.ts";
 import { readRequestDestination, readTimeout } from "../target.ts";
 import { downloadObject, readPieces, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
@@ -211,15 +214,20 @@ async function callRecords(
 /** Routes whose body is JSON. */
 const withBody: ReadonlySet<RecordRoute> = new Set(["createBatch", "createFinetune"]);
 
+/** Whether a request about records goes to a provider as it came. */
+function isPassed(route: RecordRoute, { provider: { records, isRaw } }: Destination): boolean {
+  return !records && (isRaw || route !== "getBatchOutput");
+}
+
 /** Answers at a destination; undefined where the request is passed on as it came. */
 async function callAt(
   route: RecordRoute,
   destination: Destination,
   readBody: () => Promise<Readonly<Record<string, unknown>>>,
-  parts: Pick<RecordTarget, "context" | "services" | "times">,
+  parts: Omit<RecordTarget, "destination">,
 ): Promise<Reply | undefined> {
-  const { records, isRaw } = destination.provider;
-  if (!records && (isRaw || route !== "getBatchOutput")) return undefined;
+  if (isPassed(route, destination)) return undefined;
+  const { records } = destination.provider;
   requirePassable(destination);
   const { context, services } = parts;
   const request: RecordRequest = {
@@ -240,15 +248,25 @@ function callByConfig(
 ): Promise<Reply | undefined> {
   requireSingleTarget(config, context);
   const plan = planRequest(config, {}, { context, services });
+  const isRead = withBody.has(route);
+  const guard = new RequestGuard(passedKind(route, { isRead }), config.view, { context, services });
   return runPlan<Reply | undefined>(
     config,
     plan,
     {
-      async call({ node, settings }, { deadline }) {
+      async call(attempt, { deadline }) {
+        const { node, settings } = attempt;
         const destination = await readLeafDestination({ node, settings, model: undefined }, context, services);
+        // what is passed on enters there
+        if (isPassed(route, destination)) return undefined;
+        const entering = guard.enter(attempt, isRead ? await readBody() : {}, {
+          isBare: !isRead && route !== "uploadFile",
+        });
+        const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
         const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);
         const wholeMs = deadline === undefined ? undefined : deadline - services.clock.monotonic();
-        return callAt(route, destination, readBody, { context, services, times: { timeoutMs, wholeMs } });
+        const times = { timeoutMs, wholeMs };
+        return callAt(route, destination, readBody, { context, services, times, guard: guarded });
       },
       statusOf: (reply) => reply?.status ?? 200,
       headersOf: () => undefined,

@@ -6,6 +6,7 @@ import type { BoundProvider } from "../../providers/types.ts";
 import { toProviderError, unifiedHeaders } from "../answer.ts";
 import { type Attempt, type AttemptTimes, send, startAttempt } from "../attempt.ts";
 import { badAnswer, parseAnswer, readAnswer, toFailureText, toText } from "../call-target.ts";
+import type { TargetGuard } from "../guards.ts";
 
 /** A provider and how long its calls may take. */
 export interface RecordTarget {
@@ -13,6 +14,8 @@ export interface RecordTarget {
   times: AttemptTimes;
   context: CallerContext;
   services: Services;
+  /** Guardrails that let the request pass. */
+  guard?: TargetGuard | undefined;
 }
 
 /** One call about records. */
@@ -51,6 +54,7 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
     // such headers are lists: what the call needs stands beside what the client wants
     headers[name] = call.headers?.[name] === undefined ? value : `${value},${call.headers[name]}`;
   }
+  if (!store) target.guard?.addHeaders(headers);
   const attempt = startAttempt(context.request, times, services.timers);
   try {
     const prepared = {

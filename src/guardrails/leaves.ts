@@ -1,0 +1,255 @@
+import { fromBase64Url } from "../lib/base64.ts";
+import { type DataUrl, readDataUrl } from "../lib/data-url.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+
+/** Every string of a request, as far as it can be read. */
+export interface Leaves {
+  readonly texts: readonly string[];
+  /** It holds a document inside that is not text, such as a PDF. */
+  readonly hasOpaque: boolean;
+}
+
+/** Words APIs and JSON Schema have for kinds and roles: they say nothing of a caller's own. */
+const wireWords: ReadonlySet<string> = new Set([
+  ...[
+    "system",
+    "user",
+    "assistant",
+    "tool",
+    "developer",
+    "function",
+    "model",
+    "custom",
+    "auto",
+    "none",
+    "any",
+    "required",
+  ],
+  ...["object", "string", "number", "integer", "boolean", "array", "null", "enum", "json_schema", "json_object"],
+  ...["OBJECT", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "NULL", "AUTO", "ANY", "NONE", "VALIDATED"],
+  ...[
+    "text",
+    "input_text",
+    "output_text",
+    "refusal",
+    "message",
+    "reasoning",
+    "thinking",
+    "redacted_thinking",
+    "summary_text",
+  ],
+  ...[
+    "image",
+    "image_url",
+    "input_image",
+    "input_audio",
+    "audio",
+    "video",
+    "file",
+    "input_file",
+    "document",
+    "content",
+  ],
+  ...[
+    "tool_use",
+    "tool_result",
+    "server_tool_use",
+    "search_result",
+    "function_call",
+    "function_call_output",
+    "base64",
+    "url",
+  ],
+  ...[
+    "ephemeral",
+    "enabled",
+    "disabled",
+    "adaptive",
+    "default",
+    "low",
+    "medium",
+    "high",
+    "minimal",
+    "float",
+    "wav",
+    "mp3",
+  ],
+]);
+
+/** Members whose values are names of records, people or settings, and credentials. */
+const nameForm =
+  /^(?:id|model|user|safety_identifier|prompt_cache_key|service_tier|category|threshold|voice|format|response_format|size|quality|language)$|(?:_id|Id|_ids|Ids|[Tt]oken|authorization|api_key|apiKey|secret)$/;
+/** Members that hold what only the provider reads, in a coding of its own. */
+const sealedForm = /^(?:signature|thought_?[sS]ignature|encrypted_\w+)$/;
+/** Members that hold the address of a file. */
+const addressForm = /(?:url|URL|Url|uri|Uri)$/;
+/** Members that hold a file as base64. */
+const fileForm = /^(?:data|file_data|fileData|bytes|image|images|mask|b64_json|audio|video)$/;
+
+const plainWord = /^[\w.:/@+=|~-]{1,256}$/;
+const address = /^(?:https?|gs|s3|file):\S+$/i;
+const base64 = /^[A-Za-z0-9+/_\r\n-]+={0,2}\s*$/;
+const wrappedBase64 = /^[A-Za-z0-9+/_\s-]+={0,2}\s*$/;
+/** Shorter texts in the letters of base64 are read as what they are: texts. */
+const shortestFile = 64;
+
+/** Members of JSON Schema whose members have names of the caller's. */
+const namedMaps: ReadonlySet<string> = new Set([
+  ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependentRequired"],
+  ...["arguments", "input", "args", "response", "variables", "metadata"],
+]);
+/** Names of members as APIs have them; others are texts. */
+const memberName = /^[\w$.:-]{1,64}$/;
+
+const textType =
+  /^text\/|^application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|javascript|x-javascript|typescript|sql|toml|x-ndjson|x-sh|csv|rtf)$/;
+const mediaType = /^(?:image|audio|video|font)\//;
+const textFile =
+  /\.(?:txt|md|csv|tsv|json|jsonl|xml|html?|ya?ml|toml|ini|log|sql|py|js|ts|java|c|cc|cpp|h|go|rs|rb|php|sh|css)$/i;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf16 = new TextDecoder("utf-16le");
+const utf16be = new TextDecoder("utf-16be");
+
+/** What values of a member may be besides texts. */
+interface Member {
+  isFile: boolean;
+  isAddress: boolean;
+  /** Form of values that are no text of the caller's: addresses, names of records, what only the provider reads. */
+  form: RegExp | undefined;
+}
+
+function readMember(name: string): Member {
+  const isAddress = addressForm.test(name);
+  const form = isAddress ? address : nameForm.test(name) ? plainWord : sealedForm.test(name) ? base64 : undefined;
+  return { isFile: fileForm.test(name), isAddress, form };
+}
+
+/** Whether the value of a member for files is one. */
+function holdsFile(text: string, type: string | undefined): boolean {
+  return type === undefined ? text.length >= shortestFile && base64.test(text) : wrappedBase64.test(text);
+}
+
+/** The text of bytes; undefined where they are none. */
+function decodeText(bytes: Uint8Array): string | undefined {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return utf16.decode(bytes);
+  if (first === 0xfe && second === 0xff) return utf16be.decode(bytes);
+  try {
+    const text = utf8.decode(bytes);
+    return text.includes("\0") ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text that base64 stands for; undefined where it is none. */
+function decodeFile(data: string): string | undefined {
+  try {
+    return decodeText(fromBase64Url(data.replace(/\s/g, "")));
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The media type an object states of the file in it, in lower case and without parameters. */
+function statedType(holder: Readonly<Record<string, unknown>>): string | undefined {
+  const stated = textOf(holder.media_type) ?? textOf(holder.mimeType) ?? textOf(holder.mime_type);
+  return stated?.toLowerCase().split(";")[0]?.trim();
+}
+
+/** Deepest nesting that is read: twice that of bodies, for JSON written inside a string. */
+const maxDepth = 128;
+
+/** Collects the strings of a JSON value. */
+class LeafReader {
+  readonly texts: string[] = [];
+  hasOpaque = false;
+  #depth = 0;
+  #member: ({ name: string } & Member) | undefined;
+
+  read(value: unknown, name = "", holder: Readonly<Record<string, unknown>> = {}): void {
+    if (typeof value === "string") this.#readText(value, name, holder);
+    else if (typeof value !== "object" || value === null) return;
+    else if (this.#depth === maxDepth) this.hasOpaque = true;
+    else {
+      this.#depth++;
+      if (Array.isArray(value)) for (const item of value) this.read(item, name, holder);
+      else if (isObject(value) && isPlain(value)) this.#readObject(value, namedMaps.has(name));
+      this.#depth--;
+    }
+  }
+
+  #readObject(value: Readonly<Record<string, unknown>>, hasOwnNames: boolean): void {
+    for (const [name, inner] of Object.entries(value)) {
+      if (hasOwnNames || !memberName.test(name)) this.texts.push(name);
+      this.read(inner, name, value);
+    }
+  }
+
+  #readText(text: string, name: string, holder: Readonly<Record<string, unknown>>): void {
+    if (text === "" || wireWords.has(text)) return;
+    // lists hold many texts under one name
+    if (this.#member?.name !== name) this.#member = { name, ...readMember(name) };
+    const { isFile, isAddress, form } = this.#member;
+    const url = isFile || isAddress ? readDataUrl(text) : undefined;
+    const type = isFile ? statedType(holder) : undefined;
+    const isData = isFile && holder.type !== "text" && holdsFile(text, type);
+    if (url) this.#readUrl(url, text);
+    else if (isData) this.#readFile(text, type ?? typeOfName(holder));
+    else if (!form?.test(text)) this.#addText(text);
+  }
+
+  /** Adds a text; what JSON in it writes in escapes stands there too. */
+  #addText(text: string): void {
+    this.texts.push(text);
+    if (text.includes("\\u") && /^\s*[{["]/.test(text)) this.read(parseJson(text));
+  }
+
+  #readUrl({ type, isBase64, data }: DataUrl, written: string): void {
+    if (isBase64 && base64.test(data)) this.#readFile(data, type);
+    else this.texts.push(decodePercent(written));
+  }
+
+  /** A file that stands in the request itself: where nobody states its media type, it is an image or audio. */
+  #readFile(data: string, type: string | undefined): void {
+    if (type === undefined || mediaType.test(type)) return;
+    const text = textType.test(type) || type === "" ? decodeFile(data) : undefined;
+    if (text !== undefined) this.texts.push(text);
+    // a text that only looks like base64 is seen as it is written
+    else if (/\s/.test(data.trim())) this.texts.push(data);
+    else this.hasOpaque = true;
+  }
+}
+
+/** The kind of a file by its name; that of a document where it has one and it is not known. */
+function typeOfName(holder: Readonly<Record<string, unknown>>): string | undefined {
+  const name = textOf(holder.filename) ?? textOf(holder.file_name);
+  if (name === undefined) return undefined;
+  return textFile.test(name) ? "text/plain" : "application/octet-stream";
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Whether an object is one of JSON: files of forms are not. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** The strings of a JSON value, names of the caller's among them, less words of the API, names of records, and media. */
+export function readLeaves(value: unknown): Leaves {
+  const reader = new LeafReader();
+  reader.read(value);
+  return { texts: reader.texts, hasOpaque: reader.hasOpaque };
+}

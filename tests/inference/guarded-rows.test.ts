@@ -1,0 +1,342 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import type { Endpoint } from "../../src/endpoint.ts";
+import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/endpoints.ts";
+import type { Transport } from "../../src/lib/outbound.ts";
+import { call, done, refusal } from "../support/control.ts";
+import {
+  adminKey,
+  createTestGateway,
+  type HeaderChanges,
+  requestHeaders,
+  type TestGateway,
+  workspaceKey,
+} from "../support/gateway.ts";
+import { createTokenKey, signToken } from "../support/tokens.ts";
+import { handshakeHeaders } from "../support/websocket-upstream.ts";
+import { createWire } from "../support/wire.ts";
+
+const wire = createWire();
+const transport: Transport = {
+  send: (url, init) => wire.transport.send(url, init),
+  openSocket(url) {
+    wire.url = url;
+    throw new TypeError("nobody is here");
+  },
+};
+let gateway: TestGateway;
+let workspaceId = "";
+let promptSlug = "";
+const guards = { token: "", text: "", output: "" };
+const as = { key: workspaceKey };
+
+/** A guardrail that denies; its slug. */
+async function save(name: string, id: string, parameters: object, actions: object = {}): Promise<string> {
+  const body = { name, checks: [{ id, parameters }], actions: { deny: true, ...actions } };
+  const { slug } = await done<{ slug: string }>(call(gateway, "POST /guardrails", { ...as, body }));
+  return slug;
+}
+
+before(async () => {
+  gateway = await createTestGateway({ transport });
+  const workspaces = call<{ data: { id: string }[] }>(gateway, "GET /admin/workspaces", { key: adminKey });
+  workspaceId = (await done(workspaces)).data[0]?.id ?? "";
+  const { jwk } = await createTokenKey("rows");
+  guards.token = await save("token", "default.jwt", { jwks: { keys: [jwk] } });
+  guards.text = await save("text", "default.contains", { words: ["words nobody says"], operator: "any" });
+  guards.output = await save("output", "default.contains", { words: ["words nobody says"], operator: "any" });
+  const { data } = await done(call<{ data: { id: string }[] }>(gateway, "GET /collections", as));
+  const prompt = {
+    ...{ name: "p", collection_id: data[0]?.id ?? "", string: '[{"role":"user","content":"Hello"}]' },
+    ...{ parameters: {}, virtual_key: "", model: "m" },
+  };
+  promptSlug = (await done(call<{ slug: string }>(gateway, "POST /prompts", { ...as, body: prompt }))).slug;
+});
+after(() => gateway.close());
+const setDefaults = (defaults: object) =>
+  done(
+    call(gateway, `PUT /admin/workspaces/${workspaceId}`, {
+      ...{ key: adminKey, body: { defaults: { input_guardrails: [], output_guardrails: [], ...defaults } } },
+    }),
+  );
+beforeEach(() => setDefaults({}));
+
+/** What a row is asked with. */
+interface Sample {
+  provider?: string;
+  body?: object | FormData;
+  headers?: HeaderChanges;
+}
+
+function form(file: string): FormData {
+  const data = new FormData();
+  data.set(file, new Blob(["bytes"]), "file.bin");
+  for (const [name, value] of Object.entries({ model: "m", prompt: "a", purpose: "batch" })) data.set(name, value);
+  return data;
+}
+
+const messages = [{ role: "user", content: "Hello" }];
+const contents = [{ parts: [{ text: "Hello" }] }];
+const question = { open: { type: "noul", instructions: "Is it open?" } };
+const pdf = { type: "document_url", document_url: "https://files.example/a.pdf" };
+/** By the operation of a row; those that are not here get a body that names a model. */
+const samples: Readonly<Record<string, Sample>> = {
+  chat: { body: { model: "m", messages } },
+  complete: { body: { model: "m", prompt: "a" } },
+  embed: { body: { model: "m", input: "a" } },
+  rerank: { provider: "cohere", body: { model: "m", query: "q", documents: ["a"] } },
+  moderate: { body: { input: "a" } },
+  ocr: { provider: "mistral-ai", body: { model: "m", document: pdf } },
+  decide: { provider: "typesafe", body: { model: "m", state: "s", questions: question } },
+  generateImage: { body: { model: "m", prompt: "a" } },
+  editImage: { body: form("image") },
+  createImageVariation: { body: form("image") },
+  speak: { body: { model: "m", input: "a", voice: "v" } },
+  transcribe: { body: form("file") },
+  translate: { body: form("file") },
+  messages: { provider: "anthropic", body: { model: "m", messages, max_tokens: 5 } },
+  countTokens: { provider: "anthropic", body: { model: "m", messages } },
+  responses: { body: { model: "m", input: "Hello" } },
+  generateContent: { provider: "google", body: { contents } },
+  countContents: { provider: "google", body: { contents } },
+  embedContent: { provider: "google", body: { content: contents[0] } },
+  batchEmbedContents: { provider: "google", body: { requests: [{ model: "models/m-1", content: contents[0] }] } },
+  completePrompt: { body: { variables: {} } },
+  text_complete: { provider: "anthropic", body: { model: "m", prompt: "a", max_tokens_to_sample: 5 } },
+  uploadFile: { body: form("file") },
+  createFinetune: { body: { model: "m", training_file: "file-1" } },
+  createBatch: { body: { input_file_id: "file-1", endpoint: "/v1/chat/completions", completion_window: "24h" } },
+};
+/** Rows that answer without any provider. */
+const own = new Set(["POST /v1/prompts/:id/render"]);
+
+function sampleOf(row: Endpoint): Sample {
+  if (row.path === "/v1/complete") return samples.text_complete ?? {};
+  if (row.path === "/v1/images/variations") return samples.createImageVariation ?? {};
+  const sample = ("operation" in row && row.operation && samples[row.operation]) || {};
+  if (row.path.startsWith("/v1/v2/videos")) return { ...sample, provider: "together-ai" };
+  if (row.path.startsWith("/v1beta/models") && row.method === "GET") return { ...sample, provider: "google" };
+  return sample;
+}
+
+function pathOf({ path }: Endpoint): string {
+  if (path === "/v1/*") return "/v1/anything/else";
+  return path.replace("/prompts/:id", `/prompts/${promptSlug}`).replace(/\/:(\w+)\+?/g, "/m-1");
+}
+
+/** Asks a row; whether a provider was called, and the answer. */
+async function ask(row: Endpoint, changes: HeaderChanges = {}, path = pathOf(row)) {
+  const { provider = "openai", body, headers } = sampleOf(row);
+  const isForm = body instanceof FormData;
+  const sent = requestHeaders({
+    ...{ "x-gateway-provider": provider, authorization: "Bearer provider-key", ...headers },
+    ...(isForm && { "content-type": null }),
+    ...changes,
+  });
+  const init: RequestInit = { method: row.method, headers: sent };
+  if (row.method === "POST" || row.method === "PUT") init.body = isForm ? body : JSON.stringify(body ?? { model: "m" });
+  wire.url = "";
+  // what providers answer is not the point
+  wire.answer = () => new Response("nobody is here", { status: 503 });
+  const response = row.path === "/v1/realtime" ? await askSession() : await gateway.fetch(path, init);
+  const text = await response.text();
+  return { status: response.status, text, headers: response.headers, isCalled: wire.url !== "" };
+}
+
+/** Asks for a session, which the test does not take. */
+function askSession(): Promise<Response> {
+  const credentials = { "x-gateway-api-key": workspaceKey, authorization: "Bearer provider-key" };
+  const headers = { ...handshakeHeaders, ...credentials, "x-gateway-provider": "openai" };
+  const upgrade = (): Response => {
+    throw new Error("the test takes no session");
+  };
+  return gateway.fetch("/v1/realtime?model=m", { headers }, { upgrade });
+}
+
+const rows = [...inferenceEndpoints, ...passthroughEndpoints].filter(
+  (row) => "operation" in row && row.operation !== undefined,
+);
+const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`;
+
+for (const row of rows) {
+  const name = nameOf(row);
+  test(`${name} calls nobody where a default guardrail denies or cannot look`, async () => {
+    const open = await ask(row);
+    assert.equal(open.isCalled, !own.has(name), `${open.status} ${open.text}`);
+    if (!open.isCalled) return;
+    for (const [kind, slug] of [
+      ["token", guards.token],
+      ["text", guards.text],
+    ]) {
+      await setDefaults({ input_guardrails: [slug] });
+      const closed = await ask(row);
+      assert.deepEqual([kind, closed.status, closed.isCalled], [kind, 446, false], closed.text);
+      assert.ok(closed.text.includes(slug ?? ""), "the answer names the guardrail");
+      assert.ok(closed.headers.get("x-gateway-provider"), "the answer names the provider");
+    }
+  });
+}
+
+/** Rows whose answers output guardrails look at, or that say nothing of their own. */
+const seenAnswers = new Set([
+  ...["chat", "complete", "messages", "responses", "generateContent", "completePrompt"],
+  ...["embed", "embedContent", "batchEmbedContents", "countTokens", "countContents", "rerank", "moderate", "decide"],
+  ...["models", "generateImage", "editImage", "speak"],
+]);
+
+test("a default output guardrail that denies closes the rows whose answers pass unseen, and no others", async () => {
+  await setDefaults({ output_guardrails: [guards.output] });
+  for (const row of rows.filter((one) => !own.has(nameOf(one)))) {
+    const { isCalled, status, text } = await ask(row);
+    const isSeen = "operation" in row && seenAnswers.has(row.operation ?? "") && row.path !== "/v1/complete";
+    assert.equal(isCalled, isSeen, `${nameOf(row)}: ${status} ${text}`);
+    if (!isCalled) assert.equal(status, 446, nameOf(row));
+  }
+});
+
+test("a default guardrail that allows what it cannot look at closes nothing, and denies what it sees", async () => {
+  const parameters = { words: ["words nobody says"], operator: "any" };
+  const open = await save("open", "default.contains", parameters, { uninspected: "allow" });
+  await setDefaults({ input_guardrails: [open], output_guardrails: [open] });
+  const seen = [];
+  for (const row of rows.filter((one) => !own.has(nameOf(one)))) {
+    if (!(await ask(row)).isCalled) seen.push("operation" in row && row.operation);
+  }
+  assert.ok(seen.includes("chat") && seen.includes("speak") && seen.includes("transcribe"), String(seen));
+  assert.ok(!seen.includes("proxy") && !seen.includes("uploadFile") && !seen.includes("realtime"), String(seen));
+});
+
+const records = rows.filter((row) => "record" in row && row.record !== undefined);
+for (const [provider, headers] of [
+  ["anthropic", {}],
+  ["cohere", {}],
+  ["bedrock", { "x-gateway-aws-region": "eu-west-1", "x-gateway-aws-s3-bucket": "bucket-1" }],
+  [
+    "vertex-ai",
+    {
+      "x-gateway-vertex-project-id": "p",
+      "x-gateway-vertex-region": "r",
+      "x-gateway-vertex-storage-bucket-name": "bucket-1",
+    },
+  ],
+] as const) {
+  test(`no record of ${provider} is reached past a default guardrail`, async () => {
+    for (const slug of [guards.token, guards.text]) {
+      await setDefaults({ input_guardrails: [slug] });
+      for (const row of records) {
+        const { status, isCalled, text } = await ask(row, { "x-gateway-provider": provider, ...headers });
+        assert.deepEqual([status, isCalled], [446, false], `${nameOf(row)} ${text}`);
+      }
+    }
+  });
+}
+
+test("a form that would flow through is read where guardrails look at it", async () => {
+  const row = rows.find(({ path }) => path === "/v1/audio/transcriptions") ?? assert.fail();
+  const none = await save(
+    "none",
+    "default.contains",
+    { words: ["secret"], operator: "none" },
+    { uninspected: "allow" },
+  );
+  await setDefaults({ input_guardrails: [none] });
+  for (const [prompt, status] of [
+    ["plain", 503],
+    ["the secret", 446],
+  ] as const) {
+    const fields = Object.entries({ model: "m", prompt }).map(
+      ([name, value]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+    );
+    const file = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n';
+    const body = `${fields.join("")}${file}${"a".repeat(600_000)}\r\n--b--\r\n`;
+    const headers = requestHeaders({
+      ...{ "x-gateway-provider": "openai", authorization: "Bearer provider-key" },
+      ...{ "content-type": "multipart/form-data; boundary=b", "content-length": String(body.length) },
+    });
+    wire.answer = () => new Response("nobody is here", { status: 503 });
+    const response = await gateway.fetch(row.path, { method: "POST", headers, body });
+    assert.equal(response.status, status, await response.text());
+  }
+});
+
+test("rules for models look at what is passed on, and at sessions", async () => {
+  const models = await save("models", "default.modelwhitelist", { models: ["good"] });
+  await setDefaults({ input_guardrails: [models] });
+  const pass = async (body: string, headers: HeaderChanges = {}) => {
+    const sent = requestHeaders({
+      ...{ "x-gateway-provider": "openai", authorization: "Bearer provider-key" },
+      ...{ "content-length": String(body.length), ...headers },
+    });
+    return (await gateway.fetch("/v1/anything", { method: "POST", headers: sent, body })).status;
+  };
+  wire.answer = () => new Response("{}");
+  assert.equal(await pass('{"model": "good"}'), 200);
+  assert.equal(await pass('{"model": "bad"}'), 446);
+  assert.equal(await pass('{"model": "bad", "model": "good"}'), 446);
+  assert.equal(await pass('{"model": "good"}', { "content-encoding": "gzip" }), 446);
+  assert.equal(await pass("{}"), 446);
+  assert.equal(await pass(""), 446);
+  const plain = requestHeaders({ "x-gateway-provider": "openai", "content-type": null });
+  assert.equal((await gateway.fetch("/v1/anything", { headers: plain })).status, 200);
+  assert.equal((await gateway.fetch("/v1/anything?model=bad", { headers: plain })).status, 446);
+});
+
+test("claims of a token become headers of what is passed on, and a client cannot send them", async () => {
+  const key = await createTokenKey("rows");
+  const claims = await save("claims", "default.jwt", {
+    jwks: { keys: [key.jwk] },
+    headerKey: "x-token",
+    extractClaims: ["sub", "team"],
+  });
+  await setDefaults({ input_guardrails: [claims] });
+  const token = await signToken(key, Date.now());
+  const headers = requestHeaders({
+    ...{ "x-gateway-provider": "openai", authorization: "Bearer provider-key", "content-type": null },
+    ...{ "x-token": token, "x-jwt-team": "forged" },
+  });
+  wire.answer = () => new Response("{}");
+  assert.equal((await gateway.fetch("/v1/anything", { headers })).status, 200);
+  assert.ok(wire.init?.headers["x-jwt-sub"], "the claim went up");
+  assert.equal(wire.init?.headers["x-jwt-team"], undefined);
+});
+
+test("kinds of request have names of their own, and what is passed on is proxy too", async () => {
+  for (const [types, allowed, refused] of [
+    [
+      { allowedTypes: ["chatComplete"] },
+      ["POST /v1/chat/completions"],
+      ["POST /v1/audio/speech", "GET /v1/files", "GET /v1/realtime"],
+    ],
+    [{ allowedTypes: ["createSpeech", "listFiles"] }, ["POST /v1/audio/speech", "GET /v1/files"], ["GET /v1/batches"]],
+    [
+      { blockedTypes: ["proxy"] },
+      ["POST /v1/images/generations"],
+      ["GET /v1/files", "GET /v1/responses/:id", "GET /v1/assistants"],
+    ],
+    [{ allowedTypes: ["getModelResponse"] }, ["GET /v1/responses/:id"], ["DELETE /v1/responses/:id"]],
+  ] as const) {
+    await setDefaults({ input_guardrails: [await save("types", "default.allowedRequestTypes", types)] });
+    for (const row of rows) {
+      const isAllowed = allowed.some((name) => name === nameOf(row));
+      if (!isAllowed && !refused.some((name) => name === nameOf(row))) continue;
+      assert.equal((await ask(row)).isCalled, isAllowed, `${JSON.stringify(types)} ${nameOf(row)}`);
+    }
+  }
+});
+
+test("a kind of request nobody knows is refused when a guardrail is saved", async () => {
+  const checks = [{ id: "default.allowedRequestTypes", parameters: { allowedTypes: ["chat"] } }];
+  const saved = call(gateway, "POST /guardrails", { ...as, body: { name: "x", checks } });
+  assert.equal(await refusal(saved), "400 AB01");
+});
+
+test("a guardrail of a config that cannot look at what is passed on lets it pass", async () => {
+  const config = { input_guardrails: [{ "default.contains": { words: ["x"], operator: "any" }, deny: true }] };
+  const headers = requestHeaders({
+    "x-gateway-provider": "openai",
+    "x-gateway-config": JSON.stringify(config),
+    "content-type": null,
+  });
+  wire.answer = () => new Response("{}");
+  assert.equal((await gateway.fetch("/v1/anything", { headers })).status, 200);
+});
