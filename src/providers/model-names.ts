@@ -156,7 +156,10 @@ export function namesInPath(segments: readonly string[]): string[] | undefined {
 export function splitPath(path: string): { segments: string[] | undefined; query: string } {
   const mark = path.indexOf("?");
   const pathname = mark < 0 ? path : path.slice(0, mark);
-  return { segments: pathname.length > maxLength ? undefined : decodedSegments(pathname), query: mark < 0 ? "" : path.slice(mark) };
+  return {
+    segments: pathname.length > maxLength ? undefined : decodedSegments(pathname),
+    query: mark < 0 ? "" : path.slice(mark),
+  };
 }
 
 /** A name with the first matching form applied until nothing changes: prefixes may be written more than once. */
