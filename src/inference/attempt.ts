@@ -68,13 +68,21 @@ export function endOfTime({ signal }: Attempt): Promise<undefined> {
 /** What a call needs besides the parts that belong to its attempt. */
 export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
 
+/** Metadata as clouds are told it: whose request it is, is the gateway's own note. */
+function attachedOf(metadata: CallerContext["metadata"]): CallerContext["metadata"] {
+  if (!Object.hasOwn(metadata, "_user")) return metadata;
+  const { _user, ...attached } = metadata;
+  return attached;
+}
+
 /** Notes a call in the log draft; gives what its authentication may use. */
 export function beginCall(url: string, { log, principal, metadata }: CallerContext, services: Services): AuthTools {
   log.upstreamStartedAt = services.clock.monotonic();
   log.upstreamUrl = url.replace(/\?.*$/, "");
   log.upstreamCalls++;
   const { organisationId, workspaceId } = principal;
-  return { ...services.authTools, tenant: [organisationId, workspaceId ?? ""], metadata, secrets: log.secrets };
+  const tenant = [organisationId, workspaceId ?? ""];
+  return { ...services.authTools, tenant, metadata: attachedOf(metadata), secrets: log.secrets };
 }
 
 /**

@@ -41,6 +41,9 @@ function foldName(name: string): string {
   return folded.replace(/\/{2,}/g, "/").replace(/^(?:\.?\/)+|\/+$/g, "");
 }
 
+/** Longest name of a model. */
+const maxName = 1_024;
+
 /** The list of one integration, its entries under one name for each model. */
 class NamedList implements ModelList {
   readonly #stored: StoredProvider;
@@ -67,6 +70,7 @@ class NamedList implements ModelList {
 
   /** What is said of a model by its name; undefined: nothing. */
   #stateOf(model: string): boolean | undefined {
+    if (model.length > maxName) return false;
     const name = this.#canonical(model);
     const known = this.#states.get(name);
     if (known !== undefined) return known;

@@ -47,18 +47,20 @@ export function foldMember(name: string): string {
     .replace(/[-_\s]/g, "");
 }
 
-/** Most names that are looked at. */
+/** Most names that are looked at, and how deep. */
 const maxNames = 10_000;
+const maxDepth = 64;
 
 /** Names in the value of a member that names models. */
-function readNames(value: unknown, isModel: boolean, found: NamedModels): void {
-  if (value === null || value === undefined) return;
+function readNames(value: unknown, isModel: boolean, found: NamedModels, depth = 0): void {
+  if (depth > maxDepth) found.isUnclear = true;
+  if (value === null || value === undefined || found.isUnclear) return;
   if (typeof value === "string") {
     if (value.trim() !== "") found.names.push(value);
     return;
   }
   if (Array.isArray(value)) {
-    for (const one of value) readNames(one, isModel, found);
+    for (const one of value) readNames(one, isModel, found, depth + 1);
     return;
   }
   const named = isObject(value)
@@ -69,18 +71,18 @@ function readNames(value: unknown, isModel: boolean, found: NamedModels): void {
   if (named.length === 0 && isModel) found.isUnclear = true;
 }
 
-function walk(value: unknown, found: NamedModels, skipped: string | undefined): void {
-  if (found.names.length > maxNames) found.isUnclear = true;
+function walk(value: unknown, found: NamedModels, skipped: string | undefined, depth = 0): void {
+  if (found.names.length > maxNames || depth > maxDepth) found.isUnclear = true;
   if (found.isUnclear || typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {
-    for (const one of value) walk(one, found, undefined);
+    for (const one of value) walk(one, found, undefined, depth + 1);
     return;
   }
   for (const [name, member] of Object.entries(value)) {
     const folded = foldMember(name);
     if (folded === skipped || contentMembers.has(folded)) continue;
     if (modelMembers.has(folded)) readNames(member, folded === "model", found);
-    walk(member, found, undefined);
+    walk(member, found, undefined, depth + 1);
   }
 }
 
@@ -128,8 +130,9 @@ export function modelInPath(path: string): string | undefined {
   return name;
 }
 
-/** Most segments of a path that is looked into. */
+/** Most segments of a path that is looked into, and its most characters. */
 const maxSegments = 32;
+const maxLength = 2_048;
 
 /**
  * Whatever a path could be naming: each run of its segments, also without what stands behind a colon. Undefined for a path
@@ -153,7 +156,10 @@ export function namesInPath(segments: readonly string[]): string[] | undefined {
 export function splitPath(path: string): { segments: string[] | undefined; query: string } {
   const mark = path.indexOf("?");
   const pathname = mark < 0 ? path : path.slice(0, mark);
-  return { segments: decodedSegments(pathname), query: mark < 0 ? "" : path.slice(mark) };
+  return {
+    segments: pathname.length > maxLength ? undefined : decodedSegments(pathname),
+    query: mark < 0 ? "" : path.slice(mark),
+  };
 }
 
 /** A name with the first matching form applied until nothing changes: prefixes may be written more than once. */

@@ -97,6 +97,9 @@ for (const [name, body] of [
   ["names a model in a batch", '{"requests":[{"params":{"model":"allowed"}},{"params":{"model":"secret"}}]}'],
   ["names a model in a tool", '{"model":"allowed","tools":[{"type":"image_generation","model":"secret"}]}'],
   ["names models to fall back on", '{"model":"allowed","models":["secret"]}'],
+  ["nests too deep to be looked through", `{"model":"allowed","a":${"[".repeat(60_000)}${"]".repeat(60_000)}}`],
+  ["names a list of lists as model", `{"model":${"[".repeat(60_000)}${"]".repeat(60_000)}}`],
+  ["names its model at great length", JSON.stringify({ model: "x".repeat(200_000) })],
   ["leaves its models to a file", '{"model":"allowed","input_file_id":"file-1"}'],
 ] as const) {
   test(`a body that is passed on and ${name} is refused where one model is allowed`, async () => {
@@ -141,9 +144,11 @@ for (const [slug, path, body, headers] of [
   ["gemini", "/proxy/v1beta/models/allowed%2Fsecret:generateContent", {}, {}],
   ["gemini", "/proxy/v1beta/models/secret:generateContent", { model: "allowed" }, {}],
   ["maker", "/endpoints/allowed/invocations", {}, { "x-amzn-sagemaker-target-model": "secret" }],
+  ["one", `/proxy${"/a".repeat(40)}`, { model: "allowed" }, {}],
+  ["one", `/proxy/${"a".repeat(3_000)}`, { model: "allowed" }, {}],
   ["maker", "/endpoints/secret/invocations", { model: "allowed" }, {}],
 ] as const) {
-  test(`${path} of a provider that allows one model is refused`, async () => {
+  test(`${path.slice(0, 80)} of a provider that allows one model is refused (${path.length})`, async () => {
     assert.deepEqual(await send(slug, path, body, headers), refused);
   });
 }

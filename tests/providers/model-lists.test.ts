@@ -1,13 +1,31 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
+import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
 import { openCases, serviceAccount, shapedCases } from "../support/address-cases.ts";
-import { createRecordingTransport, type SentRequest } from "../support/address-checks.ts";
 import { call, done } from "../support/control.ts";
 import { createTestGateway, requestHeaders, workspaceKey } from "../support/gateway.ts";
 
+interface SentRequest {
+  url: string;
+  init: TransportInit;
+}
+
 const sent: SentRequest[] = [];
-const gateway = await createTestGateway({ transport: createRecordingTransport((request) => sent.push(request)) });
+const keysOfAws =
+  "<AccessKeyId>ASIAEXAMPLE</AccessKeyId><SecretAccessKey>example</SecretAccessKey>" +
+  "<SessionToken>example</SessionToken><Expiration>2999-01-01T00:00:00Z</Expiration>";
+
+/** A network that gives tokens to those who ask, and refuses all else once it was noted. */
+const transport: Transport = {
+  async send(url, init) {
+    if (/\/token$/.test(url)) return Response.json({ access_token: "token", expires_in: 3600 });
+    if (new URL(url).hostname.startsWith("sts.")) return new Response(keysOfAws);
+    sent.push({ url, init });
+    return Response.json({ error: { message: "Not here" } }, { status: 404 });
+  },
+};
+const gateway = await createTestGateway({ transport });
 after(() => gateway.close());
 
 const secret = "secret-model";
@@ -33,8 +51,8 @@ const readings: Readonly<Record<string, RegExp>> = {
   "vertex-ai": /^(?:.*publishers\/google\/models\/|models\/|google[./])+|@.*$/g,
   "mistral-ai": /^(?:mistralai\.)+/,
   "azure-ai": /^(?:cohere\.)+/,
-  bedrock: /^(?:arn:.*\/)?(?:us|eu|global)?\.?/,
-  "bedrock-mantle": /^(?:arn:.*\/)?(?:us|eu|global)?\.?/,
+  bedrock: /^(?:arn:[^/]*\/)?(?:us|eu|global)?\.?/,
+  "bedrock-mantle": /^(?:arn:[^/]*\/)?(?:us|eu|global)?\.?/,
   ollama: /^library\/|:latest$/g,
   openrouter: /^~|:.*$/g,
   huggingface: /:.*$/,
@@ -76,7 +94,10 @@ function textsOf({ url, init }: SentRequest): string[] {
 
 const deployments = [
   { alias: "fast", azure_deployment_name: "mini", azure_api_version: "2024-10-21", azure_model_slug: "gpt-4o-mini" },
-  { alias: secret, azure_deployment_name: "hidden", azure_api_version: "2024-10-21", is_default: true },
+  {
+    ...{ alias: secret, azure_deployment_name: "hidden", azure_api_version: "2024-10-21", is_default: true },
+    azure_model_slug: "large",
+  },
 ];
 
 const toMembers = (settings: Readonly<Record<string, string>>) =>
@@ -107,19 +128,18 @@ function configurationsOf(slug: string): Record<string, unknown> {
 
 const walked = builtInProviders.filter(({ isLocal }) => !isLocal);
 
-before(async () => {
-  for (const { slug } of walked) {
-    const integration = {
-      ...{ name: slug, slug: `${slug}-i`, ai_provider_id: slug, key: "provider-key", create_default_provider: false },
-      configurations: configurationsOf(slug),
-    };
-    await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));
-    const provider = { name: slug, slug: `${slug}-p`, integration_id: `${slug}-i` };
-    await done(call(gateway, "POST /providers", { key: workspaceKey, body: provider }));
-    const models = { models: [{ slug: secret, enabled: false }], allow_all_models: true };
-    await done(call(gateway, `PUT /integrations/${slug}-i/models`, { key: workspaceKey, body: models }));
-  }
-});
+/** A stored provider that refuses one model. */
+async function store(slug: string): Promise<void> {
+  const integration = {
+    ...{ name: slug, slug: `${slug}-i`, ai_provider_id: slug, key: "provider-key", create_default_provider: false },
+    configurations: configurationsOf(slug),
+  };
+  await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));
+  const provider = { name: slug, slug: `${slug}-p`, integration_id: `${slug}-i` };
+  await done(call(gateway, "POST /providers", { key: workspaceKey, body: provider }));
+  const models = { models: [{ slug: secret, enabled: false }], allow_all_models: true };
+  await done(call(gateway, `PUT /integrations/${slug}-i/models`, { key: workspaceKey, body: models }));
+}
 
 const messages = [{ role: "user", content: "Hello" }];
 
@@ -173,7 +193,6 @@ async function send(slug: string, path: string, body: string): Promise<number> {
 /** Fails where a call was made that its provider may read as one to the model. */
 function checkCalls(slug: string, what: string): void {
   for (const request of sent) {
-    if (/\/token$|sts\./.test(request.url)) continue;
     const named = textsOf(request).filter((text) =>
       (slug === "azure-openai" ? [secret, "hidden"] : [secret]).includes(readName(slug, text)),
     );
@@ -184,16 +203,18 @@ function checkCalls(slug: string, what: string): void {
 
 for (const { slug } of walked) {
   test(`no spelling of a refused model leads to it at ${slug}`, async () => {
+    await store(slug);
+    await send(slug, "/proxy/some/path", '{"model":"some/path"}');
+    assert.equal(sent.length, 1, "other models can be called");
     // spellings of one family of providers are other models elsewhere
-    const own = Object.hasOwn(readings, slug) || slug === "azure-openai" ? spellings : spellings.slice(0, 8);
+    const own = Object.hasOwn(readings, slug) || slug === "azure-openai" ? spellings : spellings.slice(0, 5);
     for (const model of own) {
       for (const [path, body] of unified) {
         await send(slug, path, JSON.stringify({ ...body, model }));
         checkCalls(slug, `${model} at ${path}`);
       }
-      for (const path of inPaths(model)) {
+      for (const path of own === spellings || model === secret ? inPaths(model) : []) {
         await send(slug, `/proxy${path}`, "{}");
-        await send(slug, `/proxy${path}`, '{"model":"other"}');
         checkCalls(slug, path);
       }
       await send(slug, "/proxy/some/path", JSON.stringify({ model }));
