@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { hasVersion } from "../lib/path.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
-import { createSettingsReader, parseSettings, settingHeaders } from "./settings.ts";
+import { createSettingsReader, listSettings, parseSettings, settingHeaders } from "./settings.ts";
 import type {
   AuthTools,
   BoundProvider,
@@ -90,6 +90,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
       return listOperations(definition, bindPlain);
     },
     settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
+    settings: listSettings(definition.settings),
     bind(read) {
       const values = readValues(read);
       const oauth = read("oauth");

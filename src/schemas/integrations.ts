@@ -161,6 +161,10 @@ export const UpdateModels = v.object({
     v.check((models) => new Set(models.map(({ slug }) => slug)).size === models.length, "must name each slug once"),
   ),
   allow_all_models: v.optional(Flag),
+  /** The integration's key, given again because a model gets a host of its own; it replaces the stored one. */
+  key: ProviderKey,
+  /** The same for secrets among its configurations. */
+  configurations: Configurations,
   workspace_id: v.nullish(Reference),
 });
 export type UpdateModels = v.InferOutput<typeof UpdateModels>;

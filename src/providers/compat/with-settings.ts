@@ -3,7 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { createRecords } from "../fireworks-ai/records.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
-import { hostLabel } from "../settings.ts";
+import { addressSetting, hostLabel, secretSetting } from "../settings.ts";
 import { decideAt } from "../shapes/decisions.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
@@ -57,7 +57,7 @@ const modal = openaiCompatible({
   baseUrl: "https://api.modal.com/v1",
   settings: {
     prefix: "modal",
-    schema: v.object({ key: v.optional(v.string()), secret: v.optional(v.string()) }),
+    schema: v.object({ key: v.optional(secretSetting(v.string())), secret: v.optional(secretSetting(v.string())) }),
   },
   authenticate: (credential, { key, secret }) => ({
     ...bearer(credential),
@@ -75,7 +75,7 @@ const fireworks = openaiCompatible({
   rerank: { top_n: "top_n", return_documents: "return_documents" },
   model: "accounts/fireworks/models/llama-v3p1-405b-instruct",
   own: { generateImage: fireworksImages },
-  settings: { prefix: "fireworks", schema: v.object({ account_id: v.optional(HostLabel) }) },
+  settings: { prefix: "fireworks", schema: v.object({ account_id: v.optional(addressSetting(HostLabel)) }) },
   chat: {
     rename: oldTokenLimit,
     bounds: { max_tokens: [1, Infinity], top_k: [1, 128], n: [1, 128] },

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
+import { addressSetting } from "../settings.ts";
 import { chat } from "./chat.ts";
 import { complete } from "./complete.ts";
 import { embed } from "./embed.ts";
@@ -14,7 +15,7 @@ const AccountId = v.pipe(
 /** Cloudflare Workers AI (https://developers.cloudflare.com/api/resources/ai/methods/run/). */
 export const workersAi = defineProvider({
   slug: "workers-ai",
-  settings: { prefix: "workers-ai", schema: v.object({ account_id: AccountId }) },
+  settings: { prefix: "workers-ai", schema: v.object({ account_id: addressSetting(AccountId) }) },
   baseUrl: ({ account_id }) => `https://api.cloudflare.com/client/v4/accounts/${account_id}/ai/run`,
   authenticate: bearer,
   operations: { chat, complete, embed, generateImage },
