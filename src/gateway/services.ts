@@ -7,6 +7,8 @@ import { createBatchWork } from "../control/batches.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
 import { createControlPlane } from "../control/plane.ts";
+import { sealStored } from "../control/seal-stored.ts";
+import type { ContentRules } from "../control/sealed-contents.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
 import { createTokens } from "../control/tokens.ts";
 import { createVault } from "../control/vault.ts";
@@ -14,6 +16,7 @@ import { isRefusedStatement } from "../db/client.ts";
 import { createApiKeyStore } from "../db/stores/api-keys.ts";
 import type { Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
+import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createLogStore, type LogStore } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
@@ -33,6 +36,7 @@ import { createRedactor, type RedactionSettings, type Redactor } from "../logs/r
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
 import { createTokenCache } from "../providers/auth/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
+import type { ProviderSetting } from "../providers/settings.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { type OpenData, readerOf } from "./data.ts";
@@ -190,6 +194,16 @@ function createOwnStore(
   return { files, batches: createBatchWork(createBatchStore(database)) };
 }
 
+/** Which settings in saved configs are credentials, and which shape an address: as their providers declare them. */
+function toContentRules(providers: ProviderRegistry): ContentRules {
+  const settings = [...providers.values()].flatMap((provider) => provider.settings);
+  const named = (marked: readonly ProviderSetting[]) => new Set(marked.map(({ member }) => member));
+  return {
+    secretSettings: named(settings.filter(({ isSecret }) => isSecret)),
+    addressSettings: named(settings.filter(({ shapesAddress }) => shapesAddress)),
+  };
+}
+
 /** Wires the parts that live as long as the gateway. */
 export async function createServices(
   options: GatewayOptions,
@@ -208,8 +222,11 @@ export async function createServices(
   const providers = createProviderRegistry(options.providers);
   const guardrails = createGuardrails(createChecks({ outbound, clock }), warnOf(options));
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
+  const contentRules = toContentRules(providers);
+  const sealing = { store: createContentSealingStore(parts.database), vault: identity.control.vault };
+  await sealStored({ ...sealing, rules: contentRules, now: clock.now() });
   const services: Services = {
-    ...identity,
+    ...{ ...identity, contentRules },
     ...createOwnStore(options, parts, { control: identity.control, outbound }),
     ...{ clock, createId, isReady, outbound, addressGuard: guard, timers: createTimers() },
     openSocket: createSocketOutbound({ transport, guard }),

@@ -4,6 +4,7 @@ import {
   Description,
   Flag,
   Name,
+  OneUsageLimit,
   RateLimit,
   RateLimitList,
   Reference,
@@ -12,7 +13,6 @@ import {
   Text,
   Time,
   UsageLimitList,
-  UsageLimits,
 } from "./control.ts";
 
 /** A provider's key. Empty counts as absent: some clients send it for providers without one. */
@@ -208,7 +208,7 @@ export type UpdateWorkspaceAccess = v.InferOutput<typeof UpdateWorkspaceAccess>;
 /** Members of a provider that can change. */
 const providerMembers = {
   note: Description,
-  usage_limits: v.nullish(UsageLimits),
+  usage_limits: v.nullish(OneUsageLimit),
   /** One object, or a list of at most one. */
   rate_limits: v.nullish(
     v.union(
@@ -242,6 +242,7 @@ export type UpdateProvider = v.InferOutput<typeof UpdateProvider>;
 
 /** Settings of a provider under the names virtual keys have for them. Their bounds are those of `configurations`. */
 const virtualKeySettings = {
+  custom_host: v.nullish(v.string("must be a text")),
   apiVersion: v.nullish(Text(30)),
   resourceName: v.nullish(Text(255)),
   deploymentName: v.nullish(Text(255)),
