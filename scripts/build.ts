@@ -1,24 +1,59 @@
 // npm run build: writes the files that are made from others. With --check it only says which are out of date.
 //   src/db/migrations/migrations.ts  from src/db/migrations/*.sql, so that nothing reads files at run time
+//   src/db/migrations/schema.ts      what the migrations amount to, for databases that have nothing yet
 //   docs/providers.md                from the providers of src/providers/registry.ts
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { createClient } from "@libsql/client/sqlite3";
 import { providersDocument } from "./providers-document.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** Text of `migrations.ts`: the migrations in the order of their names, each split at drizzle's marker. */
-function migrationsModule(folder: string): string {
+const header = "// Made by scripts/build.ts from the .sql files of this folder. Do not edit: run `npm run build`.\n\n";
+
+/** The migrations in the order of their names, each split at drizzle's marker. */
+function readMigrations(folder: string): { id: string; statements: string[] }[] {
   const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
-  const entries = names.sort().map((name) => {
+  return names.sort().map((name) => {
     const sql = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
     const statements = sql.split("--> statement-breakpoint").map((part) => part.trim());
-    const lines = statements.filter((part) => part !== "").map((part) => `      ${JSON.stringify(part)},\n`);
-    return `  {\n    id: ${JSON.stringify(name.slice(0, -".sql".length))},\n    statements: [\n${lines.join("")}    ],\n  },\n`;
+    return { id: name.slice(0, -".sql".length), statements: statements.filter((part) => part !== "") };
+  });
+}
+
+const migrations = readMigrations(join(root, "src/db/migrations"));
+
+/** Text of `schema.ts`: the tables and indexes of a database that every migration was applied to. */
+async function schemaModule(): Promise<string> {
+  const client = createClient({ url: ":memory:" });
+  for (const { statements } of migrations) await client.batch(statements, "write");
+  const { rows } = await client.execute(
+    "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
+  );
+  const tables = await client.execute(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+  );
+  for (const { name } of tables.rows) {
+    const { rows: found } = await client.execute(`SELECT 1 FROM "${name}" LIMIT 1`);
+    if (found.length > 0) throw new Error(`Cannot make schema.ts: a migration puts rows into the empty table ${name}`);
+  }
+  client.close();
+  return [
+    header,
+    "/** Statements that give an empty database the schema that all migrations give it, at a fifth of their cost. */\n",
+    `export const schema: readonly string[] = [\n${rows.map(({ sql }) => `  ${JSON.stringify(sql)},\n`).join("")}];\n`,
+  ].join("");
+}
+
+/** Text of `migrations.ts`. */
+function migrationsModule(): string {
+  const entries = migrations.map(({ id, statements }) => {
+    const lines = statements.map((part) => `      ${JSON.stringify(part)},\n`);
+    return `  {\n    id: ${JSON.stringify(id)},\n    statements: [\n${lines.join("")}    ],\n  },\n`;
   });
   return [
-    "// Made by scripts/build.ts from the .sql files of this folder. Do not edit: run `npm run build`.\n\n",
+    header,
     "/** One step of the schema: its file's name and its statements, in order. */\n",
     "export interface Migration {\n  readonly id: string;\n  readonly statements: readonly string[];\n}\n\n",
     "/** Every step, oldest first. */\n",
@@ -27,7 +62,8 @@ function migrationsModule(folder: string): string {
 }
 
 const generated: readonly { path: string; text: string }[] = [
-  { path: "src/db/migrations/migrations.ts", text: migrationsModule(join(root, "src/db/migrations")) },
+  { path: "src/db/migrations/migrations.ts", text: migrationsModule() },
+  { path: "src/db/migrations/schema.ts", text: await schemaModule() },
   { path: "docs/providers.md", text: providersDocument() },
 ];
 

@@ -3,7 +3,7 @@
 //                   default: this machine. Another machine's needs its database library once:
 //                   npm install --no-save --force @libsql/<platform>@<version of libsql>
 //   --outfile PATH  where the program goes
-//   --entry PATH    the module to compile (default: mod.ts)
+//   --entry PATH    the module to compile (default: src/serve/binary.ts)
 //   --no-minify, --no-bytecode
 // undici, which only Node uses, costs the program nothing: Bun answers to that name itself.
 
@@ -25,6 +25,7 @@ interface BuildPlugin {
 declare const Bun: {
   build(options: {
     entrypoints: string[];
+    root: string;
     compile: { outfile: string; target?: string; autoloadDotenv?: boolean; autoloadBunfig?: boolean };
     minify: boolean | { whitespace: boolean; syntax: boolean; identifiers: boolean };
     bytecode: boolean;
@@ -85,7 +86,7 @@ const { values } = parseArgs({
   options: {
     target: { type: "string", default: hostTarget() },
     outfile: { type: "string" },
-    entry: { type: "string", default: join(root, "mod.ts") },
+    entry: { type: "string", default: join(root, "src/serve/binary.ts") },
     minify: { type: "boolean", default: true },
     bytecode: { type: "boolean", default: true },
   },
@@ -112,6 +113,7 @@ const startedAt = performance.now();
 const result = await Bun.build({
   // the thread that writes log rows is started by its file name, which nothing else would bring along
   entrypoints: [resolve(values.entry), join(root, "src/serve/log-worker.ts")],
+  root,
   compile: {
     outfile,
     ...(target !== hostTarget() && { target }),

@@ -104,19 +104,27 @@ function isInstalled() {
   return findTool("bun") !== undefined && holdsLocked(root);
 }
 
-/** Runs npm without node_modules/.bin on PATH, so that it never replaces the Node it runs on. */
-function npm(args, cwd = root) {
+/** What npm is started with: without node_modules/.bin on PATH, so that it never replaces the Node it runs on. */
+function npmCommand(args, cwd) {
   const path = (process.env.PATH ?? "")
     .split(delimiter)
     .filter((folder) => !folder.includes(join("node_modules", ".bin")) && !folder.includes("node-gyp-bin"))
     .join(delimiter);
-  return spawnSync("npm", [...args, "--loglevel=error", "--no-progress"], {
-    cwd,
-    encoding: "utf8",
-    env: { ...process.env, PATH: path },
-    shell: process.platform === "win32",
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  return [
+    "npm",
+    [...args, "--loglevel=error", "--no-progress"],
+    {
+      cwd,
+      encoding: "utf8",
+      env: { ...process.env, PATH: path },
+      shell: process.platform === "win32",
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  ];
+}
+
+function npm(args) {
+  return spawnSync(...npmCommand(args, root));
 }
 
 /**
@@ -139,16 +147,36 @@ export function ensureInstalled() {
   console.error(`Installed in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 }
 
+/** Folders whose packages only the tests use: coding agents, and what reads the OpenAPI document. */
+const clientFolders = ["tests/agents", "tests/openapi-client"];
+
+/** @returns {Promise<string | undefined>} What npm printed where it failed. */
+function installIn(folder) {
+  if (holdsLocked(folder)) return Promise.resolve(undefined);
+  const args = ["ci", "--ignore-scripts", "--no-fund", "--no-audit"];
+  return new Promise((done) => {
+    const child = spawn(...npmCommand(args, folder));
+    let printed = "";
+    const add = (part) => {
+      printed += part;
+    };
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", add);
+    child.on("error", (error) => done(String(error)));
+    child.on("close", (code) => done(code === 0 ? undefined : printed.trim() || `npm ended with ${code}`));
+  });
+}
+
 /**
- * Installs the agents of tests/agents, which are large and only the tests use; returns at once when they are there.
+ * Installs the clients the tests run the gateway with; does nothing when they are there.
  *
- * @returns {string | undefined} What npm said where it failed.
+ * @returns {Promise<string | undefined>} What npm printed where it failed.
  */
-export function installAgents() {
-  const folder = join(root, "tests/agents");
-  if (holdsLocked(folder)) return undefined;
-  const { status, error, stdout, stderr } = npm(["ci", "--ignore-scripts", "--no-fund", "--no-audit"], folder);
-  return status === 0 ? undefined : `${error ?? ""}${stdout}${stderr}`.trim();
+export async function installClients() {
+  for (const folder of clientFolders) {
+    const problem = await installIn(join(root, folder));
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 /** Exit code of an ended child, the way shells number signals. */

@@ -1,36 +1,55 @@
 // npm run ok: format, lint, types, generated files, and the tests on three runtimes. The last line is
 // "N passed, N failed": the tests of all runtimes, and one failure for each other step that failed.
+// Tests run by tiers (test-plan.mjs), matrices and random tests as samples; `npm run test:all` runs everything.
 
-import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { findTool, installAgents, root } from "./lib.mjs";
+import { findTool, installClients, root } from "./lib.mjs";
+import { assignFiles, durationsFile, readDurations, runtimes, sliceFiles } from "./test-plan.mjs";
+import { readSeconds, runners } from "./test-runners.mjs";
 
 const usage = `usage: npm test -- [options] [test files or folders]
-  --runtime NAME   only bun, deno or node (may be repeated)
-  --jobs N         runtimes at once (default: 2 where there are as many processors)
-  --limit SECONDS  how long one step may take (default: 2400)
-Naming files or a runtime leaves out the other checks.`;
+  --all             every test on every runtime, nothing sampled
+  --seed N          which sample is run (default: made from the commit)
+  --runtime NAME    only bun, deno or node (may be repeated)
+  --jobs N          processes at once (default: 2 where there are as many processors)
+  --limit SECONDS   how long one step may take (default: 2400)
+  --save-durations  writes how long each file took into tests/durations.json
+Naming files runs them whole, on every runtime. Naming files or a runtime leaves out the other checks.`;
 
 function fail(message) {
   console.error(message);
   process.exit(2);
 }
 
+/** A number made from the commit: the same sample for the same sources, another one for the next. */
+function seedOfCommit() {
+  try {
+    return Number.parseInt(execFileSync("git", ["rev-parse", "HEAD"], { cwd: root, encoding: "utf8" }).slice(0, 7), 16);
+  } catch {
+    return 1;
+  }
+}
+
 function readArguments(args) {
-  const options = { files: [], runtimes: [], jobs: Math.min(2, availableParallelism()), limitMs: 2_400_000 };
+  const jobs = Math.min(2, availableParallelism());
+  const options = { files: [], runtimes: [], jobs, limitMs: 2_400_000, isWhole: false, savesDurations: false };
   for (let index = 0; index < args.length; index++) {
     const [name, inline] = args[index].startsWith("--") ? args[index].split("=", 2) : [];
     if (name === undefined) options.files.push(args[index]);
     else if (name === "--help") {
       console.log(usage);
       process.exit(0);
-    } else {
+    } else if (name === "--all") options.isWhole = true;
+    else if (name === "--save-durations") options.savesDurations = true;
+    else {
       const value = inline ?? args[++index];
-      if (name === "--runtime" && ["bun", "deno", "node"].includes(value)) options.runtimes.push(value);
+      if (name === "--runtime" && runtimes.includes(value)) options.runtimes.push(value);
       else if (name === "--jobs" && Number(value) >= 1) options.jobs = Number(value);
       else if (name === "--limit" && Number(value) > 0) options.limitMs = Number(value) * 1000;
+      else if (name === "--seed" && Number.isSafeInteger(Number(value))) options.seed = Number(value);
       else fail(usage);
     }
   }
@@ -40,83 +59,9 @@ function readArguments(args) {
 
 const options = readArguments(process.argv.slice(2));
 const focused = options.files.length > 0 || options.runtimes.length > 0;
-const paths = options.files.map((file) => `./${file.replaceAll("\\", "/").replace(/^\.\//, "").replace(/\/$/, "")}`);
-const isFolder = (path) => statSync(join(root, path)).isDirectory();
-
-/** The last match of a pattern's first group in a text, as a number. */
-function lastNumber(text, pattern) {
-  return Number([...text.matchAll(pattern)].at(-1)?.[1] ?? 0);
-}
-
-/** Test files below a folder. */
-function listTests(folder) {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter(({ name }) => name !== "node_modules")
-    .flatMap((entry) => {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) return listTests(path);
-      return entry.name.endsWith(".test.ts") ? [path] : [];
-    });
-}
-
-/** Files with a set-up of their own that share a process: all of what they set up stands until the last test is over. */
-const sharedFiles = 12;
-
-/**
- * What Node is started with. A process for each file costs as much as most files' tests, so most share one. What a file does
- * once, before or after its tests, may be done while those of others run; what it does for each test would be done for theirs.
- */
-function nodeRuns() {
-  const files = (paths.length > 0 ? paths : ["./tests"]).flatMap((path) => (isFolder(path) ? listTests(path) : [path]));
-  const kindOf = (file) => {
-    const text = readFileSync(join(root, file), "utf8");
-    if (file.includes("tests/runtimes/") || /^(?:beforeEach|afterEach)\(|support\/process/m.test(text)) return "alone";
-    return /^(?:before|after)\(/m.test(text) ? "setUp" : "plain";
-  };
-  const kinds = files.map((file) => [kindOf(file), file]);
-  const [alone, setUp, plain] = ["alone", "setUp", "plain"].map((name) =>
-    kinds.filter(([kind]) => kind === name).map(([, file]) => file),
-  );
-  const start = ["--test", "--test-reporter=spec"];
-  const together = [...start, "--test-isolation=none"];
-  const groups = Array.from({ length: Math.ceil(setUp.length / sharedFiles) }, (_, index) =>
-    setUp.slice(index * sharedFiles, (index + 1) * sharedFiles),
-  );
-  return [
-    ...[plain, ...groups].filter((group) => group.length > 0).map((group) => [...together, ...group]),
-    ...(alone.length > 0 ? [[...start, ...alone]] : []),
-  ];
-}
-
-const runners = {
-  bun: {
-    runs: [["test", "--timeout", "60000", "--only-failures", ...(paths.length > 0 ? paths : ["./tests/"])]],
-    count: (text) => ({
-      passed: lastNumber(text, /^ *(\d+) pass$/gm),
-      failed: lastNumber(text, /^ *(\d+) fail$/gm),
-      skipped: lastNumber(text, /^ *(\d+) skip$/gm) + lastNumber(text, /^ *(\d+) todo$/gm),
-    }),
-    isNoise: () => false,
-  },
-  deno: {
-    runs: [["test", "-A", "--no-check", ...(paths.length > 0 ? paths : ["./tests/"])]],
-    count: (text) => ({
-      passed: lastNumber(text, /^(?:ok|FAILED) \| (\d+) passed/gm),
-      failed: lastNumber(text, /^(?:ok|FAILED) \| \d+ passed(?: \(.*?\))? \| (\d+) failed/gm),
-      skipped: lastNumber(text, /^(?:ok|FAILED) \| .* \| (\d+) ignored/gm),
-    }),
-    isNoise: (line) => / \.\.\. (ok|ignored) \(/.test(line) || /^running \d+ tests? from /.test(line),
-  },
-  node: {
-    runs: nodeRuns(),
-    count: (text) => ({
-      passed: lastNumber(text, /^ℹ pass (\d+)$/gm),
-      failed: lastNumber(text, /^ℹ fail (\d+)$/gm) + lastNumber(text, /^ℹ cancelled (\d+)$/gm),
-      skipped: lastNumber(text, /^ℹ skipped (\d+)$/gm) + lastNumber(text, /^ℹ todo (\d+)$/gm),
-    }),
-    isNoise: (line) => /^\s*[✔﹣] /.test(line),
-  },
-};
+const isWhole = options.isWhole || options.files.length > 0;
+const seed = options.seed ?? seedOfCommit();
+const paths = options.files.map((file) => file.replaceAll("\\", "/").replace(/^\.\//, "").replace(/\/$/, ""));
 
 const running = new Set();
 
@@ -209,47 +154,72 @@ async function check(name, tool, args) {
   report(name, ok, startedAt, ending, text);
 }
 
-/** Installs the coding agents the tests run as clients; without them those tests leave themselves out. */
-async function prepareAgents() {
+/** Installs the clients of tests/agents and tests/openapi-client; without them those tests leave themselves out. */
+async function prepareClients() {
   const startedAt = Date.now();
-  const problem = installAgents();
+  const problem = await installClients();
   if (problem !== undefined) totals.failed++;
-  report("coding agents", problem === undefined, startedAt, "", problem ?? "");
+  report("test clients", problem === undefined, startedAt, "", problem ?? "");
 }
 
-async function testOn(runtime) {
-  const startedAt = Date.now();
-  const command = findTool(runtime);
-  if (command === undefined) {
-    // Alpine has no Deno and no pinned Node; everywhere else a missing runtime is a broken installation.
-    const ok = !(process.platform === "linux" && process.report.getReport().header.glibcVersionRuntime);
-    if (!ok) totals.failed++;
-    return report(`tests on ${runtime}`, ok, startedAt, `no ${runtime} for this platform`, "");
+/** Longest a file may take in a sampled run, in seconds: a gate of minutes has no room for more. */
+const fileBudget = 60;
+
+/** What the processes of one runtime found so far. */
+class RuntimeResult {
+  passed = 0;
+  failed = 0;
+  skipped = 0;
+  seconds = 0;
+  /** Seconds of each file. */
+  files = new Map();
+
+  constructor(runtime, slices) {
+    this.runtime = runtime;
+    this.left = slices;
   }
-  const runner = runners[runtime];
+
+  /** Adds what one process found; the last one reports the runtime. */
+  add({ counts, seconds, files }) {
+    this.passed += counts.passed;
+    this.failed += counts.failed;
+    this.skipped += counts.skipped;
+    this.seconds += seconds;
+    for (const [file, time] of files) this.files.set(file, time);
+    if (--this.left > 0) return;
+    const skipped = this.skipped > 0 ? `, ${this.skipped} skipped` : "";
+    const note = `${this.passed} passed, ${this.failed} failed${skipped}`;
+    report(`tests on ${this.runtime}`, this.failed === 0, Date.now() - this.seconds * 1000, note, "");
+  }
+}
+
+/** Runs one process of tests. */
+async function runSlice(slice, result) {
+  const { runtime } = slice;
+  const startedAt = Date.now();
   const temporary = mkdtempSync(join(tmpdir(), `gateway-test-${runtime}-`));
+  const reportFile = join(temporary, "report.xml");
   const env = { ...baseEnv, TMPDIR: temporary, TEMP: temporary, TMP: temporary };
+  env.GATEWAY_TESTS = isWhole ? "all" : "sampled";
+  env.GATEWAY_TEST_SEED = String(seed);
   // Node starts a process for each file, and would compile the same modules in all of them.
-  if (runtime === "node") env.NODE_COMPILE_CACHE = join(temporary, "compiled");
-  const results = [];
-  for (const args of runner.runs) results.push(await run(command, args, env));
+  if (runtime === "node") env.NODE_COMPILE_CACHE = compiled;
+  const runner = runners[runtime];
+  const { ok, ending, text } = await run(findTool(runtime), runner.args({ ...slice, report: reportFile }), env);
+  const files = readSeconds(reportFile);
   rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
-  const result = {
-    ok: results.every(({ ok }) => ok),
-    ending: results.map(({ ending }) => ending).find((one) => one !== "") ?? "",
-    text: results.map(({ text }) => text).join("\n"),
-  };
-  const counts = results.map(({ text }) => runner.count(text));
-  const sum = (name) => counts.reduce((total, one) => total + one[name], 0);
-  const [passed, failed, skipped] = ["passed", "failed", "skipped"].map(sum);
-  let ending = result.ending;
-  if (!ending && result.ok && passed + failed === 0) ending = "ran no test";
-  else if (!ending && !result.ok && failed === 0) ending = "runner failed";
-  const ok = result.ok && failed === 0 && ending === "";
-  totals.passed += passed;
-  totals.failed += ok ? 0 : Math.max(failed, 1);
-  const told = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
-  report(`tests on ${runtime}`, ok, startedAt, ending ? `${told}; ${ending}` : told, result.text, runner.isNoise);
+  const counts = runner.count(text);
+  let problem = ending;
+  if (!problem && ok && counts.passed + counts.failed === 0) problem = "ran no test";
+  else if (!problem && !ok && counts.failed === 0) problem = "runner failed";
+  if (problem || !ok) counts.failed = Math.max(counts.failed, 1);
+  totals.passed += counts.passed;
+  totals.failed += counts.failed;
+  if (counts.failed > 0) {
+    const note = `${counts.passed} passed, ${counts.failed} failed${problem ? `; ${problem}` : ""}`;
+    report(`${runtime} (${slice.files.length} files)`, false, startedAt, note, text, runner.isNoise);
+  }
+  result.add({ counts, files, seconds: (Date.now() - startedAt) / 1000 });
 }
 
 /** Runs tasks in order, at most `limit` at once. */
@@ -261,23 +231,86 @@ async function inOrder(tasks, limit) {
   await Promise.all(Array.from({ length: limit }, work));
 }
 
+/** Runtimes this platform has; one that should be there and is not is a failure. */
+function findRuntimes() {
+  const asked = runtimes.filter((name) => options.runtimes.length === 0 || options.runtimes.includes(name));
+  return asked.filter((runtime) => {
+    if (findTool(runtime) !== undefined) return true;
+    // Alpine has no Deno and no pinned Node; everywhere else a missing runtime is a broken installation.
+    const ok = !(process.platform === "linux" && process.report.getReport().header.glibcVersionRuntime);
+    if (!ok) totals.failed++;
+    report(`tests on ${runtime}`, ok, Date.now(), `no ${runtime} for this platform`, "");
+    return false;
+  });
+}
+
+/** Prints the files that took longest; those over their budget fail a sampled run. */
+function reportSlowFiles(results) {
+  const all = results.flatMap(({ runtime, files }) =>
+    [...files].map(([file, seconds]) => ({ runtime, file, seconds })),
+  );
+  const slowest = all.toSorted((one, other) => other.seconds - one.seconds).slice(0, 20);
+  console.log("slowest files:");
+  for (const { runtime, file, seconds } of slowest)
+    console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${runtime}  ${file}`);
+  for (const { runtime, file, seconds } of isWhole ? [] : slowest) {
+    if (seconds <= fileBudget) continue;
+    totals.failed++;
+    console.log(`FAIL  ${file} took ${seconds.toFixed(1)} s on ${runtime}: its budget is ${fileBudget} s`);
+  }
+}
+
+/** Writes what each file took, for later runs to cut their slices by. */
+function saveDurations(results) {
+  const durations = readDurations();
+  for (const { runtime, files } of results) {
+    const known = { ...durations[runtime] };
+    for (const [file, seconds] of files) known[file] = Number(seconds.toFixed(1));
+    const worth = Object.entries(known).filter(([file, seconds]) => seconds >= 0.5 && existsSync(join(root, file)));
+    durations[runtime] = Object.fromEntries(worth.toSorted());
+  }
+  writeFileSync(durationsFile, `${JSON.stringify(durations, null, 2)}\n`);
+}
+
+const checks = [];
 if (!focused) {
   const tsc = (project) => ["--noEmit", "--pretty", "false", "-p", project];
-  const checks = [
+  checks.push(
     () => check("format and lint", "biome", ["check", "--error-on-warnings", "--max-diagnostics=100", "."]),
     () => check("types of core", "tsc", tsc("tsconfig.json")),
     () => check("types of all", "tsc", tsc("tsconfig.node.json")),
     () => check("generated files", "bun", ["scripts/build.ts", "--check"]),
-  ];
-  await inOrder(checks, options.jobs);
-  await prepareAgents();
+  );
 }
-const runtimes = ["node", "bun", "deno"].filter(
-  (name) => options.runtimes.length === 0 || options.runtimes.includes(name),
-);
+const compiled = mkdtempSync(join(tmpdir(), "gateway-test-compiled-"));
+const present = findRuntimes();
+const { assigned, rows } = assignFiles({ paths, isWhole, seed, runtimes: present });
+const how = isWhole ? "matrices and random tests whole" : `matrices and random tests sampled, --seed ${seed}`;
+if (!focused) console.log(`${rows.join("\n")}\n${how}`);
+const durations = readDurations();
+const slices = present
+  .flatMap((runtime) => sliceFiles(runtime, assigned[runtime], durations))
+  .toSorted((one, other) => other.seconds - one.seconds);
+const results = present
+  .map((runtime) => new RuntimeResult(runtime, slices.filter((slice) => slice.runtime === runtime).length))
+  .filter(({ left }) => left > 0);
+const clients = focused ? undefined : prepareClients();
 await inOrder(
-  runtimes.map((name) => () => testOn(name)),
+  [
+    ...checks,
+    ...slices.map((slice) => async () => {
+      if (slice.files.some((file) => /^tests\/(?:agents|openapi-client)\//.test(file))) await clients;
+      await runSlice(
+        slice,
+        results.find(({ runtime }) => runtime === slice.runtime),
+      );
+    }),
+  ],
   options.jobs,
 );
+await clients;
+rmSync(compiled, { recursive: true, force: true, maxRetries: 5 });
+if (!focused) reportSlowFiles(results);
+if (options.savesDurations) saveDurations(results);
 console.log(`${totals.passed} passed, ${totals.failed} failed`);
 process.exit(totals.failed > 0 ? 1 : 0);

@@ -4,4 +4,8 @@ import { join } from "node:path";
 import { ensureInstalled, requireTool, root, runForeground } from "./lib.mjs";
 
 ensureInstalled();
-runForeground(requireTool("bun"), ["run", join(root, "mod.ts"), ...process.argv.slice(2)], { cleanOnSignal: true });
+runForeground(requireTool("bun"), ["run", join(root, "mod.ts"), ...process.argv.slice(2)], {
+  cleanOnSignal: true,
+  // Bun reads this once, when it starts: without it, it runs at most 256 calls at once and queues the rest.
+  env: { BUN_CONFIG_MAX_HTTP_REQUESTS: "65336", ...process.env },
+});

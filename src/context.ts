@@ -1,6 +1,7 @@
 import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
+import type { Concurrency } from "./context/concurrency.ts";
 import { createLogDraft, type LogDraft } from "./context/log-draft.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { FileStorage } from "./control/files/storage.ts";
@@ -94,6 +95,8 @@ export interface Services {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly limits: Limits;
+  /** Bounds of requests at once. */
+  readonly concurrency: Concurrency;
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
   readonly outbound: Outbound;
@@ -162,11 +165,17 @@ export interface CallerContext extends RequestContext {
   readonly principal: Principal;
   /** The credential for the provider that came in `authorization`; absent when that header held the gateway key. */
   readonly providerCredential: string | undefined;
+  /** The whole `authorization` where it is of a scheme other than bearer, and so for the provider alone. */
+  readonly providerAuthorization: string | undefined;
   /** The gateway key as it was sent: nothing that holds it leaves for a provider. */
   readonly gatewayKey: string;
   metadata: Metadata;
+  /** Whether it counts among the requests that run. */
+  isCounted: boolean;
   /** What the route asks of a request that is passed on; set by its row. */
   relay?: RelayRules;
+  /** Checks the body with the parameters of a target, where the request left some of it to its config. */
+  checkComplete?: (body: object) => void;
   /** Takes a whole answer that may be asked for again. */
   keepAnswer?: (answer: object) => void;
 }
@@ -185,13 +194,15 @@ export const noMetadata: Metadata = {};
 /** The request of a caller who is known by now: the same object, with what the credential told. */
 export function withCaller(
   context: RequestContext,
-  { principal, gatewayKey, providerCredential }: Pick<CallerContext, "principal" | "gatewayKey" | "providerCredential">,
+  principal: Principal,
+  credentials: Pick<CallerContext, "gatewayKey" | "providerCredential" | "providerAuthorization">,
 ): CallerContext {
   // nobody else writes these members, and before this nobody reads them
   const caller = context as { -readonly [Name in keyof CallerContext]: CallerContext[Name] };
   caller.principal = principal;
-  caller.gatewayKey = gatewayKey;
-  caller.providerCredential = providerCredential;
+  caller.gatewayKey = credentials.gatewayKey;
+  caller.providerCredential = credentials.providerCredential;
+  caller.providerAuthorization = credentials.providerAuthorization;
   caller.metadata = noMetadata;
   return caller;
 }
@@ -303,7 +314,9 @@ export function createRequestContext(
     principal: undefined,
     gatewayKey: "",
     providerCredential: undefined,
+    providerAuthorization: undefined,
     metadata: noMetadata,
+    isCounted: false,
   };
   return context;
 }

@@ -253,10 +253,16 @@ function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown
 
 function describeIssue(issue: v.BaseIssue<unknown>): { path: string | undefined; message: string } {
   const path = v.getDotPath(issue) ?? undefined;
-  return { path, message: path === undefined ? issue.message : `${path}: ${issue.message}` };
+  if (path === undefined) return { path, message: issue.message };
+  return { path, message: `${path}: ${isMissing(issue) ? "required" : issue.message}` };
 }
 
 const firstIssueOnly = { abortEarly: true };
+
+/** Whether an issue is that a member is not there, and not that it is wrong. */
+export function isMissing(issue: v.BaseIssue<unknown>): boolean {
+  return issue.kind === "schema" && issue.received === "undefined";
+}
 
 /**
  * The value as what its schema makes of it.
@@ -264,9 +270,23 @@ const firstIssueOnly = { abortEarly: true };
  * @throws {InvalidRequestError} 400 naming the first member the schema does not accept.
  */
 export function requireBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
+  const checked = findIssue(schema, value);
+  if (checked.issue === undefined) return checked.output;
+  refuseBody(checked.issue);
+}
+
+/** The value as what its schema makes of it, or the first thing that is wrong with it. */
+export function findIssue<Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: unknown,
+): { issue?: never; output: v.InferOutput<Schema> } | { issue: v.BaseIssue<unknown> } {
   const checked = v.safeParse(schema, value, firstIssueOnly);
-  if (checked.success) return checked.output;
-  const { path, message } = describeIssue(checked.issues[0]);
+  return checked.success ? { output: checked.output } : { issue: checked.issues[0] };
+}
+
+/** @throws {InvalidRequestError} 400 naming the member that is wrong. */
+export function refuseBody(issue: v.BaseIssue<unknown>): never {
+  const { path, message } = describeIssue(issue);
   throw new InvalidRequestError(`Invalid request body: ${message}`, {
     code: "invalid_body",
     ...(path !== undefined && { param: path }),

@@ -8,7 +8,6 @@ import {
   type ConnectionInfo,
   createRequestContext,
   type RequestContext,
-  readRequestMetadata,
   type Services,
   withCaller,
 } from "./context.ts";
@@ -29,6 +28,7 @@ import {
 import {
   AuthenticationError,
   type ErrorForm,
+  type GatewayError,
   HeadersTooLargeError,
   InvalidRequestError,
   MethodNotAllowedError,
@@ -37,10 +37,16 @@ import {
   toGatewayError,
 } from "./errors.ts";
 import { createMethodTable, createRouter } from "./handler/router.ts";
+import { routingHeaders } from "./inference/answer.ts";
+import { noteUser, settleMetadata } from "./inference/caller-metadata.ts";
+import { requireRequest } from "./inference/incomplete-request.ts";
+import { withoutManagedSecrets } from "./inference/managed-secrets.ts";
+import { isPassedOn, runPassthrough } from "./inference/passthrough.ts";
 import { settle } from "./inference/settle.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
 import { type Reply, toResponse } from "./lib/reply.ts";
 import { takesSlashes } from "./lib/route-path.ts";
+import { withEnd } from "./lib/stream-end.ts";
 import { isSocketHandshake, readProtocolKey } from "./lib/websocket.ts";
 
 /** Most characters of one config header. */
@@ -51,17 +57,25 @@ const realtimePath = /^\/v1\/realtime\/?$/;
 /** Answers one request. Never rejects. */
 export type Handle = (request: Request, connection: ConnectionInfo) => Promise<Response>;
 
+/** What a request carries as credentials. */
+type Credentials = Pick<CallerContext, "gatewayKey" | "providerCredential" | "providerAuthorization">;
+
 /** The key a request carries; what else `authorization` holds is for the provider. */
-function readCredentials(context: RequestContext): { gatewayKey: string; providerCredential: string | undefined } {
+function readCredentials(context: RequestContext): Credentials {
   const own = context.header("api-key");
   const { headers } = context;
   const authorization = headers.get("authorization");
-  const token = authorization === undefined ? undefined : readBearer(authorization);
+  // beside our own key it is for the provider, whose scheme may be another
+  const isForeign = own !== null && authorization !== undefined && otherScheme.test(authorization);
+  const token = authorization === undefined || isForeign ? undefined : readBearer(authorization);
   const key = token ?? headers.get("x-api-key") ?? headers.get("x-goog-api-key") ?? readRealtimeKey(context);
   if (context.url.search !== "" && formOf(context) === "gemini") refuseKeyInAddress(context.url);
   // the same key twice is the gateway's twice
-  if (own !== null) return { gatewayKey: own, providerCredential: key === own ? undefined : key };
-  if (key !== undefined) return { gatewayKey: key, providerCredential: undefined };
+  const providerAuthorization = isForeign ? authorization : undefined;
+  if (own !== null) {
+    return { gatewayKey: own, providerCredential: key === own ? undefined : key, providerAuthorization };
+  }
+  if (key !== undefined) return { gatewayKey: key, providerCredential: undefined, providerAuthorization };
   throw new AuthenticationError("Cannot authenticate: send your gateway key in x-gateway-api-key", {
     code: "missing_api_key",
   });
@@ -82,6 +96,9 @@ function readRealtimeKey({ method, url, headers }: RequestContext): string | und
   return readProtocolKey(headers.get("sec-websocket-protocol"));
 }
 
+/** An `authorization` of a scheme that is no bearer's (RFC 9110, section 11.4). */
+const otherScheme = /^(?!bearer\s)[a-z][\w!#$%&'*+.^`|~-]* +\S/i;
+
 /** The token of an `authorization` header; one with white space or a comma is two headers joined. */
 function readBearer(authorization: string): string {
   // as nearly all write it; the pattern is for the others
@@ -100,17 +117,17 @@ function actAs(principal: Principal, context: RequestContext): CallerContext {
   const providerCredential = authorization === undefined ? undefined : readBearer(authorization);
   // no key that could leak: a text nobody sends stands for it
   const gatewayKey = `acting-for-${crypto.randomUUID()}`;
-  return withCaller(context, { principal, gatewayKey, providerCredential });
+  return withCaller(context, principal, { gatewayKey, providerCredential, providerAuthorization: undefined });
 }
 
 /** The caller behind a request. Nothing it sends besides the credential has a say in it. */
 function authenticate(context: RequestContext, services: Services): CallerContext | Promise<CallerContext> {
   const { actingFor } = context.connection;
   if (actingFor) return actAs(actingFor, context);
-  const { gatewayKey, providerCredential } = readCredentials(context);
+  const credentials = readCredentials(context);
   const address = () => context.connection.remoteAddress ?? "unknown";
-  const found = services.authenticator.authenticate(gatewayKey, address, () => context.header("workspace"));
-  const attach = (principal: Principal) => withCaller(context, { principal, gatewayKey, providerCredential });
+  const found = services.authenticator.authenticate(credentials.gatewayKey, address, () => context.header("workspace"));
+  const attach = (principal: Principal) => withCaller(context, principal, credentials);
   return found instanceof Promise ? found.then(attach) : attach(found);
 }
 
@@ -119,7 +136,8 @@ async function authenticateScim(context: RequestContext, services: Services): Pr
   const authorization = context.headers.get("authorization");
   const address = () => context.connection.remoteAddress ?? "unknown";
   const principal = await services.scimAuthenticator.authenticate(authorization, address);
-  return withCaller(context, { principal, gatewayKey: authorization ?? "", providerCredential: undefined });
+  const credentials = { gatewayKey: authorization ?? "", providerCredential: undefined };
+  return withCaller(context, principal, { ...credentials, providerAuthorization: undefined });
 }
 
 /** Checks what every row with a key asks for besides the key; at once when the caller's workspace is in memory. */
@@ -129,9 +147,6 @@ function checkCaller(
   services: Services,
 ): void | Promise<void> {
   requireAccess(context.principal, endpoint.access);
-  const { metadata } = context.principal.defaults;
-  const sent = readRequestMetadata(context);
-  context.metadata = metadata === null ? sent : { ...sent, ...metadata };
   if ((context.header("config")?.length ?? 0) > maxConfigLength) {
     throw new HeadersTooLargeError("Cannot use x-gateway-config: save configs this large and name them by their id", {
       code: "headers_too_large",
@@ -148,25 +163,66 @@ function takesEncodedSlash(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint):
   return ("takesEncodedSlash" in endpoint && endpoint.takesEncodedSlash === true) || takesSlashes(endpoint.path);
 }
 
+/**
+ * Counts a request among those that run. The gateway's own work has bounds of its own.
+ *
+ * @throws {UnavailableError} If as many run as may.
+ */
+function enter(context: CallerContext, { concurrency }: Services): void {
+  if (!context.connection.actingFor) concurrency.enter(context);
+}
+
+/** Runs a row whose whole response is there when it ends. */
+async function counted(context: CallerContext, services: Services, run: () => Promise<Reply>): Promise<Reply> {
+  enter(context, services);
+  try {
+    return await run();
+  } finally {
+    services.concurrency.leave(context);
+  }
+}
+
+/** The response of a request that counts until it was sent; one that settles later counts until then. */
+function untilSent(reply: Reply, context: CallerContext, { concurrency }: Services): Reply {
+  if (!context.isCounted || context.log.deferred) return reply;
+  const leave = () => concurrency.leave(context);
+  if (reply.body instanceof ReadableStream) reply.body = withEnd(reply.body, leave);
+  else leave();
+  return reply;
+}
+
 /** Runs a row once everything it asks for is there. */
 async function runKeyed(
   endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
+  enter(context, services);
   const checked = checkCaller(endpoint, context, services);
   if (checked) await checked;
+  const settled = endpoint.operation === undefined ? undefined : settleMetadata(context, services);
+  if (settled) await settled;
   if (!("body" in endpoint)) return await endpoint.handle(context, services);
+  const { operation } = endpoint;
+  const isCall = operation !== undefined && operation !== "renderPrompt" && operation !== "completePrompt";
+  const passed = isCall && isPassedOn(context, services);
+  if (passed instanceof Promise ? await passed : passed) return await runPassthrough(context, services);
   if ("handleForm" in endpoint) {
     const read = async () => {
       const body = await readFormBody(endpoint, context, services);
-      requireBody(endpoint.body, body.value);
+      const checked = requireRequest(endpoint, body.value, context, services);
+      if (checked) await checked;
+      noteUser(context, body.value);
       return body;
     };
     return await endpoint.handleForm(read, context, services);
   }
   const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes, services.timers);
-  requireBody(endpoint.body, body.value);
+  if (isCall) {
+    const checked = requireRequest(endpoint, body.value, context, services);
+    if (checked) await checked;
+    noteUser(context, body.value);
+  } else requireBody(endpoint.body, body.value);
   // awaited here: a promise that is returned as it is costs the caller two more turns
   return await endpoint.handleJson(body, context, services);
 }
@@ -178,7 +234,7 @@ async function answerAdmin(endpoint: AdminEndpoint, context: RequestContext, ser
     acceptsScim && context.header("api-key") === null && isScimAuthorization(context.headers.get("authorization"));
   try {
     const caller = await (isScim ? authenticateScim(context, services) : authenticate(context, services));
-    return await serveAdmin(endpoint, caller, services);
+    return await counted(caller, services, () => serveAdmin(endpoint, caller, services));
   } catch (error) {
     return toErrorReply(error, "admin");
   }
@@ -187,10 +243,16 @@ async function answerAdmin(endpoint: AdminEndpoint, context: RequestContext, ser
 /** Answers one row of the protocol of identity providers, failures included. */
 async function answerScim(endpoint: ScimEndpoint, context: RequestContext, services: Services): Promise<Reply> {
   try {
-    return await serveScim(endpoint, await authenticateScim(context, services), services);
+    const caller = await authenticateScim(context, services);
+    return await counted(caller, services, () => serveScim(endpoint, caller, services));
   } catch (error) {
     return toErrorReply(error, "scim");
   }
+}
+
+/** Tells which target a refusal came from, as answers do. */
+function addRoutingHeaders({ headers }: GatewayError, provider: string, log: CallerContext["log"]): void {
+  for (const [name, value] of Object.entries(routingHeaders(provider, log))) headers[name] ??= value;
 }
 
 /** Answers one row, failures included, and leaves its log row. */
@@ -200,17 +262,34 @@ async function serveEndpoint(endpoint: Endpoint, context: RequestContext, servic
   if (isAdminEndpoint(endpoint)) return answerAdmin(endpoint, context, services);
   const found = authenticate(context, services);
   const caller = found instanceof Promise ? await found : found;
-  if (endpoint.operation === undefined) return runKeyed(endpoint, caller, services);
-  context.log.operation = endpoint.operation;
+  if (endpoint.operation !== undefined) return serveLogged(endpoint, caller, services);
   try {
-    const reply = await runKeyed(endpoint, caller, services);
-    if (!context.log.deferred) settle(caller, services, { status: reply.status, responseHeaders: reply.headers });
-    return reply;
+    return untilSent(await runKeyed(endpoint, caller, services), caller, services);
+  } catch (error) {
+    services.concurrency.leave(caller);
+    throw error;
+  }
+}
+
+/** Answers one row whose requests leave a row in the log. */
+async function serveLogged(
+  endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
+  context: CallerContext,
+  services: Services,
+): Promise<Reply> {
+  context.log.operation = endpoint.operation ?? "";
+  try {
+    const reply = await runKeyed(endpoint, context, services);
+    if (!context.log.deferred) settle(context, services, { status: reply.status, responseHeaders: reply.headers });
+    return untilSent(reply, context, services);
   } catch (thrown) {
+    services.concurrency.leave(context);
     const error = toGatewayError(thrown);
+    if (context.log.provider !== null) addRoutingHeaders(error, context.log.provider, context.log);
     const reply = toErrorReply(error, formOf(context));
-    context.log.responseBody = String(reply.body);
-    settle(caller, services, { status: error.status, responseHeaders: reply.headers, error });
+    reply.body = withoutManagedSecrets(String(reply.body), context);
+    context.log.responseBody = reply.body;
+    settle(context, services, { status: error.status, responseHeaders: reply.headers, error });
     return reply;
   }
 }

@@ -1,45 +1,13 @@
-import * as v from "valibot";
+import type * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
 import { requestTypes } from "./inference/request-types.ts";
 import { jsonReply } from "./lib/reply.ts";
-import { pathParameters, toPathTemplate } from "./lib/route-path.ts";
-import { JsonObject } from "./schemas/objects.ts";
+import { toPathTemplate } from "./lib/route-path.ts";
+import { parameterComponents, parametersOf } from "./openapi/parameters.ts";
+import { type JsonSchemaOf, loadConverter } from "./openapi/schema.ts";
 
 const version = "3.0.0";
-
-type JsonSchemaOf = (schema: v.GenericSchema, mode: "input" | "output") => object;
-
-/** Loaded on first use: servers that nobody asks for the document do not pay for it. */
-async function loadConverter(): Promise<JsonSchemaOf> {
-  const { toJsonSchema } = await import("@valibot/to-json-schema");
-  const convert: JsonSchemaOf = (schema, typeMode) =>
-    toJsonSchema(schema, {
-      ...{ target: "draft-2020-12", typeMode, errorMode: "ignore" },
-      overrideSchema({ valibotSchema }) {
-        // files are the only class among the schemas
-        if (valibotSchema.type === "instance") return { type: "string", format: "binary" };
-        const described = behindObject(valibotSchema);
-        if (described) return withoutDialect(convert(described, typeMode));
-        // objects are the only check that stands for a type
-        return Reflect.get(valibotSchema, "check") === JsonObject.check ? { type: "object" } : undefined;
-      },
-    });
-  return convert;
-}
-
-/** The schema that says what an object holds, where one stands before it that says only that it is one. */
-function behindObject(schema: object): v.GenericSchema | undefined {
-  const pipe: unknown = Reflect.get(schema, "pipe");
-  if (!Array.isArray(pipe) || pipe[0] !== JsonObject || pipe[1]?.kind !== "schema") return undefined;
-  const [first, ...actions]: [v.GenericSchema, ...v.GenericPipeAction[]] = [pipe[1], ...pipe.slice(2)];
-  return v.pipe(first, ...actions);
-}
-
-/** A schema as a part of another one. */
-function withoutDialect(schema: object): object {
-  return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== "$schema"));
-}
 
 function json(schema: object) {
   return { content: { "application/json": { schema } } };
@@ -62,31 +30,59 @@ function bodyOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
   return { requestBody: { required: true, content } };
 }
 
+const eventStream = {
+  "text/event-stream": {
+    schema: { type: "string", description: "Server-sent events: each one's data is a JSON object" },
+  },
+};
+
+/** Whether an endpoint streams: its body has a member `stream`, or its path says so. */
+function streams(endpoint: Endpoint, convert: JsonSchemaOf): boolean {
+  if (endpoint.path.endsWith(":streamGenerateContent")) return true;
+  if (!("body" in endpoint) || !endpoint.body) return false;
+  const { properties } = convert(endpoint.body, "input") as { properties?: object };
+  return (
+    properties !== undefined && (Object.hasOwn(properties, "stream") || Object.hasOwn(properties, "stream_format"))
+  );
+}
+
+/** Content of a successful response. */
+function successOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
+  const content = endpoint.response ? json(convert(endpoint.response, "output")).content : {};
+  const streamed = streams(endpoint, convert) ? eventStream : {};
+  const all = { ...content, ...streamed };
+  return Object.keys(all).length > 0 ? { content: all } : {};
+}
+
 /** What a caller needs. */
 function securityOf({ access }: Endpoint): object {
   if (access === "public") return { security: [] };
   return access === "scim" ? { security: [{ bearer: [] }] } : { "x-gateway-scopes": access.scopes };
 }
 
+/** Name of an operation for generated clients, such as `postV1ChatCompletions`. */
+function operationIdOf({ method, path }: Endpoint): string {
+  const words = path.match(/\w+/g) ?? [];
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
 function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
-  const parameters = [
-    ...pathParameters(endpoint.path).map((name) => ({
-      ...{ name, in: "path", required: true },
-      schema: { type: "string" },
-    })),
-    ...(endpoint.query ?? []).map((query) => ({ ...query, in: "query", schema: { type: "string" } })),
-  ];
-  const answer = endpoint.response ? json(convert(endpoint.response, "output")) : {};
+  const parameters = parametersOf(endpoint);
+  const body = bodyOf(endpoint, convert);
+  const answer = successOf(endpoint, convert);
+  const failure = json({ $ref: "#/components/schemas/Error" });
   return {
+    operationId: operationIdOf(endpoint),
     summary: endpoint.summary,
     tags: [endpoint.tag],
     ...securityOf(endpoint),
     ...(parameters.length > 0 && { parameters }),
-    ...bodyOf(endpoint, convert),
+    ...body,
     responses: {
       [endpoint.access === "scim" ? endpoint.success : 200]: { description: "Success", ...answer },
       ...guardedAnswers(endpoint, answer),
-      default: { description: "Failure", ...json({ $ref: "#/components/schemas/Error" }) },
+      "4XX": { description: "The request cannot be answered as it is", ...failure },
+      default: { description: "Failure", ...failure },
     },
   };
 }
@@ -134,11 +130,14 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
   }
   return {
     openapi: "3.1.0",
-    info: { title: "AI gateway", version },
+    info: { title: "AI gateway", version, license: { name: "MIT", identifier: "MIT" } },
+    // relative: the gateway that serves the document
+    servers: [{ url: "/" }],
     security: [{ gatewayKey: [] }, { bearer: [] }],
     paths,
     components: {
       schemas: { Error: errorSchema },
+      parameters: parameterComponents,
       securitySchemes: {
         gatewayKey: { type: "apiKey", in: "header", name: "x-gateway-api-key" },
         bearer: { type: "http", scheme: "bearer" },

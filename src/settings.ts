@@ -1,7 +1,9 @@
 import { requireBootstrapKey } from "./auth/api-key.ts";
 import { mayHoldScope, normaliseScope } from "./auth/scopes.ts";
+import { readConcurrencyLimits } from "./context/concurrency.ts";
 import type { S3Settings } from "./control/files/pieces.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
+import { containerAddress } from "./providers/auth/aws-machine.ts";
 
 /** What a process is told by its environment. */
 export interface Settings {
@@ -97,6 +99,20 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
   };
 }
 
+function concurrency(environment: Environment): NonNullable<GatewayOptions["concurrency"]> {
+  const bounds = { min: 1, max: 1_000_000 };
+  const total = integer(environment, "MAX_CONCURRENT_REQUESTS", bounds);
+  const perWorkspace = integer(environment, "MAX_CONCURRENT_PER_WORKSPACE", bounds);
+  const perKey = integer(environment, "MAX_CONCURRENT_PER_KEY", bounds);
+  const limits = {
+    ...(total !== undefined && { total }),
+    ...(perWorkspace !== undefined && { perWorkspace }),
+    ...(perKey !== undefined && { perKey }),
+  };
+  readConcurrencyLimits(limits); // bounds that contradict each other stop the start here
+  return limits;
+}
+
 /** The store for files besides the database; all of it or nothing. */
 function s3(environment: Environment): S3Settings | undefined {
   const read = (name: string) => text(environment, `FILES_S3_${name}`);
@@ -156,10 +172,7 @@ function flagOn(environment: Environment, name: string): boolean {
 
 function tokens(environment: Environment): NonNullable<GatewayOptions["tokens"]> {
   const skew = integer(environment, "JWT_CLOCK_SKEW_SECONDS", { min: 0, max: 60 });
-  const organisations = list(environment, "ORGANISATIONS_TO_SYNC").map((id) => id.toLowerCase());
-  if (!organisations.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))) {
-    throw new TypeError("Cannot use ORGANISATIONS_TO_SYNC: write ids of organisations, separated by commas");
-  }
+  const organisations = organisationIds(environment, "ORGANISATIONS_TO_SYNC");
   const defaultScopes = list(environment, "JWT_LOCAL_AUTH_DEFAULT_SCOPES").map(normaliseScope);
   const unknown = defaultScopes.find((scope) => !mayHoldScope("token", scope));
   if (unknown !== undefined) {
@@ -172,8 +185,17 @@ function tokens(environment: Environment): NonNullable<GatewayOptions["tokens"]>
   };
 }
 
+/** Ids of organisations. */
+function organisationIds(environment: Environment, name: string): string[] {
+  const ids = list(environment, name).map((id) => id.toLowerCase());
+  if (ids.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))) return ids;
+  throw new TypeError(`Cannot use ${name}: write ids of organisations, separated by commas`);
+}
+
 /** Variables by which clouds tell a process who it is. */
 function cloudEnvironment(environment: Environment): Record<string, string | undefined> {
+  for (const name of ["AWS_EC2_METADATA", "AZURE_INSTANCE_METADATA"]) flag(environment, name);
+  containerAddress(environment);
   const names = /^(?:AWS_|AZURE_|GCP_WIF_|GCP_AUTH_MODE$|IDENTITY_(?:ENDPOINT|HEADER)$)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => names.test(name)));
 }
@@ -214,6 +236,7 @@ export function readSettings(environment: Environment): Settings {
   const prefix = keyPrefix(environment);
   const retention = integer(environment, "LOG_RETENTION_DAYS", { min: 1, max: 36_500 });
   const responses = integer(environment, "RESPONSES_RETENTION_DAYS", { min: 1, max: 36_500 });
+  const identity = organisationIds(environment, "CLOUD_IDENTITY_ORGANISATIONS");
   const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
   return {
     hostname: text(environment, "HOST") ?? "127.0.0.1",
@@ -239,9 +262,11 @@ export function readSettings(environment: Environment): Settings {
       serverTiming: flag(environment, "SERVER_TIMING"),
       realtimeOrigins: origins(environment),
       cloudEnvironment: cloudEnvironment(environment),
+      ...(identity.length > 0 && { identityOrganisations: identity }),
       savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
       targetLimits: targetLimits(environment),
       limits: limits(environment),
+      concurrency: concurrency(environment),
       files: files(environment),
       batches: batches(environment),
     },

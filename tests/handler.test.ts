@@ -197,6 +197,23 @@ for (const [route, member, body] of badTexts) {
   });
 }
 
+test("POST /v1/completions answers 400 to a stream of the best of several texts", async () => {
+  const ask = (members: object) =>
+    shared.fetch("/v1/completions", {
+      ...{ method: "POST", headers: requestHeaders() },
+      body: JSON.stringify({ model: "echo-1", prompt: "a", stream: true, ...members }),
+    });
+  for (const members of [{ best_of: 2 }, { best_of: 3, n: 2 }]) {
+    const { error } = await requireError(await ask(members), 400);
+    assert.match(error.message, /leave stream out/);
+    assert.equal(error.param, "best_of");
+  }
+  for (const members of [{ best_of: 1 }, { best_of: null }, {}]) {
+    const response = await ask(members);
+    assert.equal(response.status, 200, await response.text());
+  }
+});
+
 test("POST /v1/completions answers 400 to best_of below n", async () => {
   const body = JSON.stringify({ model: "echo-1", prompt: "a", best_of: 1, n: 2 });
   const response = await shared.fetch("/v1/completions", { method: "POST", headers: requestHeaders(), body });

@@ -14,6 +14,7 @@ import type { Tenant } from "../db/tenant-store.ts";
 import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
 import { isHeaderName, isHeaderValue } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
+import { isSecretHeader } from "../lib/secret-names.ts";
 import {
   type ConfigurationMember,
   commonMembers,
@@ -106,6 +107,7 @@ const credentialName = /auth|token|secret|passw|passphrase|cookie|credential|ses
 function isCredentialHeader(name: string, value: string, services: Services): boolean {
   return (
     credentialName.test(name) ||
+    isSecretHeader(name.toLowerCase()) ||
     /^(?:basic|bearer|digest|token)\s/i.test(value) ||
     services.redactor.text(value) !== value
   );

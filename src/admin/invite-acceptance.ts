@@ -208,7 +208,14 @@ function asPerson(context: RequestContext, organisationId: string, userId: strin
     ...{ keyId: userId, kind: "workspace-user", organisationId, workspaceId: null, userId },
     ...{ scopes: new Set<string>(), defaults: noDefaults },
   };
-  return Object.assign(context, { principal, gatewayKey: "", providerCredential: undefined, metadata: noMetadata });
+  return Object.assign(context, {
+    principal,
+    gatewayKey: "",
+    providerCredential: undefined,
+    providerAuthorization: undefined,
+    metadata: noMetadata,
+    isCounted: false,
+  });
 }
 
 /** The invite a path and a token name; unknown invites, wrong tokens and texts that are no token answer alike. */

@@ -7,6 +7,7 @@ import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { assembleStream } from "../logs/assemble.ts";
+import type { Redactor } from "../logs/redact.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
@@ -88,9 +89,17 @@ function toRow({ details }: StoredLog): LogRow {
 const emptySide: LogSide = { headers: {}, body: null, truncated: false };
 
 /** A body as a value where it is JSON or a stream of it, else as text. */
-function toSide({ headers, body, truncated }: LogSide) {
-  const value = body === null || truncated ? body : (assembleStream(body) ?? parseJson(body) ?? body);
+function toSide({ headers, body, truncated }: LogSide, redactor: Redactor) {
+  const value = body === null || truncated ? body : (assembled(body, redactor) ?? parseJson(body) ?? body);
   return { headers, body: value, truncated };
+}
+
+/** The answer a stored stream adds up to: its pieces may be a credential only now. */
+function assembled(body: string, redactor: Redactor): unknown {
+  const answer = assembleStream(body);
+  if (answer === undefined) return undefined;
+  const text = JSON.stringify(answer);
+  return redactor.mayHoldSecret(text) ? parseJson(redactor.text(text)) : answer;
 }
 
 /** What hooks said, those behind the answer after the others. */
@@ -104,9 +113,13 @@ function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
   return { ...row, hook_results };
 }
 
-function toDetail(stored: StoredLog, late: readonly HookResults[]): LogDetail {
+function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Redactor): LogDetail {
   const { request, response } = stored.content ?? { request: emptySide, response: emptySide };
-  return { ...withHooks(toRow(stored), late), request: toSide(request), response: toSide(response) };
+  return {
+    ...withHooks(toRow(stored), late),
+    request: toSide(request, redactor),
+    response: toSide(response, redactor),
+  };
 }
 
 /** Keys of the person behind a call, those that are revoked too, and what stands for their tokens. */
@@ -153,8 +166,9 @@ async function readLog(context: CallerContext, services: Services): Promise<Repl
   const stored = await services.logStore.find(scope, context.params.id ?? "");
   const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
   if (!isSeen) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
-  if (!content) return jsonReply(withoutContents(toDetail({ ...stored, content: null }, [])));
-  return jsonReply(toDetail(stored, await services.logStore.findHooks(scope, stored.details.id)));
+  const { redactor } = services;
+  if (!content) return jsonReply(withoutContents(toDetail({ ...stored, content: null }, [], redactor)));
+  return jsonReply(toDetail(stored, await services.logStore.findHooks(scope, stored.details.id), redactor));
 }
 
 /** Rows of the log API. */

@@ -287,6 +287,7 @@ export function createTokenAuthenticator(given: TokenAuthenticatorOptions): Toke
       keyId: await keyIdOf(token, email),
       kind: userId === null ? "workspace-service" : "workspace-user",
       ...{ organisationId, workspaceId, userId, scopes },
+      person: email ?? readText(claims, "sub", "uid"),
       defaults: readDefaults(claims),
       ...(limits && { limits }),
     };

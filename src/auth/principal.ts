@@ -26,6 +26,8 @@ export interface Principal {
   workspaceId: string | null;
   /** The person behind a user key or a token; null for services. */
   userId: string | null;
+  /** Whom a token is about: an e-mail address, else its subject. Absent for keys. */
+  person?: string | null;
   /** Scopes of the key, written with a dot. */
   scopes: ReadonlySet<string>;
   defaults: KeyDefaults;

@@ -49,6 +49,10 @@ export interface LogDraft {
   prices: PriceBook | null;
   /** Nano-dollars; null where it is not known. Set when the request ends. */
   cost: number | null;
+  /** Credentials this request was made with: wherever its row would repeat one, it does not. */
+  secrets: string[];
+  /** Some of them are not the caller's. */
+  isManaged: boolean;
   /** A header value logs do not show, and what they show instead. */
   hidden: { text: string; shown: string } | null;
   requestBody: HeldBody | null;
@@ -86,6 +90,8 @@ export function createLogDraft(): LogDraft {
     answeredModel: null,
     prices: null,
     cost: null,
+    secrets: [],
+    isManaged: false,
     hidden: null,
     requestBody: null,
     responseBody: null,

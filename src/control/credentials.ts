@@ -17,6 +17,8 @@ export interface ManagedCredential {
   customHeaders: Readonly<Record<string, string>>;
   /** Secret headers of single models, by the beginning of their field. */
   modelHeaders: ReadonlyMap<string, string>;
+  /** Every text among its secrets, those inside of JSON too. */
+  secrets: readonly string[];
 }
 
 /** Opens the credentials of integrations. */
@@ -75,6 +77,16 @@ function toSetting(value: unknown): string | undefined {
   return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : undefined;
 }
 
+/** The texts in a value that is secret as a whole; one that is JSON is looked into. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") {
+    const inner = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
+    return [value, ...(inner === undefined ? [] : textsIn(inner))];
+  }
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
+}
+
 /** Puts secrets and plain members together. */
 function assemble(stored: StoredProvider, secrets: ReadonlyMap<string, unknown>): ManagedCredential {
   const paths = toPaths(stored.integration.configurations);
@@ -95,6 +107,7 @@ function assemble(stored: StoredProvider, secrets: ReadonlyMap<string, unknown>)
     customHost: typeof host === "string" && host !== "" ? host : undefined,
     customHeaders: toHeaders(headers),
     modelHeaders,
+    secrets: [...secrets.values()].flatMap(textsIn),
   };
 }
 

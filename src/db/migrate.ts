@@ -1,10 +1,16 @@
-import type { Database } from "./client.ts";
+import type { Database, Statement } from "./client.ts";
 import { isConflict } from "./client.ts";
-import { migrations } from "./migrations/migrations.ts";
+import { type Migration, migrations } from "./migrations/migrations.ts";
+import { schema } from "./migrations/schema.ts";
+
+/** A row of `migrations`: inserted twice, it fails the transaction of the process that comes second. */
+function mark({ id }: Migration): Statement {
+  return { sql: "INSERT INTO migrations (id, applied_at) VALUES (?, ?)", args: [id, Date.now()] };
+}
 
 /**
  * Brings the schema up to date. Each migration is one transaction that begins by writing its own name, so that of several
- * processes that start together one applies it and the others pass on.
+ * processes that start together one applies it and the others go on. A database without any gets all of them as one.
  */
 export async function migrate(database: Database): Promise<void> {
   await database.write([
@@ -12,13 +18,17 @@ export async function migrate(database: Database): Promise<void> {
   ]);
   const { rows } = await database.read("SELECT id FROM migrations");
   const applied = new Set(rows.map(({ id }) => id));
-  for (const { id, statements } of migrations) {
-    if (applied.has(id)) continue;
-    const mark = { sql: "INSERT INTO migrations (id, applied_at) VALUES (?, ?)", args: [id, Date.now()] };
-    try {
-      await database.write([mark, ...statements]);
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-    }
+  if (applied.size === 0) return await writeOnce(database, [...migrations.map(mark), ...schema]);
+  for (const migration of migrations) {
+    if (!applied.has(migration.id)) await writeOnce(database, [mark(migration), ...migration.statements]);
+  }
+}
+
+/** Runs a transaction that begins with a mark; does nothing where another process has set the mark. */
+async function writeOnce(database: Database, statements: readonly (string | Statement)[]): Promise<void> {
+  try {
+    await database.write(statements);
+  } catch (error) {
+    if (!isConflict(error)) throw error;
   }
 }

@@ -1,3 +1,4 @@
+import type { ConcurrencyLimits } from "../context/concurrency.ts";
 import type { Limits } from "../context.ts";
 import type { S3Settings } from "../control/files/pieces.ts";
 import type { FileLimits } from "../control/files/storage.ts";
@@ -28,7 +29,7 @@ export interface GatewayOptions {
   providers?: readonly Provider[];
   /** Hosts that may be private; see `docs/configuration.md`. */
   trustedHosts?: readonly string[];
-  /** Sends requests; by default the global `fetch`, without address checks after name resolution. */
+  /** Sends requests. Default: what the runtime has; where it has no sockets the global `fetch`, without address checks after name resolution. */
   transport?: Transport;
   /** Synchronous digests, where the host has them. */
   createMac?: MacFactory;
@@ -38,6 +39,8 @@ export interface GatewayOptions {
   logCodec?: TextCodec;
   clock?: Clock;
   limits?: Partial<Limits>;
+  /** Most requests at once. */
+  concurrency?: Partial<ConcurrencyLimits>;
   /** Files the gateway keeps, and where; by default in the database. */
   files?: Partial<FileLimits> & { s3?: S3Settings };
   /** How the gateway runs batches. */
@@ -61,6 +64,8 @@ export interface GatewayOptions {
   targetLimits?: Partial<TargetLimits>;
   /** The operator's own identity in clouds: the variables clouds name, such as `AWS_ROLE_ARN`. */
   cloudEnvironment?: Readonly<Record<string, string | undefined>>;
+  /** Ids of organisations that may act as the operator in clouds. Default: the first organisation. */
+  identityOrganisations?: readonly string[];
   /** Reads a small file the cloud environment names. */
   readFile?: (path: string) => Promise<string>;
   /** Only saved configs and stored providers may be named. */

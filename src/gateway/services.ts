@@ -2,6 +2,7 @@ import { acceptByEmail } from "../admin/invite-acceptance.ts";
 import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
 import { createScimAuthenticator } from "../auth/scim-token.ts";
+import { Concurrency, readConcurrencyLimits } from "../context/concurrency.ts";
 import type { Limits, RunningStream, Services } from "../context.ts";
 import { createBatchWork } from "../control/batches.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
@@ -156,12 +157,16 @@ function createRouting(
   { providers, guardrails }: { providers: ProviderRegistry; guardrails: Guardrails },
   clock: Clock,
 ) {
+  const settings = new Set(
+    [...providers.values()].flatMap(({ settingMembers }) => [...settingMembers.values()].flat()),
+  );
   return createRoutingState({
     findHookProblems: guardrails.findProblems,
     limits: { ...defaultTargetLimits, ...options.targetLimits },
     providers: {
       has: (slug) => providers.has(slug),
       needsNoKey: (slug) => keylessProviders.has(slug) || providers.get(slug)?.isLocal === true,
+      hasSetting: (member) => settings.has(member),
     },
     random: options.random ?? Math.random,
     now: clock.monotonic,
@@ -197,11 +202,27 @@ function createOwnStore(
 /** Which settings in saved configs are credentials, and which shape an address: as their providers declare them. */
 function toContentRules(providers: ProviderRegistry): ContentRules {
   const settings = [...providers.values()].flatMap((provider) => provider.settings);
-  const named = (marked: readonly ProviderSetting[]) => new Set(marked.map(({ member }) => member));
+  // configs know some settings by further names
+  const names = new Map<string, readonly string[]>();
+  for (const { settingMembers } of providers.values()) {
+    for (const members of settingMembers.values()) names.set(members[0] ?? "", members);
+  }
+  const named = (marked: readonly ProviderSetting[]) =>
+    new Set(marked.flatMap(({ member }) => [member, ...(names.get(member) ?? [])]));
   return {
     secretSettings: named(settings.filter(({ isSecret }) => isSecret)),
     addressSettings: named(settings.filter(({ shapesAddress }) => shapesAddress)),
   };
+}
+
+/** Who may act as the operator in clouds. */
+async function readIdentityOrganisations(
+  { identityOrganisations }: GatewayOptions,
+  { stores }: Services["control"],
+): Promise<ReadonlySet<string>> {
+  if (identityOrganisations) return new Set(identityOrganisations);
+  const first = await stores.organisations.first();
+  return new Set(first ? [first.id] : []);
 }
 
 /** Wires the parts that live as long as the gateway. */
@@ -238,10 +259,12 @@ export async function createServices(
       retentionDays: options.responseRetentionDays ?? 30,
     }),
     limits: { ...defaultLimits, ...options.limits },
+    concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     ...{ providers, guardrails, savedOnly: options.savedOnly ?? false },
     routing: createRouting(options, { providers, guardrails }, clock),
     authTools: {
       ...{ outbound, clock, tokens: createTokenCache(clock), environment: options.cloudEnvironment ?? {} },
+      identityOrganisations: await readIdentityOrganisations(options, identity.control),
       ...(options.readFile && { readFile: options.readFile }),
     },
     stateMac: (options.createMac ?? webMac)(installation.keys.state),

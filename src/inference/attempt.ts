@@ -74,7 +74,7 @@ export function beginCall(url: string, { log, principal, metadata }: CallerConte
   log.upstreamUrl = url.replace(/\?.*$/, "");
   log.upstreamCalls++;
   const { organisationId, workspaceId } = principal;
-  return { ...services.authTools, tenant: [organisationId, workspaceId ?? ""], metadata };
+  return { ...services.authTools, tenant: [organisationId, workspaceId ?? ""], metadata, secrets: log.secrets };
 }
 
 /**

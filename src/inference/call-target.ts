@@ -1,10 +1,8 @@
-import { maskSecret } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
 import type { DialectOptions } from "../dialects/types.ts";
 import { isJsonType } from "../endpoint.ts";
 import { UpstreamError } from "../errors.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
-import type { Clock } from "../lib/clock.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { type Destination, productName } from "../providers/call.ts";
@@ -20,6 +18,7 @@ import { noteDropped } from "./dropped.ts";
 import { isEventStream } from "./framing.ts";
 import type { TargetGuard } from "./guards.ts";
 import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
+import { modelOf, requireModel, requireSentModels } from "./model-list.ts";
 import { isStreamed, type ServedOperation, serveOperation } from "./operation.ts";
 import { sendRepaired } from "./repair.ts";
 import { callSplit } from "./split-call.ts";
@@ -88,6 +87,11 @@ export function toText(bytes: Uint8Array, provider: string): string {
   }
 }
 
+/** Text of a failure's body. Its status is what counts: letters that are none are replaced, and what is unsafe to parse is left out. */
+export function toFailureText(bytes: Uint8Array): string {
+  return findJsonExcess(bytes) === undefined ? new TextDecoder().decode(bytes) : "";
+}
+
 /** The error for an answer that cannot be used. */
 export function badAnswer(provider: string, problem: string, cause?: unknown): UpstreamError {
   return new UpstreamError(502, `Cannot use the answer of ${provider}: ${problem}`, {
@@ -95,13 +99,6 @@ export function badAnswer(provider: string, problem: string, cause?: unknown): U
     code: "upstream_bad_answer",
     ...(cause !== undefined && { cause }),
   });
-}
-
-/** An upstream that repeats the credential in its error would show the caller one that is not the caller's. */
-export function hideCredential(text: string, { destination }: { destination: Destination }, status: number): string {
-  const { managed, credential } = destination;
-  if (!managed || !credential || status < 400) return text;
-  return text.replaceAll(credential, maskSecret(credential));
 }
 
 /** The object, or the list where it may be one, an answer holds. @throws {UpstreamError} 502 when it holds none. */
@@ -128,8 +125,8 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
     const answer = convert(run, () => answerBytes(given)) ?? {};
     return answerWith(answer, upstream, { run, context, services });
   }
-  const text = hideCredential(toText(bytes, slug), run, upstream.status);
-  if (!isSuccess(upstream)) throw toProviderError(upstream, text, context, services);
+  if (!isSuccess(upstream)) throw toProviderError(upstream, toFailureText(bytes), context, services);
+  const text = toText(bytes, slug);
   const body = parseAnswer(text, slug, media);
   const { error, choices } = isObject(body) ? body : {};
   if (error !== undefined && error !== null && choices === undefined && !media.readsErrors) {
@@ -207,11 +204,16 @@ function withModel<Request extends object>(request: Request, model: string | und
 /** Value of `x-gateway-beta` with which messages go by way of the Responses API. */
 const responsesBeta = "use-responses-api-2026-07-30";
 
+/** What conversions may ask of an answer besides its body. */
+interface Received {
+  headers?: Headers;
+}
+
 /** How answers are converted, and who is told of what is left out. */
 function conversionOptions(
   { destination, settings }: Target,
-  context: CallerContext,
-  clock: Clock,
+  { context, services: { clock } }: { context: CallerContext; services: Services },
+  received: Received,
 ): ConversionOptions & DialectOptions {
   const { id, log, keepAnswer } = context;
   log.dropped = null;
@@ -220,6 +222,7 @@ function conversionOptions(
     hasCustomHost: destination.customHost !== undefined,
     id,
     clientHeader: (name) => readClientHeader(name, context),
+    answerHeader: (name) => received.headers?.get(name) ?? undefined,
     answerId: `chatcmpl-${id}`,
     created: Math.floor(clock.now() / 1000),
     now: () => Math.floor(clock.now() / 1000),
@@ -240,6 +243,17 @@ export interface Target {
   deadline?: number | undefined;
   /** Its guardrails, where it has some. */
   guard?: TargetGuard;
+}
+
+/** The operation with its body made, once the names in the call are ones that may be called. @throws {BudgetError} 412 */
+function requireCalled(
+  operation: ServedOperation,
+  destination: Destination,
+  headers: Readonly<Record<string, string>>,
+): ServedOperation {
+  const body = operation.method === "GET" ? undefined : operation.body();
+  requireSentModels(destination, { path: operation.path, body, headers });
+  return { ...operation, body: () => body };
 }
 
 /** Time a call may take, and what is left of the whole request. */
@@ -266,7 +280,8 @@ export async function callTarget<Name extends OperationName>(
   const { destination, settings, form } = target;
   const { provider, managed } = destination;
   log.stream = isStreamed(name, request);
-  const options = conversionOptions(target, context, services.clock);
+  const received: Received = {};
+  const options = conversionOptions(target, { context, services }, received);
   const asked = withModel(request, managed?.model);
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {
@@ -274,7 +289,9 @@ export async function callTarget<Name extends OperationName>(
     const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, { context, services }));
     if (joined) return joined;
   }
-  const operation = serveOperation(name, asked, provider, options);
+  // what asks for no model calls none
+  if (managed && name !== "models") requireModel(destination, modelOf(asked));
+  const served = serveOperation(name, asked, provider, options);
   const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
   for (const header of provider.clientHeaders) {
     const value = readClientHeader(header, context);
@@ -282,6 +299,7 @@ export async function callTarget<Name extends OperationName>(
   }
   target.guard?.addHeaders(forwarded);
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
+  const operation = managed?.restrictedTo ? requireCalled(served, destination, headers) : served;
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
   const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
   try {
@@ -292,6 +310,7 @@ export async function callTarget<Name extends OperationName>(
           repair: (failure) => repair(run, failure),
         })
       : send(prepareCall(run, headers), attempt, context, services));
+    received.headers = upstream.headers;
     // of a form that flows through it is not known what it asks for
     if ((operation.streamed || isFlow(form)) && isEventStream(upstream, operation.framing)) {
       const answer = target.guard?.holdsStreams ? answerHeld : answerStream;

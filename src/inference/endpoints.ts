@@ -20,7 +20,7 @@ import { fileEndpoints } from "./file-endpoints.ts";
 import { runForm } from "./forms.ts";
 import { geminiEndpoints } from "./gemini-endpoints.ts";
 import { listModels, modelEndpoints } from "./models.ts";
-import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
+import { isPassedOn, runPassthrough } from "./passthrough.ts";
 import { promptEndpoints } from "./prompts.ts";
 import { runRealtime } from "./realtime.ts";
 import { relayedEndpoints } from "./relayed-endpoints.ts";
@@ -38,13 +38,7 @@ const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
 /** What answers a unified route. */
 function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
-  return (body, context, services) => {
-    const answer = (isPassed: boolean) =>
-      isPassed ? passHeld(body.text, context, services) : runInference(name, body, context, services);
-    const passed = isPassedOn(context, services);
-    // hardly ever a promise, and one more turn would be every request's
-    return passed instanceof Promise ? passed.then(answer) : answer(passed);
-  };
+  return (body, context, services) => runInference(name, body, context, services);
 }
 
 /** Both paths of reranking: clients of Cohere add the second one to their base address. */
@@ -123,10 +117,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     access: inferenceAccess,
     body: DecisionsRequest,
     response: DecisionsResponse,
-    handle: async (body, context, services) =>
-      (await isPassedOn(context, services))
-        ? passHeld(body.text, context, services)
-        : runDecisions(body, context, services),
+    handle: runDecisions,
   }),
   defineJsonEndpoint({
     method: "POST",

@@ -14,8 +14,10 @@ import { applyOverlays } from "../routing/overlays.ts";
 import { listAttempts, type PlannedAttempt } from "../routing/plan.ts";
 import type { StickyStore } from "../routing/sticky.ts";
 import type { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
+import { mergeMetadata, noteUser } from "./caller-metadata.ts";
 import { readConfigText } from "./config-source.ts";
 import { readLeafDestination } from "./leaf.ts";
+import { modelOf, requirePassedModels } from "./model-list.ts";
 import { requireServed } from "./operation.ts";
 import { readPassedDestination } from "./passed-path.ts";
 import { namedModel, requirePassable, requireSingleTarget } from "./passthrough.ts";
@@ -23,7 +25,6 @@ import { withoutOthers } from "./realtime.ts";
 import { requireRecord } from "./records/run-record.ts";
 import { requireRelayed } from "./require-relayed.ts";
 import { planRequest } from "./run.ts";
-import { requireModelOfBody } from "./stored-provider.ts";
 import { readTimeout } from "./target.ts";
 
 type ShownAttempt = ExplainResponse["attempts"][number];
@@ -52,13 +53,13 @@ function sampleContext(
     ...{ url, params, method: row?.method ?? request.method ?? "POST" },
     // a sample brings no credential: nothing is called with it
     providerCredential: undefined,
+    providerAuthorization: undefined,
     headers: sent,
     header: createHeaderReader(sent, services.headerPrefixes),
     log: { ...context.log, operation: (row && "operation" in row && row.operation) || "proxy" },
     ...(relay && { relay }),
   };
-  // what the key says wins, as it does over a real request
-  sample.metadata = { ...readRequestMetadata(sample), ...metadata, ...context.principal.defaults.metadata };
+  sample.metadata = { ...readRequestMetadata(sample), ...metadata };
   return { context: sample, row };
 }
 
@@ -102,10 +103,6 @@ function operationOf(row: Endpoint | undefined): OperationName | undefined {
 /** Operations without a body. */
 const readOperations = ["realtime", "models"] as const;
 
-function modelOf({ model }: Record<string, unknown>): string | undefined {
-  return typeof model === "string" ? model : undefined;
-}
-
 /** Choices that were made before count; new ones are not remembered. */
 function forgetful({ routing }: Services): StickyStore {
   return { get: routing.sticky.get, set: () => {} };
@@ -133,23 +130,38 @@ async function findTarget({ node, settings }: PlannedAttempt, model: string | un
   const destination = await readLeafDestination(input, context, services);
   const { provider, managed } = destination;
   if (operation) requireServed(provider, operation);
-  else requirePassed(destination, model, sample);
+  else requirePassed(destination, sample);
   const asked = operation ? (managed?.model ?? model) : model;
   return { provider: provider.slug, host: hostOf(destination, sample), model: asked };
 }
 
 /** @throws {GatewayError} If a request cannot be passed on there, or the provider does not have what it asks for. */
-function requirePassed(destination: Destination, model: string | undefined, { context, record }: Sample): void {
+function requirePassed(destination: Destination, { context, services, body, record }: Sample): void {
   requirePassable(destination);
   requireRelayed(destination, context);
-  if (record) requireRecord(record, destination);
-  else requireModelOfBody(destination, { model: model ?? null, isRead: true });
+  if (record) {
+    requireRecord(record, destination);
+    return;
+  }
+  const model = modelOf(body);
+  const passed = readPassedDestination(destination, { context, model }, services);
+  const text = Object.keys(body).length === 0 ? undefined : JSON.stringify(body);
+  const { method } = context;
+  const headers = context.headers.values();
+  requirePassedModels(destination, {
+    method,
+    path: passed.path,
+    headers,
+    body: text === undefined ? undefined : { text },
+  });
 }
 
 /** Base address of the call; null where nothing is called. */
-function hostOf(destination: Destination, { context, services, operation, record }: Sample): string | null {
+function hostOf(destination: Destination, { context, services, body, operation, record }: Sample): string | null {
   const isPassed = !operation && !(record && destination.provider.records);
-  const called = isPassed ? readPassedDestination(destination, context, services).destination : destination;
+  const called = isPassed
+    ? readPassedDestination(destination, { context, model: modelOf(body) }, services).destination
+    : destination;
   return called.customHost ?? (called.provider.baseUrl || null);
 }
 
@@ -211,6 +223,9 @@ export async function explainConfig(
   if (found.slug !== null) await requireSight(caller, "configs.read", services);
   if (!operation) requireSingleTarget(found, context);
   const body = readSample(value, row, context);
+  // as over a real request
+  context.metadata = mergeMetadata(context.metadata, context.principal, found.view);
+  if (operation) noteUser(context, body);
   context.log.model = modelOf(body) ?? null;
   const facts = record ? {} : body;
   const { root, ...plan } = planRequest(found, facts, { context, services, sticky: forgetful(services) });

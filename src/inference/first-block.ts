@@ -46,7 +46,9 @@ export async function readFirstBlock(
 /** Refuses an event that is none. @throws {UpstreamError} Also the failure it tells of. */
 export function checkEvent(data: string, { context, services, upstream }: CheckedStream): void {
   if (data === "[DONE]") return;
-  const value = parseJson(data);
+  const parsed = parseJson(data);
+  // Google's failures come as a list of one (https://cloud.google.com/apis/design/errors)
+  const value: unknown = Array.isArray(parsed) && isObject(parsed[0]) && parsed[0].error ? parsed[0] : parsed;
   const provider = context.log.provider ?? "provider";
   if (!isObject(value)) {
     throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream does not hold JSON`, {
@@ -57,6 +59,6 @@ export function checkEvent(data: string, { context, services, upstream }: Checke
   const error = value.error ?? typedFailureOf(value);
   if (error === undefined || error === null) return;
   const status = statusOfErrorBody(error);
-  const text = value.error === error ? data : JSON.stringify({ error });
+  const text = value === parsed && value.error === error ? data : JSON.stringify({ error });
   throw toProviderError({ status, headers: upstream.headers }, text, context, services);
 }

@@ -7,7 +7,6 @@ import { readRequestConfig } from "./config-source.ts";
 import { readLeafDestination } from "./leaf.ts";
 import { takeFlow } from "./media.ts";
 import { requireServed } from "./operation.ts";
-import { isPassedOn, runPassthrough } from "./passthrough.ts";
 import { runInference, type UnifiedBody } from "./run.ts";
 import { readRequestDestination } from "./target.ts";
 
@@ -51,7 +50,6 @@ async function canFlow(name: OperationName, context: CallerContext, services: Se
 /** What answers a unified route whose requests are forms. */
 export function runForm<Name extends OperationName>(name: Name): FormEndpoint["handleForm"] {
   return async (read, context, services) => {
-    if (await isPassedOn(context, services)) return runPassthrough(context, services);
     if (await canFlow(name, context, services)) {
       // nothing of it is known, and adapters that take any form ask for nothing
       const unread = {} as Operations[Name]["request"];

@@ -20,7 +20,7 @@ import {
 } from "../schemas/gemini.ts";
 import { getGeminiModel, listGeminiModels } from "./gemini-models.ts";
 import { toStreamForm } from "./gemini-stream.ts";
-import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
+import { isPassedOn, runPassthrough } from "./passthrough.ts";
 import { runInference } from "./run.ts";
 
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
@@ -70,7 +70,6 @@ function answerAction<Name extends OperationName>(
 ): { operation: Name; toRequest: ToRequest; handle: Handler } {
   const toRequest = createToRequest(stream);
   const handle: Handler = async (body, context, services) => {
-    if (await isPassedOn(context, services)) return passHeld(body.text, context, services);
     // the row's schema has accepted the body, and the request has its model
     const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
     const reply = await runInference(operation, { value, text: body.text }, context, services);

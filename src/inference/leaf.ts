@@ -111,9 +111,10 @@ function plainDestination(
   if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
   context.log.provider = slug;
   const read = (name: string) => {
-    const member = name.replaceAll("-", "_");
-    const own = Object.hasOwn(providerSettings, member) ? textOf(providerSettings[member]) : null;
-    if (own !== null) return withoutKey(own, `${node.path}.${member}`, context);
+    for (const member of known.settingMembers.get(name) ?? [name]) {
+      const own = Object.hasOwn(providerSettings, member) ? textOf(providerSettings[member]) : null;
+      if (own !== null) return withoutKey(own, `${node.path}.${member}`, context);
+    }
     return known.hasOpenSettings ? readCallerSetting(context, name) : null;
   };
   const credential = withoutKey(node.apiKey, `${node.path}.api_key`, context);

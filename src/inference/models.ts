@@ -6,6 +6,8 @@ import { jsonReply, type Reply } from "../lib/reply.ts";
 import { Deleted } from "../schemas/assistants.ts";
 import { Model } from "../schemas/models.ts";
 import { findModel, listCatalogue, selectModels } from "./catalogue.ts";
+import { type RequestConfig, readRequestConfig } from "./config-source.ts";
+import { isFromRequest, listLeaves, storedNameOf } from "./leaf.ts";
 import { runPassthrough } from "./passthrough.ts";
 import { runInference } from "./run.ts";
 import { readView } from "./stored-provider.ts";
@@ -15,13 +17,24 @@ const readAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write",
 /** A call to a provider is inference, which reading what the workspace has is not. */
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 
+/** Which stored providers a config names; all where it takes one from the request. */
+function createFilter({ node, view }: RequestConfig): (slug: string) => boolean {
+  const leaves = listLeaves(node);
+  if (leaves.some(isFromRequest)) return () => true;
+  const named = leaves.map((leaf) => view.providers.get(storedNameOf(leaf)?.slug ?? "")?.row.slug);
+  const slugs = new Set(named);
+  return (slug) => slugs.has(slug);
+}
+
 /** `GET /models`: the list of the provider the request names; without one, the models this workspace may call. */
 export async function listModels(context: CallerContext, services: Services): Promise<Reply> {
-  const integrated = context.header("fetch-integrated-models") === "true";
+  const config = await readRequestConfig(context, services);
+  const integrated = context.header("fetch-integrated-models") === "true" || config?.node.fetchIntegratedModels;
   if (integrated || !namesProvider(context)) {
     const view = await readView(context, services);
-    const data = selectModels(listCatalogue(view, services.clock.now()), context);
-    return jsonReply({ object: "list", data });
+    const isListed = integrated && config ? createFilter(config) : () => true;
+    const models = listCatalogue(view, services.clock.now()).filter(({ provider }) => isListed(provider));
+    return jsonReply({ object: "list", data: selectModels(models, context) });
   }
   requireAccess(context.principal, inferenceAccess);
   return runInference("models", { value: {}, text: "" }, context, services);

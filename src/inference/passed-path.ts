@@ -3,7 +3,6 @@ import { InvalidRequestError } from "../errors.ts";
 import type { Destination } from "../providers/call.ts";
 import { withoutKey } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
-import { requireModelOfBody } from "./stored-provider.ts";
 
 /** Where a request that is passed on goes. */
 export interface PassedDestination {
@@ -15,21 +14,21 @@ export interface PassedDestination {
 /**
  * Where a path that is passed on as it is leads at the provider of a request.
  *
+ * @param asked.model The model its body names.
  * @throws {GatewayError} 400 if the path names a host that is refused, or that a credential of ours must not be sent to, or
- * if the query holds the gateway key; 412 if it names a model that is not allowed.
+ * if the query holds the gateway key.
  */
 export function readPassedDestination(
   destination: Destination,
-  context: CallerContext,
+  { context, model }: { context: CallerContext; model: string | undefined },
   services: Services,
 ): PassedDestination {
-  const { url, log } = context;
+  const { url } = context;
   const query = withoutKey(url.search, "query", context);
   const written = url.pathname.replace(/^\/v1(?=\/|$)/, "");
   const isProxied = written.startsWith("/proxy/");
   const path = isProxied ? written.slice("/proxy".length) : written;
-  const target = destination.provider.passPath({ path, query, isProxied, model: log.model ?? undefined });
-  if (target.model !== undefined) requireModelOfBody(destination, { model: target.model, isRead: true });
+  const target = destination.provider.passPath({ path, query, isProxied, model });
   if (target.baseUrl === undefined) return { destination, path: target.path };
   if (destination.managed !== undefined || destination.customHost !== undefined) {
     throw new InvalidRequestError("Cannot pass this path on: it names another host than the provider's", {

@@ -3,7 +3,7 @@ import { toBodyError } from "../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
-import { isObject, parseJson } from "../lib/json.ts";
+import { decodeUtf8, isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
 import { isSocketHandshake } from "../lib/websocket.ts";
@@ -17,10 +17,10 @@ import type { Caller } from "./execute.ts";
 import { flowBack, isText } from "./flow.ts";
 import { RequestGuard, statusAfterHooks } from "./guards.ts";
 import { isFromRequest, listLeaves, readLeafDestination } from "./leaf.ts";
+import { requirePassedModels } from "./model-list.ts";
 import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
 import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
-import { requireModelOfBody } from "./stored-provider.ts";
 import { readRequestDestination, readTimeout } from "./target.ts";
 
 /** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
@@ -30,33 +30,59 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes.subarray(0, maxLoggedBody));
 }
 
-function notePlainFacts(context: CallerContext, text: string): void {
-  const body = parseJson(text);
-  if (!isObject(body)) return;
-  if (typeof body.model === "string") context.log.model = body.model;
-  context.log.stream = body.stream === true;
+/** A body on its way to the provider, and what could be read of it. */
+interface Upload {
+  body: Uint8Array | ReadableStream<Uint8Array> | undefined;
+  /** The text it is; undefined where it was not read, or is no UTF-8. */
+  text: string | undefined;
+  /** Top-level members of the JSON object it is; of any other none are known. */
+  members: Readonly<Record<string, unknown>>;
+  /** The model it names. */
+  model: string | undefined;
+}
+
+const noMembers = {};
+
+/** A body of which nothing is known, or none. */
+function unread(body: Upload["body"]): Upload {
+  return { body, text: undefined, members: noMembers, model: undefined };
+}
+
+/** A body that is held, and what it says. */
+function readHeldBody(body: Uint8Array, text: string | undefined, { log }: CallerContext): Upload {
+  const value = text === undefined ? undefined : parseJson(text);
+  if (!isObject(value)) return { ...unread(body), text };
+  const model = typeof value.model === "string" ? value.model : undefined;
+  if (model !== undefined) log.model = model;
+  log.stream = value.stream === true;
+  return { body, text, members: value, model };
+}
+
+/** Text of UTF-8 bytes; undefined for others. */
+function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return decodeUtf8(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The body as it came: small ones held, so that they can be logged, others as a stream that is counted. */
-async function readUpload(
-  context: CallerContext,
-  services: Services,
-): Promise<Uint8Array | ReadableStream<Uint8Array> | undefined> {
+async function readUpload(context: CallerContext, services: Services): Promise<Upload> {
   const { request, log } = context;
-  if (context.method === "GET") return undefined;
+  if (context.method === "GET") return unread(undefined);
   const maxBytes = services.limits.streamedBodyBytes;
   const length = Number(context.headers.get("content-length") ?? Number.NaN);
   if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
-  if (!(length <= heldBody))
-    return request.body ? countBytes(request.body, { bytes: maxBytes, ...uploadTimes }) : undefined;
-  if (length === 0) return undefined;
+  if (!(length <= heldBody)) {
+    return unread(request.body ? countBytes(request.body, { bytes: maxBytes, ...uploadTimes }) : undefined);
+  }
+  if (length === 0) return unread(undefined);
   try {
     const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes, timers: services.timers });
-    if (isText(context.headers.get("content-type"), context.headers.get("content-encoding"))) {
-      log.requestBody = bytes;
-      notePlainFacts(context, textOf(bytes));
-    }
-    return bytes;
+    if (!isText(context.headers.get("content-type"), context.headers.get("content-encoding"))) return unread(bytes);
+    log.requestBody = bytes;
+    return readHeldBody(bytes, decodeText(bytes), context);
   } catch (error) {
     throw toBodyError(error, maxBytes);
   }
@@ -116,9 +142,6 @@ async function readHeld(
   }
 }
 
-/** A body on its way through; a text is one whose content coding was undone. */
-type Upload = string | Uint8Array | ReadableStream<Uint8Array> | undefined;
-
 /** An answer on its way back, with the call it belongs to. */
 interface PassedAnswer {
   upstream: Response;
@@ -128,19 +151,21 @@ interface PassedAnswer {
 /** The provider's request: the caller's, less what belongs to one connection or to the gateway. */
 function preparePassed(
   { destination, path }: PassedDestination,
-  body: Upload,
+  body: Upload["body"],
   context: CallerContext,
   services: Services,
 ): PreparedCall {
   const headers = passthroughRequestHeaders(context.headers.values(), services.headerRules.mayGoUpstream);
   // the provider's rule decides how its credential is sent
-  if (!destination.provider.isRaw) delete headers.authorization;
+  if (!destination.provider.isRaw) {
+    delete headers.authorization;
+    if (destination.authorization !== undefined) headers.authorization = destination.authorization;
+  }
   for (const [name, value] of Object.entries(headers)) {
     if (value.includes(context.gatewayKey)) delete headers[name];
   }
   for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
   Object.assign(headers, destination.managed?.headers);
-  if (typeof body === "string") delete headers["content-encoding"];
   const length = context.headers.get("content-length");
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
   return {
@@ -161,18 +186,18 @@ export function requirePassable({ provider, customHost }: Destination): void {
 /** Makes one call. The attempt is released by whoever takes its answer. */
 async function pass(
   { destination, ...times }: { destination: Destination } & AttemptTimes,
-  body: Upload,
+  { body, text, model }: Upload,
   context: CallerContext,
   services: Services,
 ): Promise<PassedAnswer> {
   requirePassable(destination);
-  const passed = readPassedDestination(destination, context, services);
+  const passed = readPassedDestination(destination, { context, model }, services);
   requireRelayed(destination, context);
-  const isRead = body === undefined || context.log.requestBody !== null;
-  requireModelOfBody(destination, { model: context.log.model, isRead });
+  const call = preparePassed(passed, body, context, services);
+  requirePassedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
   const attempt = startAttempt(context.request, times, services.timers);
   try {
-    const upstream = await send(preparePassed(passed, body, context, services), attempt, context, services);
+    const upstream = await send(call, attempt, context, services);
     return { upstream, attempt };
   } catch (error) {
     attempt.release();
@@ -208,24 +233,18 @@ export function requireSingleTarget({ node }: RequestConfig, { url }: CallerCont
   );
 }
 
-/** Top-level members of a JSON body that is held; of any other none are known. */
-function paramsOf(body: Upload, { log }: CallerContext): Readonly<Record<string, unknown>> {
-  const value = body instanceof Uint8Array && log.requestBody !== null ? parseJson(textOf(body)) : undefined;
-  return isObject(value) ? value : {};
-}
-
 /** What hooks see of a body that is passed on. */
 const noBody = {};
 
 /** Passes a request on as a config says; a body that flows through is sent once only. */
 async function passByConfig(
   config: RequestConfig,
-  body: Upload,
+  upload: Upload,
   context: CallerContext,
   services: Services,
 ): Promise<PassedAnswer> {
   requireSingleTarget(config, context);
-  const plan = planRequest(config, paramsOf(body, context), { context, services });
+  const plan = planRequest(config, upload.members, { context, services });
   const guard = new RequestGuard("proxy", config.view, { context, services });
   const caller: Caller<PassedAnswer> = {
     async call(attempt, { deadline }) {
@@ -234,7 +253,7 @@ async function passByConfig(
       const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context, services);
       const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);
       const wholeMs = deadline === undefined ? undefined : deadline - services.clock.monotonic();
-      return pass({ destination, timeoutMs, wholeMs }, body, context, services);
+      return pass({ destination, timeoutMs, wholeMs }, upload, context, services);
     },
     statusOf: ({ upstream }) => upstream.status,
     headersOf: ({ upstream }) => upstream.headers,
@@ -242,7 +261,7 @@ async function passByConfig(
       upstream.body?.cancel().catch(() => {});
       attempt.release();
     },
-    canRepeat: !(body instanceof ReadableStream),
+    canRepeat: !(upload.body instanceof ReadableStream),
   };
   return runPlan(config, plan, caller, { context, services });
 }
@@ -282,17 +301,6 @@ export function isPassedOn(context: CallerContext, services: Services): boolean 
   const leavesOpen = (config: RequestConfig | undefined) => config === undefined || isFromRequest(config.node);
   const given = readRequestConfig(context, services);
   return given instanceof Promise ? given.then(leavesOpen) : leavesOpen(given);
-}
-
-/** As `runPassthrough`, for a body that was read and held already. */
-export async function passHeld(text: string, context: CallerContext, services: Services): Promise<Reply> {
-  notePlainFacts(context, text);
-  const config = await readRequestConfig(context, services);
-  return answerPassed(
-    config ? await passByConfig(config, text, context, services) : await passDirectly(() => text, context, services),
-    context,
-    services,
-  );
 }
 
 async function answerPassed(

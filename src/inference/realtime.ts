@@ -22,15 +22,14 @@ import { applyOverlays } from "../routing/overlays.ts";
 import type { PlanNode } from "../routing/plan.ts";
 import { routingHeaders, toProviderError } from "./answer.ts";
 import { type Attempt, beginCall, startAttempt, toAttemptError } from "./attempt.ts";
-import { hideCredential } from "./call-target.ts";
 import { readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { readLeafDestination } from "./leaf.ts";
+import { requireModel, requireSentModels } from "./model-list.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { settle } from "./settle.ts";
 import { type RelayEnd, relaySockets } from "./socket-relay.ts";
-import { requireModelOfBody } from "./stored-provider.ts";
 import { readClientHeader, readForwardedHeaders, readRequestDestination, readTimeout } from "./target.ts";
 
 /** Largest message of a session, in bytes. */
@@ -124,7 +123,7 @@ type FindTarget = (context: CallerContext) => SessionTarget | Promise<SessionTar
 /** The model of a session. @throws {BudgetError} 412 if the stored provider does not allow it. */
 function requireSessionModel(session: RealtimeRequest, destination: Destination): string | undefined {
   const model = destination.managed?.model ?? session.model;
-  requireModelOfBody(destination, { model: model ?? null, isRead: model !== undefined });
+  requireModel(destination, model);
   return model;
 }
 
@@ -139,10 +138,12 @@ function prepareSession(
   const model = requireSessionModel(session, destination);
   context.log.model = model ?? null;
   const path = adapter.path({ ...session, model });
+  const headers = sessionHeaders(destination, settings, context, services);
+  requireSentModels(destination, { path, headers });
   const offered = offeredProtocols(context);
   return {
     ...destination,
-    ...{ path, headers: sessionHeaders(destination, settings, context, services), maxMessageBytes },
+    ...{ path, headers, maxMessageBytes },
     url: addressOf({ ...destination, path }, services.authTools.environment),
     protocols: offered.length > 0 ? offered : defaultProtocols,
     connectTimeoutMs: services.limits.realtimeConnectTimeoutMs,
@@ -170,7 +171,7 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
       requireSessionModel(session, (await find(caller)).destination);
     };
     if (upstream.end) return { upstream, attempt, findAgain };
-    throw toRefusal(upstream, target.destination, context, services);
+    throw toRefusal(upstream, context, services);
   } catch (error) {
     attempt.release();
     throw toAttemptError(error, attempt, call.provider.slug);
@@ -180,13 +181,12 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
 /** The error of an upstream that answered and opened nothing: faults of the request keep their status. */
 function toRefusal(
   { status, headers, text }: RefusedSocket,
-  destination: Destination,
   context: CallerContext,
   services: Services,
 ): UpstreamError {
   context.log.upstreamEndedAt = services.clock.monotonic();
   const told = status >= 400 && status <= 499 ? status : 502;
-  return toProviderError({ status: told, headers }, hideCredential(text, { destination }, told), context, services);
+  return toProviderError({ status: told, headers }, text, context, services);
 }
 
 /** The call that is made first, whatever others a plan has: a session is opened at one target. */

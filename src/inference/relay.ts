@@ -7,6 +7,7 @@ import { BodyPieces } from "../logs/body.ts";
 import { AbortReason } from "../providers/call.ts";
 import { type Attempt, endOfTime, toAttemptError } from "./attempt.ts";
 import { readFirstBlock } from "./first-block.ts";
+import { withoutManagedSecrets } from "./managed-secrets.ts";
 import { type StreamHooks, startOfLastEvent } from "./stream-hooks.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 
@@ -279,6 +280,7 @@ class Relay implements RunningStream {
     const { attempt, observer } = this.#options;
     const error = this.#describe(cause);
     const told = toGatewayError(error);
+    told.message = withoutManagedSecrets(told.message, this.#options.context);
     this.#reader.cancel().catch(() => {});
     if (!(attempt.signal.reason instanceof AbortReason) || attempt.signal.reason.kind !== "client") {
       this.#send(observer.failure(toErrorBody(told), told.status));

@@ -10,7 +10,7 @@ import { objectsIn } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { encodeEvent } from "../lib/sse.ts";
 import type { ResponsesRequest, ResponsesResponse } from "../schemas/responses.ts";
-import { isPassedOn, passHeld, runPassthrough } from "./passthrough.ts";
+import { runPassthrough } from "./passthrough.ts";
 import { runInference } from "./run.ts";
 
 type Item = Readonly<Record<string, unknown>>;
@@ -75,7 +75,6 @@ export async function runResponses(
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
-  if (await isPassedOn(context, services)) return passHeld(body.text, context, services);
   const { value } = body;
   const previous = value.previous_response_id;
   context.keepAnswer = createKeeper(value, context, services);

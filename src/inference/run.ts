@@ -12,17 +12,14 @@ import { noteSpent } from "./cost.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
 import { createRequestGuard, toHookResults } from "./guards.ts";
 import { withinRequest } from "./hook-time.ts";
+import { withModelBeside } from "./incomplete-request.ts";
 import { checkLeaves, readLeafDestination } from "./leaf.ts";
 import { isFlow, type SentForm } from "./media.ts";
+import { modelOf } from "./model-list.ts";
 import { isStreamed } from "./operation.ts";
 import { toStreamed } from "./replay.ts";
 import { answerSoftly } from "./soft-denial.ts";
 import { readRequestDestination } from "./target.ts";
-
-function modelOf(request: object): string | undefined {
-  const model: unknown = Reflect.get(request, "model");
-  return typeof model === "string" ? model : undefined;
-}
 
 /** What plans are made with. */
 export interface PlanParts {
@@ -112,7 +109,8 @@ function createCaller<Request extends Record<string, unknown>>(
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
       const { node, settings } = attempt;
-      const overlaid = applyOverlays(value, settings);
+      const overlaid = withModelBeside(applyOverlays(value, settings), node, context);
+      context.checkComplete?.(overlaid);
       context.log.model = modelOf(overlaid) ?? null;
       const entering = guard?.enter(attempt, overlaid);
       const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
@@ -165,6 +163,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
   const found = readRequestDestination(context, services, { model });
   const destination = found instanceof Promise ? await found : found;
   if (destination.managed?.model !== undefined) log.model = destination.managed.model;
+  context.checkComplete?.(withModelBeside(value, undefined, context));
   // awaited here: a promise that is returned as it is costs two more turns
   return await call(value, { destination });
 }

@@ -48,6 +48,7 @@ function toDetails(context: CallerContext, services: Services, { status, error }
     cost_currency: "USD",
     error: failure && { type: failure.type, code: failure.code, message: failure.message },
   };
+  if (principal.userId !== null) details.user_id = principal.userId;
   addRareDetails(details, log);
   return details;
 }
@@ -79,16 +80,23 @@ function shownHeaders({ headers, log: { hidden } }: CallerContext): Readonly<Rec
   return shown;
 }
 
+/** Credentials the request came with and was made with, each once. */
+function secretsOf({ gatewayKey, log: { secrets } }: CallerContext): readonly string[] {
+  return [...new Set([gatewayKey, ...secrets])];
+}
+
 /** Hands a finished request to the log, once. */
 export function settle(context: CallerContext, services: Services, outcome: Outcome): void {
   const { log } = context;
   if (log.settled) return;
   log.settled = true;
+  if (log.deferred) services.concurrency.leave(context);
   log.cost = withSpent(costOfRequest(log, outcome.status), log);
   context.connection.onSettled?.({ status: outcome.status, cost: log.cost, prices: log.prices });
   const sensitive = context.header("sensitive-headers");
   services.record({
     details: toDetails(context, services, outcome),
+    secrets: secretsOf(context),
     content: {
       sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
       requestHeaders: shownHeaders(context),

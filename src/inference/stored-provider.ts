@@ -3,12 +3,14 @@ import type { ManagedCredential } from "../control/credentials.ts";
 import type { StoredProvider, WorkspaceView } from "../control/directory.ts";
 import { modelFieldPrefix } from "../control/integration-fields.ts";
 import { CredentialUnavailableError } from "../control/vault.ts";
-import { AuthenticationError, BudgetError, InvalidRequestError, PermissionError, UnavailableError } from "../errors.ts";
+import { AuthenticationError, InvalidRequestError, PermissionError, UnavailableError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
 import { createPriceBook, type PriceBook } from "../pricing/own-prices.ts";
 import type { Destination } from "../providers/call.ts";
+import type { BoundProvider } from "../providers/types.ts";
 import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
+import { createModelList, isRestricted, type ModelList, requireModel } from "./model-list.ts";
 
 /** A stored provider a request names, and the model it asks for there. */
 export interface StoredName {
@@ -75,37 +77,6 @@ export function allowsModel({ integration, models }: StoredProvider, model: stri
   return entry ? entry.enabled : integration.allowAllModels;
 }
 
-function isRestricted({ integration, models }: StoredProvider): boolean {
-  return !integration.allowAllModels || [...models.values()].some(({ enabled }) => !enabled);
-}
-
-function refuseModel(slug: string, model: string): never {
-  throw new BudgetError(`Cannot call ${model}: the provider ${slug} does not allow this model`, {
-    code: "model_not_allowed_error",
-    param: "model",
-  });
-}
-
-function requireModel(stored: StoredProvider, model: string | undefined): void {
-  if (model !== undefined && !allowsModel(stored, model)) refuseModel(stored.row.slug, model);
-}
-
-/**
- * Refuses what passes through to a provider that does not allow every model, unless it can be seen which one is asked for.
- *
- * @param sent What is known of the body: the model it names, and whether all of it was read.
- * @throws {BudgetError} 412
- */
-export function requireModelOfBody(destination: Destination, sent: { model: string | null; isRead: boolean }): void {
-  const { managed, provider } = destination;
-  if (!managed?.allows) return;
-  if (sent.model !== null && !managed.allows(sent.model)) refuseModel(provider.slug, sent.model);
-  if (sent.isRead) return;
-  throw new BudgetError("Cannot pass this body on: some models are not allowed, and it cannot be seen which it names", {
-    code: "model_not_allowed_error",
-  });
-}
-
 /** What the entry of a model says besides whether it is allowed: its own host, and headers on top of the integration's. */
 function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCredential, model: string | undefined) {
   const { configurations } = (model === undefined ? undefined : models.get(model)) ?? {};
@@ -155,21 +126,36 @@ function toDestination(
       code: "invalid_provider",
     });
   }
-  const ofModel = modelSettings(stored, credential, model);
+  const bound = provider.bind(readerOf(context, credential, provider.hasOpenSettings));
+  const list = listOf(stored, bound, credential);
+  const ofModel = modelSettings(stored, credential, model === undefined ? undefined : (list.entryOf(model) ?? model));
   const customHost = ofModel.host ?? credential.customHost;
   if (customHost !== undefined) requireCustomHost(customHost, services, "custom_host");
   context.log.provider = slug;
+  context.log.isManaged = true;
+  context.log.secrets.push(...credential.secrets);
   context.log.prices = bookOf(stored);
   return {
-    provider: provider.bind(readerOf(context, credential, provider.hasOpenSettings)),
+    provider: bound,
     customHost,
     credential: credential.key,
     managed: {
       headers: { ...credential.customHeaders, ...Object.fromEntries(ofModel.headers) },
       model,
-      allows: isRestricted(stored) ? (name) => allowsModel(stored, name) : undefined,
+      restrictedTo: isRestricted(stored) ? list : undefined,
     },
   };
+}
+
+/** Lists of models, with the credential whose settings name them: as long as the views of the stored providers. */
+const lists = new WeakMap<StoredProvider, { list: ModelList; credential: ManagedCredential }>();
+
+function listOf(stored: StoredProvider, provider: BoundProvider, credential: ManagedCredential): ModelList {
+  const known = lists.get(stored);
+  if (known?.credential === credential) return known.list;
+  const list = createModelList(stored, provider);
+  lists.set(stored, { list, credential });
+  return list;
 }
 
 /** The credential in clear; what goes wrong is not the caller's and says nothing of why. */
@@ -226,7 +212,8 @@ export async function readStoredDestination(
   const stored = view.providers.get(name.slug) ?? refuseNames([name.slug]);
   const model = name.model ?? options.model;
   requireUsableProvider(stored, services.clock.now());
-  requireModel(stored, model);
   const credential = await openCredential(stored, services);
-  return toDestination(stored, credential, context, { services, model });
+  const destination = toDestination(stored, credential, context, { services, model });
+  if (model !== undefined) requireModel(destination, model);
+  return destination;
 }

@@ -15,15 +15,23 @@ export function namesProvider(context: CallerContext): boolean {
   return ["provider", "config", "virtual-key"].some((name) => context.header(name) !== null);
 }
 
+/** The stored provider the headers of a request name. */
+export function namedInHeaders(context: CallerContext): StoredName | undefined {
+  const virtualKey = context.header("virtual-key");
+  return (
+    readStoredName(context.header("provider")) ??
+    (virtualKey === null ? undefined : { slug: virtualKey, model: undefined })
+  );
+}
+
 /** The stored provider a request names: in its headers first, then with its model. */
 function readStored(context: CallerContext, model: string | undefined): StoredName | undefined {
-  const slug = context.header("provider");
-  const virtualKey = context.header("virtual-key");
-  const named = readStoredName(slug) ?? (virtualKey === null ? undefined : { slug: virtualKey, model: undefined });
-  const inModel = slug === null || named ? readStoredName(model) : undefined;
+  const named = namedInHeaders(context);
+  const inModel = named || context.header("provider") === null ? readStoredName(model) : undefined;
   if (!named) return inModel;
-  // the same provider may stand in the model too
-  return inModel?.slug === named.slug ? inModel : named;
+  // the same provider may stand in the model too, and what the body asks for counts more than what the header does
+  if (inModel?.slug === named.slug) return inModel;
+  return model === undefined || model === "" ? named : { slug: named.slug, model };
 }
 
 /**
@@ -54,11 +62,14 @@ export function readRequestDestination(
     const names = [...services.providers.keys()].join(", ");
     refuse(`Invalid provider passed: known providers are ${names}`, "x-gateway-provider", "invalid_provider");
   }
-  const provider = known.bind((name) => readCallerSetting(context, name));
+  const readPlain = (name: string) =>
+    known.plainHeaders.includes(name) ? (readClientHeader(name, context) ?? null) : null;
+  const provider = known.bind((name) => readCallerSetting(context, name) ?? readPlain(name));
   const customHost = readCallerSetting(context, "custom-host") ?? fallbackHost;
   if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
   context.log.provider = slug;
-  return { provider, customHost, credential: context.providerCredential };
+  const { providerCredential: credential, providerAuthorization: authorization } = context;
+  return { provider, customHost, credential, authorization };
 }
 
 const noNames: readonly string[] = [];

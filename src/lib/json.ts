@@ -115,15 +115,16 @@ const jsonSigns = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
  * two readers of such a text may see different things.
  *
  * @param text A text that parses.
+ * @param fold What of a name tells it from others; default: all of it.
  */
-export function hasRepeatedName(text: string): boolean {
-  const open: Set<unknown>[] = [];
+export function hasRepeatedName(text: string, fold: (name: string) => string = (name) => name): boolean {
+  const open: Set<string>[] = [];
   let last = "";
   for (const [sign] of text.matchAll(jsonSigns)) {
     if (sign === "{" || sign === "[") open.push(new Set());
     else if (sign === "}" || sign === "]") open.pop();
     else if (sign === ":") {
-      const name = parseJson(last); // escapes undone
+      const name = fold(String(parseJson(last))); // escapes undone
       const names = open.at(-1);
       if (names?.has(name)) return true;
       names?.add(name);

@@ -21,6 +21,14 @@ export interface PackedBatch {
   lengths: string;
   /** The bodies one after the other. */
   bodies: Uint8Array<ArrayBuffer>;
+  secrets: PackedSecrets;
+}
+
+/** Credentials of the rows of a batch; most rows have the same. */
+export interface PackedSecrets {
+  lists: readonly (readonly string[])[];
+  /** For each row the index of its list. */
+  rows: readonly number[];
 }
 
 /** Headers of a row, and which of its bodies are cut. */
@@ -36,6 +44,7 @@ export type BodyLengths = [sent: number | null, answered: number | null];
 /** A record and its head. */
 interface Row {
   details: LogDetails;
+  secrets: readonly string[];
   content: RecordContent | null;
   head: ContentHead | null;
 }
@@ -50,18 +59,32 @@ export function packRecords(
   return packRows(rows as Row[]); // none is a promise
 }
 
-function toRow({ details, content }: LogRecord, redactor: Redactor): Row | Promise<Row> {
-  if (content === null) return { details, content, head: null };
+function toRow({ details, content, secrets = noSecrets }: LogRecord, redactor: Redactor): Row | Promise<Row> {
+  if (content === null) return { details, content, secrets, head: null };
   const { sensitiveHeaders, requestHeaders, responseHeaders } = content;
   const request = redactor.hide(requestHeaders, sensitiveHeaders);
   const response = redactor.hide(responseHeaders, sensitiveHeaders);
   if (request instanceof Promise || response instanceof Promise) {
     return Promise.all([request, response]).then((hidden) => ({
-      ...{ details, content },
+      ...{ details, content, secrets },
       head: [...hidden, cutsOf(content)],
     }));
   }
-  return { details, content, head: [request, response, cutsOf(content)] };
+  return { details, content, secrets, head: [request, response, cutsOf(content)] };
+}
+
+const noSecrets: readonly string[] = [];
+
+function packSecrets(rows: readonly Row[]): PackedSecrets {
+  const known = new Map<string, number>();
+  const lists: (readonly string[])[] = [];
+  const indexes = rows.map(({ secrets }) => {
+    const name = JSON.stringify(secrets);
+    const index = known.get(name) ?? lists.push(secrets) - 1;
+    known.set(name, index);
+    return index;
+  });
+  return { lists, rows: indexes };
 }
 
 function isSameTenant({ details: one }: Row, { details: other }: Row): boolean {
@@ -107,6 +130,7 @@ function packTenant(rows: readonly Row[]): PackedBatch {
     heads: JSON.stringify(rows.map(({ head }) => head)),
     lengths: JSON.stringify(lengths),
     bodies: join(bodies, length),
+    secrets: packSecrets(rows),
   };
 }
 

@@ -6,6 +6,8 @@ export interface LogRecord {
   details: LogDetails;
   /** Null when it could not be kept. */
   content: RecordContent | null;
+  /** Credentials of the request: they are masked by their value. */
+  secrets?: readonly string[];
 }
 
 /** Headers and bodies of a request. Bodies are null where there is none or it is not text. */

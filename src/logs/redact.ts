@@ -1,6 +1,9 @@
 import { fromBase64Url, toHex } from "../lib/base64.ts";
 import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
+import { isSecretHeader } from "../lib/secret-names.ts";
+import { createSecretForms } from "./secret-forms.ts";
+import { masked, maskMembers, memberHint } from "./secret-members.ts";
 
 /** Headers whose values are never stored, whatever a caller says. */
 const alwaysSensitive = [
@@ -18,30 +21,6 @@ function own(name: string): string {
   return `x-gateway-${name}`;
 }
 
-/** What may stand before a credential: no letter or digit, unless it belongs to an escape of JSON. */
-const before = "(?<=^|[^A-Za-z0-9]|\\\\[bfnrt])";
-
-/** Forms of credentials that are masked wherever they stand in a stored text. None reaches over a quote: JSON stays JSON. */
-const secretForms: readonly RegExp[] = [
-  "sk-[A-Za-z0-9_-]{16,}",
-  "AIza[0-9A-Za-z_-]{30,}",
-  "A(?:KIA|SIA)[0-9A-Z]{16}(?![0-9A-Za-z])",
-  "gsk_[A-Za-z0-9]{20,}",
-  "hf_[A-Za-z0-9]{30,}",
-  "(?:xai|pplx)-[A-Za-z0-9]{20,}",
-  "eyJ[A-Za-z0-9_-]{8,}\\.eyJ[A-Za-z0-9_-]{4,}\\.[A-Za-z0-9_-]*",
-  'openai-insecure-api-key\\.[^\\s,"]+',
-]
-  .map((form) => new RegExp(before + form, "g"))
-  .concat(/-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\[nrt])*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g);
-
-/**
- * Short pieces of which every form has one. Most texts have none, and are looked at once instead of once for each form. The
- * rare last letter of `sk-`, `xai-` and `pplx-` comes first: what starts with common ones is looked for at half the speed.
- */
-const hintsOfForms =
-  "(?:(?<=s)k|(?<=a)i|(?<=l)x)-[A-Za-z0-9_-]{16}|AIza|A(?:KIA|SIA)[0-9A-Z]{16}|[kf]_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8}|Y-----|insecure-api-key\\.";
-
 /** No form fits a shorter text. */
 const shortestSecret = 16;
 
@@ -51,8 +30,7 @@ const rememberDigestsMs = 5 * 60_000;
 /** Most header names whose kind is remembered. */
 const rememberedNames = 1_000;
 
-/** What stands where a secret stood. */
-const masked = "[masked]";
+const mayHoldMember = new RegExp(memberHint);
 
 /** Takes secrets out of what is stored. */
 export interface Redactor {
@@ -70,7 +48,7 @@ export interface Redactor {
     headers: Readonly<Record<string, string>>,
     extra: readonly string[] | null,
   ): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
-  /** A text without anything that has the form of a credential. */
+  /** A text without anything that has the form of a credential, or stands in JSON under the name of one. */
   text(text: string): string;
   /** False where `text` would change nothing. */
   mayHoldSecret(text: string): boolean;
@@ -104,10 +82,7 @@ export interface RedactorOptions {
 
 /** Creates the redactor of a gateway. */
 export function createRedactor(options: RedactorOptions): Redactor {
-  const prefixes = [options.keyPrefix, scimPrefix];
-  const ownForm = new RegExp(`${before}(?:${prefixes.join("|")})_[0-9A-Za-z]{12}_[0-9A-Za-z]{20,}`, "g");
-  const forms = [ownForm, ...secretForms];
-  const hint = new RegExp(`${hintsOfForms}|[${prefixes.map((prefix) => prefix.slice(-1)).join("")}]_[0-9A-Za-z]{12}_`);
+  const forms = createSecretForms([options.keyPrefix, scimPrefix], masked);
   const names = new Set([...alwaysSensitive, ...options.sensitiveNames]);
   for (const prefix of options.aliasPrefixes) {
     for (const name of alwaysSensitive) {
@@ -117,11 +92,13 @@ export function createRedactor(options: RedactorOptions): Redactor {
   const configNames = new Set(["x-gateway-", ...options.aliasPrefixes].map((prefix) => `${prefix}config`));
   const kindOf = memoizeText(
     rememberedNames,
-    (name) => (names.has(name) ? "sensitive" : configNames.has(name) ? "config" : "plain"),
+    (name) => (names.has(name) || isSecretHeader(name) ? "sensitive" : configNames.has(name) ? "config" : "plain"),
     128,
   );
-  const text = (value: string): string =>
-    hint.test(value) ? forms.reduce((result, form) => result.replace(form, masked), value) : value;
+  const text = (value: string): string => {
+    const shown = mayHoldMember.test(value) ? maskMembers(value) : value;
+    return forms.mayStandIn(shown) ? forms.mask(shown) : shown;
+  };
   const digests = new BoundedMap<string, string>(2_000);
   let digestsSince = performance.now();
   const remember = (value: string, digest: string): string => {
@@ -159,7 +136,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
   };
   return {
     text,
-    mayHoldSecret: (value) => hint.test(value),
+    mayHoldSecret: (value) => forms.mayStandIn(value) || mayHoldMember.test(value),
     headers: (headers, extra) =>
       hideNamed(headers, extra, (value) => (value.length < shortestSecret ? value : text(value))),
     hide: (headers, extra) => hideNamed(headers, extra, asIs),

@@ -1,31 +1,86 @@
+import { isObject } from "../lib/json.ts";
+import { createValueMask, type ValueMask } from "../lib/secret-values.ts";
 import type { LogBatch } from "../schemas/logs.ts";
 import { textOfBody } from "./body.ts";
 import type { BodyLengths, PackedBatch } from "./pack.ts";
+import { isEventText, maskAcrossPieces } from "./pieces.ts";
 import type { Redactor } from "./redact.ts";
+import { masked } from "./secret-members.ts";
 
 const decoder = new TextDecoder();
 
-/** The batch as it is stored: without anything that has the form of a credential. */
-export function sealBatch({ heads, lengths, bodies, ...batch }: PackedBatch, redactor: Redactor): LogBatch {
-  const sealed = sealBodies(bodies, lengths, redactor);
+/** What masks the rows of a batch: anything with the form of a credential, and the credentials of each row. */
+interface Masks {
+  redactor: Redactor;
+  values: readonly ValueMask[];
+  /** For each row the index of its values. */
+  rows: readonly number[];
+}
+
+/** The batch as it is stored: without the credentials of its requests, and without anything that has the form of one. */
+export function sealBatch({ heads, lengths, bodies, secrets, ...batch }: PackedBatch, redactor: Redactor): LogBatch {
+  const { lists, rows } = secrets;
+  const values = lists.map((list) => createValueMask(list, () => masked));
+  const masks: Masks = { redactor, values, rows };
+  const sealed = sealBodies(bodies, lengths, masks);
   return {
     ...batch,
-    details: redactor.text(batch.details),
-    content: `${sealed.lengths}\n${redactor.text(heads)}\n${sealed.text}`,
+    details: sealRows(batch.details, masks),
+    content: `${sealed.lengths}\n${sealRows(heads, masks)}\n${sealed.text}`,
   };
 }
 
+/** Members that say whose row it is and where it stands: what stands there is chosen by no caller. */
+const ownMembers = new Set(["id", "organisation_id", "workspace_id", "api_key_id", "method", "operation", "type"]);
+
+/** A value with what its texts hold masked; names of members stay. */
+function maskTexts(value: unknown, mask: (text: string) => string): unknown {
+  if (typeof value === "string") return mask(value);
+  if (Array.isArray(value)) return value.map((item) => maskTexts(item, mask));
+  if (!isObject(value)) return value;
+  const shown = Object.entries(value).map(([name, member]) => [
+    name,
+    ownMembers.has(name) ? member : maskTexts(member, mask),
+  ]);
+  return Object.fromEntries(shown);
+}
+
+/** A JSON array with one value for each row. */
+function sealRows(text: string, { redactor, values, rows }: Masks): string {
+  if (!values.some((one) => one.mayStandIn(text))) return redactor.text(text);
+  // written by `packRecords`
+  const parsed = JSON.parse(text) as unknown[];
+  const shown = parsed.map((row, index) => {
+    const own = values[rows[index] ?? 0];
+    return own ? maskTexts(row, own.mask) : row;
+  });
+  return redactor.text(JSON.stringify(shown));
+}
+
 /** Bodies as one text, and their lengths in characters. */
-function sealBodies(bodies: Uint8Array, lengths: string, redactor: Redactor): { text: string; lengths: string } {
-  const isFine = (text: string) => !text.includes("\0") && !redactor.mayHoldSecret(text);
+function sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): { text: string; lengths: string } {
+  const { redactor, values, rows } = masks;
+  const isFine = (text: string) =>
+    !(text.includes("\0") || text.includes("data:") || redactor.mayHoldSecret(text)) &&
+    !values.some((one) => one.mayStandIn(text));
   const whole = decoder.decode(bodies);
   // in plain ASCII, which is usual, a body has as many characters as bytes
   if (whole.length === bodies.length && isFine(whole)) return { text: whole, lengths };
   const texts = readTexts(bodies, lengths);
   const text = texts.flat().join("");
   if (isFine(text)) return { text, lengths: toLengths(texts) };
-  const sealed = texts.map((row) => row?.map((body) => body && storedText(redactor.text(body))) ?? null);
+  const sealed = texts.map((row, index) => {
+    const own = values[rows[index] ?? 0];
+    const mask = (body: string) => redactor.text(own?.mayStandIn(body) ? own.mask(body) : body);
+    return row?.map((body) => body && storedText(sealBody(body, mask))) ?? null;
+  });
   return { text: sealed.flat().join(""), lengths: toLengths(sealed) };
+}
+
+/** What is masked is looked for in each event first, then in what the events add up to. */
+function sealBody(body: string, mask: (text: string) => string): string {
+  const shown = mask(body);
+  return isEventText(shown) ? maskAcrossPieces(shown, mask) : shown;
 }
 
 type Texts = (readonly (string | null)[] | null)[];

@@ -1,10 +1,21 @@
 import { GatewayError, InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
 import { type OutboundError, type OutboundInit, toOutboundError } from "../lib/outbound.ts";
 import { hasVersion, joinUrl, withoutVersion } from "../lib/path.ts";
+import { isSecretHeader } from "../lib/secret-names.ts";
+import { withoutScheme } from "../lib/secret-values.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
 
 /** Name and version the gateway gives to upstreams. */
 export const productName = "gateway/0.1.0";
+
+/** Which models may be called, however they are spelt. */
+export interface ModelRules {
+  /** Slug of the stored provider they belong to. */
+  readonly slug: string;
+  allows(model: string): boolean;
+  /** Whether a model is refused by name. */
+  blocks(model: string): boolean;
+}
 
 /** Where a call goes. */
 export interface Destination {
@@ -12,14 +23,16 @@ export interface Destination {
   /** Address a caller or tenant named instead of the provider's own. */
   customHost: string | undefined;
   credential: string | undefined;
+  /** The caller's own `authorization`, of a scheme other than bearer, for what is passed on. */
+  authorization?: string | undefined;
   /** Set when the gateway keeps the credential; absent when the caller brought it. */
   managed?: {
     /** Headers of the integration, by their names in lower case. */
     headers: Readonly<Record<string, string>>;
     /** The model to ask for: what the request names, less the reference. */
     model: string | undefined;
-    /** Tells which models may be called; undefined when all may. */
-    allows: ((model: string) => boolean) | undefined;
+    /** The models that may be called; undefined when all may. */
+    restrictedTo: ModelRules | undefined;
   };
 }
 
@@ -59,7 +72,7 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
     const text = typeof body === "string" ? body : "";
     return provider.local({ method, path, body: text, signal });
   }
-  const headers = Object.assign(call.headers, provider.authenticate(call.credential));
+  const headers = Object.assign(call.headers, authenticate(call, tools));
   const init: OutboundInit = {
     method,
     headers,
@@ -72,9 +85,27 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
   const isStreamed = body instanceof ReadableStream;
   const signable = { method, url: call.url, headers, isStreamed, credential: call.credential };
   const authorized = provider.authorize({ ...signable, body: isStreamed ? undefined : body }, tools);
-  return beforeAbort(authorized, signal).then((signed) =>
-    outbound(call.url, { ...init, headers: { ...headers, ...signed } }),
-  );
+  return beforeAbort(authorized, signal).then((signed) => {
+    noteSecrets(signed, tools);
+    return outbound(call.url, { ...init, headers: { ...headers, ...signed } });
+  });
+}
+
+/** The headers of the provider's authentication; the credential and they are noted. */
+export function authenticate(
+  { provider, credential }: Pick<ProviderCall, "provider" | "credential">,
+  tools: AuthTools,
+): Record<string, string> {
+  const headers = provider.authenticate(credential);
+  if (credential !== undefined) tools.secrets?.push(credential);
+  noteSecrets(headers, tools);
+  return headers;
+}
+
+/** Notes the credentials among the headers a call is authenticated by: a provider may repeat them in its errors. */
+export function noteSecrets(headers: Readonly<Record<string, string>>, { secrets }: AuthTools): void {
+  if (!secrets) return;
+  for (const name in headers) if (isSecretHeader(name)) secrets.push(withoutScheme(headers[name] ?? ""));
 }
 
 /** What is waited for, no longer than the call lasts: it may serve other calls too and goes on. */

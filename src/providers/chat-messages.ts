@@ -151,10 +151,3 @@ export function readJsonFormat({
 export function requireOneChoice({ n }: ChatRequest): void {
   if (typeof n === "number" && n > 1) refuseValue("n", "this provider gives one answer");
 }
-
-/** Members of a request that nobody has read and that say something. */
-export function unreadMembers(request: ChatRequest, read: ReadonlySet<string>): string[] {
-  return Object.entries(request)
-    .filter(([name, value]) => !read.has(name) && value !== null && value !== undefined)
-    .map(([name]) => name);
-}

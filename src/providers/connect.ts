@@ -1,5 +1,5 @@
 import type { SocketAnswer, SocketInit, SocketOutbound } from "../lib/outbound.ts";
-import { beforeAbort, type ProviderCall } from "./call.ts";
+import { authenticate, beforeAbort, noteSecrets, type ProviderCall } from "./call.ts";
 import type { AuthTools } from "./types.ts";
 
 /** One WebSocket to a provider, ready to be opened. */
@@ -15,9 +15,13 @@ export interface SocketCall extends Omit<ProviderCall, "body" | "raw" | "method"
  */
 export async function openCall(call: SocketCall, tools: AuthTools, open: SocketOutbound): Promise<SocketAnswer> {
   const { provider, url, signal, customHost, credential } = call;
-  const headers = Object.assign(call.headers, provider.authenticate(credential));
+  const headers = Object.assign(call.headers, authenticate(call, tools));
   const signable = { method: "GET", url, headers, body: undefined, credential };
-  if (provider.authorize) Object.assign(headers, await beforeAbort(provider.authorize(signable, tools), signal));
+  if (provider.authorize) {
+    const signed = await beforeAbort(provider.authorize(signable, tools), signal);
+    noteSecrets(signed, tools);
+    Object.assign(headers, signed);
+  }
   const { protocols, maxMessageBytes, connectTimeoutMs } = call;
   return open(url, {
     ...{ headers, protocols, maxMessageBytes, connectTimeoutMs, signal },

@@ -1,10 +1,14 @@
 import * as v from "valibot";
+import { BoundedMap } from "../lib/bounded-map.ts";
 import { hasVersion } from "../lib/path.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
-import { createSettingsReader, listSettings, parseSettings, settingHeaders } from "./settings.ts";
+import { modelInPath } from "./model-names.ts";
+import { createSettingsReader, listSettings, parseSettings, settingHeaders, settingMembers } from "./settings.ts";
 import type {
   AuthTools,
+  BoundNaming,
   BoundProvider,
+  ModelNaming,
   PassedPath,
   PassedTarget,
   Provider,
@@ -28,6 +32,22 @@ export function passBelow({ path, query, isProxied }: PassedPath, prefix = ""): 
   return { path: (isWhole ? path : prefix + path) + query };
 }
 
+/** How a provider with settings names its models. */
+function bindNaming<Settings>(naming: ModelNaming<Settings> = {}, settings: Settings): BoundNaming {
+  return {
+    canonical: (model) => naming.canonical?.(model, settings) ?? model,
+    variantOf: (canonical) => naming.variantOf?.(canonical),
+    inPath(path) {
+      const name = naming.inPath?.(path);
+      return name === null ? undefined : (name ?? modelInPath(path));
+    },
+    isPathOnly: naming.isPathOnly === true,
+    get own() {
+      return (naming.own?.(settings) ?? []).filter((name) => name !== undefined);
+    },
+  };
+}
+
 /** A provider with settings that were read. */
 function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, settings: Settings): BoundProvider {
   const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
@@ -38,6 +58,9 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
     clientHeaders,
     pathPrefix: definition.pathPrefix ?? "",
     passPath: (asked) => definition.passPath?.(asked, settings) ?? passBelow(asked, definition.pathPrefix),
+    get models() {
+      return bindNaming(definition.models, settings);
+    },
     relays: definition.relays ?? [],
     isRaw: definition.isRaw === true,
     hasLogprobs: definition.hasLogprobs === true,
@@ -70,11 +93,26 @@ function listOperations<Settings>(
   return [...Object.keys(made), ...settingOperations];
 }
 
+/** Providers with settings that are remembered of one declaration, and the longest settings that are. */
+const maxBound = 1_000;
+const maxKeyLength = 4_096;
+/** Names of settings that are secrets, or stand beside one: with these a provider is made anew, for no secret outlives its request. */
+const secretName = /secret|token|key|passphrase|password|service_account|credential/;
+
+/** What tells settings apart; undefined where they hold a secret, or are long. */
+function keyOf(values: Readonly<Record<string, string>>): string | undefined {
+  for (const name in values) if (secretName.test(name)) return undefined;
+  const key = JSON.stringify(values);
+  return key.length > maxKeyLength ? undefined : key;
+}
+
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
   const { slug, local } = definition;
   const bindSettings = (settings: Settings) => bindDefinition(definition, settings);
   const readValues = createSettingsReader(definition.settings);
+  const bindValues = (values: Record<string, string>) => bindSettings(parseSettings(definition.settings, values));
+  const known = new BoundedMap<string, BoundProvider>(maxBound);
   let plain: BoundProvider | undefined;
   const bindPlain = () => {
     plain ??= bindSettings(parseSettings(definition.settings, {}));
@@ -91,12 +129,20 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     },
     settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
     settings: listSettings(definition.settings),
+    plainHeaders: definition.settings.plain ?? [],
+    settingMembers: settingMembers(definition.settings),
     bind(read) {
       const values = readValues(read);
       const oauth = read("oauth");
-      if (oauth !== null) return withOauth(bindSettings(parseSettings(definition.settings, values ?? {})), oauth);
-      if (values) return bindSettings(parseSettings(definition.settings, values));
-      return bindPlain();
+      if (oauth !== null) return withOauth(bindValues(values ?? {}), oauth);
+      if (!values) return bindPlain();
+      const key = keyOf(values);
+      if (key === undefined) return bindValues(values);
+      const found = known.get(key);
+      if (found) return found;
+      const made = bindValues(values);
+      known.set(key, made);
+      return made;
     },
   };
 }

@@ -8,6 +8,10 @@ export interface SettingsDefinition<Settings> {
   open?: boolean;
   /** Members whose names are those of their headers whole, without the prefix. */
   unprefixed?: readonly string[];
+  /** Members that clients of the provider send in headers without the gateway's prefix too, by their headers' names. */
+  plain?: readonly string[];
+  /** Further names of entries in routing configs, by the entry they give. */
+  configNames?: Readonly<Record<string, readonly string[]>>;
   schema: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Settings>;
 }
 
@@ -66,6 +70,17 @@ export function listSettings(definition: SettingsDefinition<unknown>): ProviderS
     const { isSecret = false, shapesAddress = false } = entry ? marksOf(entry as v.GenericSchema) : {}; // none is async
     return { member: header.replaceAll("-", "_"), isSecret: isSecret === true, shapesAddress: shapesAddress === true };
   });
+}
+
+/** Members of a routing config that give each setting, by its header: the header's own name first. */
+export function settingMembers(definition: SettingsDefinition<unknown>): ReadonlyMap<string, readonly string[]> {
+  const { configNames = {} } = definition;
+  return new Map(
+    settingHeaders(definition).map(({ name, header }) => [
+      header,
+      [header.replaceAll("-", "_"), ...(configNames[name] ?? [])],
+    ]),
+  );
 }
 
 /** A reader of the headers that belong to a provider; `read` gives a gateway header by its name without prefix. */

@@ -16,6 +16,8 @@ export interface ConversionOptions {
   drop(member: string): void;
   /** A header the client sent, by its name in lower case, where its value may go upstream. */
   clientHeader?(name: string): string | undefined;
+  /** A header of the upstream's answer, by its name in lower case. */
+  answerHeader?(name: string): string | undefined;
   /** Names the answer where the upstream does not. */
   answerId?: string;
   /** Time of the answer in seconds of Unix time, where the upstream tells none. */
@@ -167,14 +169,35 @@ export interface PassedPath {
   model?: string | undefined;
 }
 
+/** How a provider names its models. */
+export interface ModelNaming<Settings> {
+  /** One name for all spellings of a model. Default: the name as it is. */
+  canonical?(model: string, settings: Settings): string;
+  /** What a model is a variant of: who refuses that refuses the variant too. Default: nothing. */
+  variantOf?(canonical: string): string | undefined;
+  /** The model a decoded path names; null: it names none, however it looks. Default, and for undefined: `modelInPath`. */
+  inPath?(path: string): string | null | undefined;
+  /** Names the settings give what is called, whatever model a request names. */
+  own?(settings: Settings): readonly (string | undefined)[];
+  /** Where a path names a model, one in the body beside it chooses nothing. Default: no. */
+  isPathOnly?: boolean;
+}
+
+/** As `ModelNaming`, with the settings of one request. */
+export interface BoundNaming {
+  canonical(model: string): string;
+  variantOf(canonical: string): string | undefined;
+  inPath(path: string): string | undefined;
+  readonly own: readonly string[];
+  readonly isPathOnly: boolean;
+}
+
 /** Where a path that is passed on leads. */
 export interface PassedTarget {
   /** Path below the base address, with its query. */
   path: string;
   /** Base address the path itself names: as if the caller had named it as custom host. */
   baseUrl?: string;
-  /** The model the path names. */
-  model?: string | undefined;
 }
 
 /** What is declared of a provider. */
@@ -194,6 +217,8 @@ export interface ProviderDefinition<Settings> {
   pathPrefix?: string;
   /** Where paths that are passed on lead, if not to the same path behind `pathPrefix`. */
   passPath?(asked: PassedPath, settings: Settings): PassedTarget;
+  /** How its models are named, if not by one plain name each. */
+  models?: ModelNaming<Settings>;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
@@ -240,8 +265,12 @@ export interface AuthTools {
   tenant: readonly string[];
   /** What the caller says of the request: clouds may note it with what is spent. */
   metadata?: Readonly<Record<string, string>>;
+  /** Ids of organisations that may act as the operator in clouds. Default: none. */
+  identityOrganisations?: ReadonlySet<string>;
   /** The operator's own identity in clouds, from the environment. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Takes what a call is authenticated by, so that nothing repeats it. */
+  secrets?: string[];
   /** Reads a small file the environment names, such as a federated token. */
   readFile?(path: string): Promise<string>;
 }
@@ -264,6 +293,7 @@ export interface BoundProvider {
   readonly pathPrefix: string;
   /** Where a path that is passed on leads; throws what `baseUrl` throws. */
   passPath(asked: PassedPath): PassedTarget;
+  readonly models: BoundNaming;
   /** Routes it has that are passed on as they are. */
   readonly relays: readonly RelayGroup[];
   readonly operations: OperationAdapters;
@@ -296,6 +326,10 @@ export interface Provider {
   readonly settingHeaders: readonly string[];
   /** Its settings as members of configs and integrations. */
   readonly settings: readonly ProviderSetting[];
+  /** Those of them a caller with a credential of its own may give without the prefix. */
+  readonly plainHeaders: readonly string[];
+  /** Members of a routing config that give its settings, by their headers. */
+  readonly settingMembers: ReadonlyMap<string, readonly string[]>;
   /**
    * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
    *

@@ -2,18 +2,18 @@ import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "./config.ts";
 import type { ConfigProblem } from "./problem.ts";
 
-/** Beginnings of members that belong to one provider. */
-const providerPrefixes = [
-  ...["openai_", "azure_", "aws_", "amz_", "amzn_", "vertex_", "anthropic_", "google_", "cohere_", "oracle_"],
-  ...["stability_", "snowflake_", "fireworks_", "huggingface_", "workers_ai_", "databricks_", "modal_", "mistral_"],
-  ...["ollama_", "echo_"],
-];
-/** Members of providers that begin otherwise. */
-const providerMembers = new Set(["resource_name", "deployment_id", "api_version", "deployments", "oauth", "region"]);
+/** Members of providers that are read by no provider: configs made for other gateways hold them. */
+const unreadMembers: ReadonlySet<string> = new Set([
+  "azure_region",
+  "azure_deployment_type",
+  "azure_endpoint_name",
+  "vertex_skip_ptu_cost_attribution",
+  "anthropic_api_key",
+]);
 
 /** Whether a member of a node belongs to one provider. */
-export function isProviderMember(name: string): boolean {
-  return providerMembers.has(name) || providerPrefixes.some((prefix) => name.startsWith(prefix));
+export function isProviderMember(name: string, known: KnownProviders): boolean {
+  return name === "oauth" || unreadMembers.has(name) || known.hasSetting(name);
 }
 
 /** Members each of which is enough for a node: its credential, or its provider too, comes from elsewhere. */
@@ -81,6 +81,8 @@ function hasCloudCredential(members: Members): boolean {
 export interface KnownProviders {
   has(slug: string): boolean;
   needsNoKey(slug: string): boolean;
+  /** Whether a member of a config is a setting of a provider. */
+  hasSetting(member: string): boolean;
 }
 
 function findProviderProblem(provider: string, members: Members, known: KnownProviders): ConfigProblem | undefined {

@@ -21,14 +21,14 @@ import type {
   TargetLimits,
 } from "./config.ts";
 import { hookPhases, inherit, noSettings } from "./inherit.ts";
-import { findNodeProblems, isProviderMember } from "./node-rules.ts";
+import { findNodeProblems, isProviderMember, type KnownProviders } from "./node-rules.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 /** What reading a config depends on. */
 export interface ReadConfigOptions {
   limits: TargetLimits;
-  /** The gateway's providers, and which of them need no credential. */
-  providers: { has(slug: string): boolean; needsNoKey(slug: string): boolean };
+  /** The gateway's providers. */
+  providers: KnownProviders;
   /** Before a config is saved: members nobody knows and spellings that clash are refused, not passed over. */
   strict: boolean;
   /** What is wrong with the hooks of a node, by member; absent: they are not looked at. */
@@ -225,11 +225,13 @@ class ConfigReader {
   /** The node at `path`; what is wrong with it is noted. */
   readNode(value: unknown, path: string, depth = 0): ConfigNode {
     const apart = ["strategy", "targets", "retry", "cache", "cb_config"];
-    const members = this.#check(value, path, nodeMembers, (name) => apart.includes(name) || isProviderMember(name));
+    const { providers } = this.#options;
+    const isSetting = (name: string) => isProviderMember(name, providers);
+    const members = this.#check(value, path, nodeMembers, (name) => apart.includes(name) || isSetting(name));
     const breaker = this.#readBreaker(members.cb_config, join(path, "cb_config"));
     const strategy = this.#readStrategy(members.strategy, join(path, "strategy"), breaker);
     const targets = this.#readTargets(members.targets, join(path, "targets"), depth);
-    const settings = Object.entries(members).filter(([name]) => isProviderMember(name));
+    const settings = Object.entries(members).filter(([name]) => isSetting(name));
     const hooks = hookPhases
       .flat()
       .flatMap((name) => (Array.isArray(members[name]) ? [[name, members[name]] as const] : []));
@@ -250,7 +252,18 @@ class ConfigReader {
       merged: noSettings,
     };
     if (isObject(value)) this.#checkNode(node, members, path);
+    if (this.#options.strict) this.#refuseUnused(members, path);
     return node;
+  }
+
+  /** Before a config is saved: members that would choose nothing. */
+  #refuseUnused(members: Members, path: string): void {
+    for (const name of ["prompt_id", "metadata"]) {
+      if (members[name] !== undefined) this.note(join(path, name), "has no effect yet: leave it out");
+    }
+    if (path !== "" && members.fetch_integrated_models !== undefined) {
+      this.note(join(path, "fetch_integrated_models"), "must stand at the root");
+    }
   }
 
   #readInherited(members: Members, path: string) {

@@ -1,38 +1,45 @@
 import * as v from "valibot";
-import { plainObject } from "./objects.ts";
+import { LogitBias, MetadataPairs, plainObject, Seed, withDefault } from "./objects.ts";
 
 /** A number within bounds, or null. */
-const bounded = (minimum: number, maximum: number) =>
-  v.nullish(v.pipe(v.number(), v.minValue(minimum), v.maxValue(maximum)));
+const bounded = (minimum: number, maximum: number, fallback: number) =>
+  v.nullish(withDefault(v.pipe(v.number(), v.minValue(minimum), v.maxValue(maximum)), fallback));
 
 /** A whole number within bounds, or null. */
 const boundedInteger = (minimum: number, maximum: number) =>
-  v.nullish(v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum)));
+  v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum));
 
 const number = v.nullish(v.number());
+const numberOr = (fallback: number) => v.nullish(withDefault(v.number(), fallback));
 const text = v.nullish(v.string());
-const flag = v.nullish(v.boolean());
 const stop = v.nullish(v.union([v.string(), v.pipe(v.array(v.string()), v.maxLength(4))]));
 const StreamOptions = v.nullish(plainObject({ include_usage: v.nullish(v.boolean()) }));
 
 /** One message. Its content is the provider's business. */
 const Message = v.looseObject({ role: v.string() });
 
+/** Whether and which tools a model calls; `any` is what some hosts call `required`. */
+const ToolChoice = v.union([v.picklist(["none", "auto", "required", "any"]), plainObject({})]);
+
 /** Body of `POST /chat/completions`. Unknown members are kept and forwarded; bounds of values are the provider's business. */
 export const ChatRequest = v.looseObject({
   model: v.string(),
   messages: v.pipe(v.array(Message), v.minLength(1)),
-  stream: flag,
+  stream: v.nullish(withDefault(v.boolean(), false)),
   stream_options: StreamOptions,
-  temperature: number,
-  top_p: number,
-  frequency_penalty: number,
-  presence_penalty: number,
-  n: number,
+  temperature: numberOr(1),
+  top_p: numberOr(1),
+  frequency_penalty: numberOr(0),
+  presence_penalty: numberOr(0),
+  n: numberOr(1),
   max_tokens: number,
   max_completion_tokens: number,
   stop: v.nullish(v.union([v.string(), v.array(v.string())])),
   tools: v.nullish(v.array(v.looseObject({ type: v.string() }))),
+  tool_choice: v.nullish(ToolChoice),
+  logit_bias: v.nullish(LogitBias),
+  seed: v.nullish(Seed),
+  metadata: v.nullish(MetadataPairs),
   user: text,
 });
 export type ChatRequest = v.InferOutput<typeof ChatRequest>;
@@ -65,24 +72,36 @@ export const CompletionRequest = v.pipe(
   v.looseObject({
     model: v.string(),
     prompt: v.union([v.string(), v.array(v.string()), tokens, v.array(tokens)]),
-    best_of: boundedInteger(0, 20),
-    echo: flag,
-    frequency_penalty: bounded(-2, 2),
-    presence_penalty: bounded(-2, 2),
-    logprobs: boundedInteger(0, 5),
-    max_tokens: boundedInteger(0, Number.MAX_SAFE_INTEGER),
-    n: boundedInteger(1, 128),
+    best_of: v.nullish(withDefault(boundedInteger(0, 20), 1)),
+    echo: v.nullish(withDefault(v.boolean(), false)),
+    frequency_penalty: bounded(-2, 2, 0),
+    presence_penalty: bounded(-2, 2, 0),
+    logit_bias: v.nullish(LogitBias),
+    logprobs: v.nullish(boundedInteger(0, 5)),
+    max_tokens: v.nullish(withDefault(boundedInteger(0, Number.MAX_SAFE_INTEGER), 16)),
+    n: v.nullish(withDefault(boundedInteger(1, 128), 1)),
+    seed: v.nullish(Seed),
     stop,
-    stream: flag,
+    stream: v.nullish(withDefault(v.boolean(), false)),
     stream_options: StreamOptions,
     suffix: text,
-    temperature: bounded(0, 2),
-    top_p: bounded(0, 1),
+    temperature: bounded(0, 2, 1),
+    top_p: bounded(0, 1, 1),
     user: text,
   }),
-  v.check(
-    ({ best_of, n }) => typeof best_of !== "number" || typeof n !== "number" || best_of >= n,
-    "Invalid best_of: it must not be less than n",
+  v.forward(
+    v.check(
+      ({ best_of, n }) => typeof best_of !== "number" || typeof n !== "number" || best_of >= n,
+      "must not be less than n",
+    ),
+    ["best_of"],
+  ),
+  v.forward(
+    v.check(
+      ({ best_of, n, stream }) => stream !== true || typeof best_of !== "number" || best_of <= (n ?? 1),
+      "the best of several texts is known at the end alone; leave stream out",
+    ),
+    ["best_of"],
   ),
 );
 export type CompletionRequest = v.InferOutput<typeof CompletionRequest>;

@@ -14,6 +14,7 @@ import {
   Time,
   UsageLimitList,
 } from "./control.ts";
+import { JsonObject } from "./objects.ts";
 
 /** A provider's key. Empty counts as absent: some clients send it for providers without one. */
 const ProviderKey = v.nullish(
@@ -34,9 +35,7 @@ const ProviderId = v.pipe(
 /** Settings of a provider by name; which ones there are depends on the provider. */
 const Configurations = v.nullish(
   v.pipe(
-    v.unknown(),
-    // a list would count as a record
-    v.check((value) => !Array.isArray(value), "must be an object"),
+    JsonObject,
     v.record(
       v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,255}$/, "names must be 1 to 255 letters, digits, _ or -")),
       v.unknown(),

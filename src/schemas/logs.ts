@@ -43,6 +43,8 @@ export const LogRow = v.object({
   organisation_id: v.string(),
   workspace_id: v.nullable(v.string()),
   api_key_id: v.string(),
+  /** The person behind the key or token; absent for services. */
+  user_id: v.optional(v.string()),
   method: v.string(),
   path: v.string(),
   operation: v.string(),

@@ -8,3 +8,32 @@ export const JsonObject = v.custom<Record<string, unknown>>(isObject, "must be a
 export function plainObject<Entries extends v.ObjectEntries>(entries: Entries) {
   return v.pipe(JsonObject, v.looseObject(entries));
 }
+
+/** A schema whose default the OpenAPI document names; an absent member stays absent. */
+export function withDefault<Schema extends v.GenericSchema>(schema: Schema, value: string | number | boolean) {
+  return v.pipe(schema, v.metadata({ default: value }));
+}
+
+/** 16 pairs of strings, names up to 64 characters, values up to 512. */
+export const MetadataPairs = v.pipe(
+  JsonObject,
+  v.record(
+    v.pipe(v.string(), v.maxLength(64, "must have names of at most 64 characters")),
+    v.pipe(v.string(), v.maxLength(512, "must have at most 512 characters")),
+  ),
+  v.maxEntries(16, "must have at most 16 pairs"),
+);
+
+/** Biases of tokens, by their ids. */
+export const LogitBias = v.pipe(
+  JsonObject,
+  v.record(v.string(), v.pipe(v.number(), v.minValue(-100), v.maxValue(100))),
+);
+
+/** A whole number of 64 bits with sign; what a double cannot hold exactly is near enough for the bounds. */
+export const Seed = v.pipe(
+  v.number(),
+  v.check((value) => Number.isInteger(value), "must be a whole number"),
+  v.minValue(-(2 ** 63)),
+  v.maxValue(2 ** 63),
+);

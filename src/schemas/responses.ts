@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { plainObject } from "./objects.ts";
+import { MetadataPairs, plainObject, withDefault } from "./objects.ts";
 
 const text = v.nullish(v.string());
 const flag = v.nullish(v.boolean());
@@ -7,23 +7,11 @@ const object = v.nullish(plainObject({}));
 
 const integer = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
   v.nullish(v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum)));
-const bounded = (minimum: number, maximum: number) =>
-  v.nullish(v.pipe(v.number(), v.minValue(minimum), v.maxValue(maximum)));
+const bounded = (minimum: number, maximum: number, fallback: number) =>
+  v.nullish(withDefault(v.pipe(v.number(), v.minValue(minimum), v.maxValue(maximum)), fallback));
 
 /** An item of a conversation. What is in it depends on its type; one without a type is a message. */
 const InputItem = plainObject({ type: text, id: text });
-
-/** 16 pairs, names up to 64 characters, values up to 512. */
-const Metadata = v.nullish(
-  v.pipe(
-    v.record(v.string(), v.pipe(v.string(), v.maxLength(512, "must have at most 512 characters"))),
-    v.check((pairs) => Object.keys(pairs).length <= 16, "must have at most 16 pairs"),
-    v.check(
-      (pairs) => Object.keys(pairs).every((name) => name.length <= 64),
-      "must have names of at most 64 characters",
-    ),
-  ),
-);
 
 /** Form of a text; `json_schema` has `name`, `schema`, `description` and `strict` besides. */
 const Format = plainObject({ type: v.string(), name: text, schema: object, description: text, strict: flag });
@@ -33,7 +21,7 @@ const Reasoning = plainObject({ effort: text, summary: text, generate_summary: t
 /** A tool; members besides `type` depend on it. */
 const Tool = v.looseObject({ type: v.string(), name: text, description: text });
 
-const ToolChoice = v.union([v.string(), v.looseObject({ type: v.string() })]);
+const ToolChoice = v.union([v.picklist(["none", "auto", "required"]), plainObject({ type: v.string() })]);
 
 /** Body of `POST /responses` (https://platform.openai.com/docs/api-reference/responses/create). Unknown members are kept and forwarded. */
 export const ResponsesRequest = plainObject({
@@ -41,19 +29,19 @@ export const ResponsesRequest = plainObject({
   instructions: text,
   previous_response_id: text,
   conversation: v.nullish(v.union([v.string(), plainObject({})])),
-  parallel_tool_calls: flag,
+  parallel_tool_calls: v.nullish(withDefault(v.boolean(), true)),
   reasoning: v.nullish(Reasoning),
   text: v.nullish(plainObject({ format: v.nullish(Format), verbosity: text })),
   tools: v.nullish(v.array(Tool)),
   tool_choice: v.nullish(ToolChoice),
-  truncation: v.nullish(v.picklist(["auto", "disabled"])),
+  truncation: v.nullish(withDefault(v.picklist(["auto", "disabled"]), "disabled")),
   input: v.nullish(v.union([v.string(), v.pipe(v.array(InputItem), v.maxLength(100_000))])),
   background: flag,
   context_management: v.nullish(v.array(plainObject({}))),
   include: v.nullish(v.array(v.string())),
   max_output_tokens: integer(1),
   max_tool_calls: integer(1),
-  metadata: Metadata,
+  metadata: v.nullish(MetadataPairs),
   moderation: object,
   prompt: v.nullish(plainObject({ id: v.string(), version: text, variables: object })),
   prompt_cache_key: text,
@@ -61,13 +49,13 @@ export const ResponsesRequest = plainObject({
   prompt_cache_retention: text,
   safety_identifier: text,
   service_tier: text,
-  store: flag,
-  stream: flag,
+  store: v.nullish(withDefault(v.boolean(), true)),
+  stream: v.nullish(withDefault(v.boolean(), false)),
   stream_options: v.nullish(plainObject({ include_obfuscation: flag })),
-  temperature: bounded(0, 2),
+  temperature: bounded(0, 2, 1),
   thinking: v.nullish(plainObject({ type: v.string(), budget_tokens: integer(0) })),
   top_logprobs: integer(0, 20),
-  top_p: bounded(0, 1),
+  top_p: bounded(0, 1, 1),
   user: text,
 });
 export type ResponsesRequest = v.InferOutput<typeof ResponsesRequest>;
@@ -110,7 +98,7 @@ export const ResponsesResponse = v.looseObject({
   store: flag,
   temperature: v.nullish(v.number()),
   text: v.nullish(v.looseObject({ format: v.nullish(Format), verbosity: text })),
-  tool_choice: v.nullish(ToolChoice),
+  tool_choice: v.nullish(v.union([v.string(), plainObject({ type: v.string() })])),
   tools: v.nullish(v.array(Tool)),
   top_logprobs: v.nullish(v.number()),
   top_p: v.nullish(v.number()),

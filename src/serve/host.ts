@@ -1,31 +1,15 @@
 import process from "node:process";
 import { largestBodyBytes } from "../gateway/services.ts";
 import { createGateway, type Gateway } from "../gateway.ts";
-import type { Transport } from "../lib/outbound.ts";
 import type { Settings } from "../settings.ts";
 import { bunIdleTimeout, listenOnBun } from "./bun.ts";
 import { describeFailure, runCommand } from "./cli.ts";
 import { loadSettings, nodeMac, printBanner, readCloudFile } from "./environment.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogThread } from "./log-thread.ts";
+import { loadTransport, runtime } from "./runtime-transport.ts";
 import { zstdCodec } from "./text-codec.ts";
 import { upgradeOnDeno } from "./websocket-deno.ts";
-
-type Runtime = "bun" | "deno" | "node";
-
-const runtime: Runtime = typeof Bun !== "undefined" ? "bun" : typeof Deno !== "undefined" ? "deno" : "node";
-
-async function createTransport(): Promise<Transport> {
-  const transports = await import("./transport.ts");
-  switch (runtime) {
-    case "bun":
-      return transports.createBunTransport();
-    case "deno":
-      return transports.createDenoTransport();
-    case "node":
-      return transports.createNodeTransport();
-  }
-}
 
 async function listen(gateway: Gateway, options: ListenOptions): Promise<Listener> {
   if (runtime === "bun") return listenOnBun(gateway, options);
@@ -34,7 +18,7 @@ async function listen(gateway: Gateway, options: ListenOptions): Promise<Listene
 
 /** A gateway made from the environment, its connector tested. */
 async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway> {
-  const transport = await createTransport();
+  const transport = await loadTransport();
   const { selfTestConnector } = await import("./transport.ts");
   await selfTestConnector(transport);
   const host = {

@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:net";
 import process from "node:process";
 import { AddressRefusedError, createAddressGuard } from "../lib/address.ts";
 import { OutboundError, type Transport, type TransportInit } from "../lib/outbound.ts";
+import { readFetchLimit, withinFetchLimit } from "./fetch-limit.ts";
 import { createCheckedSender, createSocketSender, type SocketSenderOptions } from "./transport-http.ts";
 import { announcedLength, decodeAnswer, findHeader, markBody } from "./transport-streams.ts";
 import { createUndiciSender } from "./transport-undici.ts";
@@ -9,15 +10,29 @@ import { createSocketConnector } from "./websocket-connect.ts";
 
 const acceptEncoding = "accept-encoding";
 
-/** Bun: global `fetch`, the fastest client there, and the checked connector. */
-export function createBunTransport(options: SocketSenderOptions = {}): Transport {
+/** Settings of the transport for Bun. */
+export interface BunTransportOptions extends SocketSenderOptions {
+  /** How many `fetch` calls Bun runs at once; by default as the process was started. */
+  fetchLimit?: number;
+}
+
+/** Bun: global `fetch`, the fastest client there, sockets beyond the number of calls it runs at once, and the checked connector. */
+export function createBunTransport(options: BunTransportOptions = {}): Transport {
+  const sendByFetch = (url: string, init: TransportInit) => {
+    const request = toFetchInit(init);
+    request.decompress = false;
+    request.timeout = false;
+    request.proxy = false;
+    return fetch(url, request);
+  };
+  // the codings are undone below, whoever sent the request
+  const sendBySocket = createSocketSender(options);
+  const sendRaw = withinFetchLimit(options.fetchLimit ?? readFetchLimit(), sendByFetch, (url, init) =>
+    sendBySocket(url, { ...init, raw: true }),
+  );
   return {
     send(url, init) {
-      const request = toFetchInit(init);
-      request.decompress = false;
-      request.timeout = false;
-      request.proxy = false;
-      const answer = fetch(url, request);
+      const answer = sendRaw(url, init);
       return init.raw ? answer : answer.then((response) => decodeAnswer(response, init.signal));
     },
     sendChecked: createCheckedSender(options),

@@ -7,6 +7,7 @@ import type { Database } from "../../src/db/client.ts";
 import { isAdminEndpoint } from "../../src/endpoint.ts";
 import { type Answer, call, createOrganisation, done } from "../support/control.ts";
 import { adminKey, createTestGateway, insertKey, type TestGateway } from "../support/gateway.ts";
+import { sample } from "../support/sample.ts";
 
 // Two organisations with two workspaces each, all with records of every kind. Callers of the first workspace, and of the
 // first organisation, name what is not theirs: in each path, query and body.
@@ -252,7 +253,7 @@ test("names in paths: foreign records answer like unknown ones, and stay as they
         plainBodies[`${method} ${path.slice(3)}`] ??
         (method === "PUT" || method === "POST" ? { name: "x" } : undefined);
       for (const place of foreign) {
-        for (const name of foreignNames(place, own)) {
+        for (const name of sample(foreignNames(place, own), 5)) {
           // where two names stand, the first is swapped, then the second below an own workspace
           const parameters = path.match(/:\w+/g) ?? [];
           for (const [index] of parameters.entries()) {
@@ -288,7 +289,7 @@ test("names in queries: foreign workspaces and organisations are refused like un
         for (const parameter of parameters) {
           // the log of the caller's own organisation tells what was asked for before
           if (path === "/v1/audit-logs" && parameter !== "organisation_id" && parameter !== "workspace_id") continue;
-          for (const name of foreignNames(place, own)) {
+          for (const name of sample(foreignNames(place, own), 5)) {
             const build = (asked: string) => ({ route: `GET ${path.slice(3)}?${times}&${parameter}=${asked}` });
             await requireAlike(build, { name, key, place });
           }
@@ -386,7 +387,7 @@ test("names in bodies: records that refer to foreign ones are refused, and nothi
     for (const [route, build] of references) {
       const path = route.replace("<own>", own.workspaceId);
       for (const place of foreign) {
-        for (const name of foreignNames(place, own)) {
+        for (const name of sample(foreignNames(place, own), 5)) {
           const make = (asked: string) => ({ route: path, body: build(asked, own) });
           const { status } = await call(gateway, path, { key, body: build(name, own) });
           assert.ok(status >= 400 && status < 500, `${route} with ${name} answered ${status}`);

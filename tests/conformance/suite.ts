@@ -25,6 +25,8 @@ interface CaseBase {
   strict?: boolean;
   /** Headers of the client, by their names in lower case. */
   headers?: Readonly<Record<string, string>>;
+  /** Headers of the upstream's answer, by their names in lower case. */
+  answerHeaders?: Readonly<Record<string, string>>;
   /** What the upstream is sent: its path and, but for methods without one, its body; `{ form }` where that is a form. */
   sent?: { path?: string; body?: unknown };
   /** Members that are left out and told. */
@@ -95,7 +97,10 @@ interface Bound {
   dropped: string[];
 }
 
-function bind(provider: Provider, { operation = "chat", settings = {}, strict = true, headers = {} }: CaseBase): Bound {
+function bind(
+  provider: Provider,
+  { operation = "chat", settings = {}, strict = true, headers = {}, answerHeaders = {} }: CaseBase,
+): Bound {
   const bound = provider.bind((name) => settings[name] ?? null);
   const adapter = bound.operations[operation];
   assert.ok(adapter, `${provider.slug} has no ${operation}`);
@@ -104,6 +109,7 @@ function bind(provider: Provider, { operation = "chat", settings = {}, strict = 
     strict,
     drop: (member: string) => void (dropped.includes(member) || dropped.push(member)),
     clientHeader: (name: string) => headers[name],
+    answerHeader: (name: string) => answerHeaders[name],
   };
   // the suite calls each adapter with requests of its own operation
   return { adapter: adapter as OperationAdapter<OperationName>, options, dropped };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createClient } from "@libsql/client/sqlite3";
-import { openDatabase } from "../../src/db/client.ts";
+import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { migrations } from "../../src/db/migrations/migrations.ts";
 import { createTemporaryFolder } from "../support/gateway.ts";
@@ -31,6 +31,39 @@ test("D7: migrate() run twice changes nothing the second time", async () => {
   assert.deepEqual(
     (await marks()).map(({ id }) => id),
     migrations.map(({ id }) => id),
+  );
+  await database.close();
+});
+
+test("migrate() gives an empty database the schema that the single migrations give", async () => {
+  const schemaOf = async (prepare: (database: Database) => Promise<unknown>) => {
+    const database = await openDatabase({ url: ":memory:" });
+    await prepare(database);
+    const { rows } = await database.read("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name");
+    await database.close();
+    return rows.filter(({ name }) => name !== "migrations").map((row) => ({ ...row }));
+  };
+  const stepwise = await schemaOf(async (database) => {
+    for (const { statements } of migrations) await database.write(statements);
+  });
+  const isIndexOfMarks = ({ tbl_name }: Record<string, unknown>) => tbl_name === "migrations";
+  const direct = (await schemaOf(migrate)).filter((row) => !isIndexOfMarks(row));
+  assert.deepEqual(direct, stepwise);
+});
+
+test("migrate() applies what a database of an earlier version lacks", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  await database.write(["CREATE TABLE migrations (id TEXT PRIMARY KEY NOT NULL, applied_at INTEGER NOT NULL)"]);
+  const [first, ...later] = migrations;
+  await database.write([
+    { sql: "INSERT INTO migrations (id, applied_at) VALUES (?, 0)", args: [first?.id ?? ""] },
+    ...(first?.statements ?? []),
+  ]);
+  await migrate(database);
+  const { rows } = await database.read("SELECT id FROM migrations WHERE applied_at > 0 ORDER BY id");
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    later.map(({ id }) => id),
   );
   await database.close();
 });

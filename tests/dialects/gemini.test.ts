@@ -17,6 +17,7 @@ import { EventBlocks, readEvents } from "../../src/lib/sse.ts";
 import { createClaudeStream } from "../../src/providers/anthropic/stream.ts";
 import type { ChatRequest, ChatResponse } from "../../src/schemas/chat.ts";
 import { GenerateContentBody, type GenerateContentRequest } from "../../src/schemas/gemini.ts";
+import { rounds } from "../support/sample.ts";
 import { repository } from "../support/source-files.ts";
 
 const seed = 20_260_311;
@@ -452,7 +453,7 @@ test("toChat() takes whatever the schema takes", () => {
         assert.equal(Reflect.get(error as object, "status"), 400, String(error));
       }
     }),
-    { seed, numRuns: 2_000 },
+    { seed, numRuns: rounds(2_000) },
   );
 });
 
@@ -821,7 +822,7 @@ for (const [slug, createMapper] of Object.entries(upstreams)) {
         fc.property(fc.array(fc.nat(bytes.length), { maxLength: 40 }), (cuts) => {
           assert.equal(run(cuts), whole);
         }),
-        { seed, numRuns: 300 },
+        { seed, numRuns: rounds(300) },
       );
     });
   }
@@ -868,7 +869,7 @@ test(`any split of a text and of arguments gives the parts of the whole answer (
         assert.deepEqual(toSum(made.map(geminiDialect.encode).join("")), toSum(written));
       },
     ),
-    { seed, numRuns: 300 },
+    { seed, numRuns: rounds(300) },
   );
 });
 

@@ -334,7 +334,7 @@ for (const [name, config, request, warning] of [
   [
     ...["a model that is not allowed where bodies pass through", { provider: "@strict" }],
     { ...sample, path: "/v1/evaluations" },
-    "config: Cannot call m: the provider openai does not allow this model",
+    "config: Cannot call m: the provider strict does not allow this model",
   ],
   [
     ...["a provider without network", echo, { ...sample, path: "/v1/evaluations" }],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { chat, createTestGateway, requestHeaders, type TestGateway, waitForLogs } from "../support/gateway.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
@@ -27,7 +27,7 @@ const raw = () => ({
 const body = '{ "model":"m",  "messages":[{"role":"user","content":"a"}], "odd": [1.0] }';
 
 test("passthrough hands a unified request on untouched, and its answer back", async () => {
-  const response = await chat(gateway, body, raw());
+  const response = await chat(gateway, body, { ...raw(), "content-length": `${body.length}` });
   assert.equal(response.status, 418);
   assert.equal(response.headers.get("x-own"), "kept");
   assert.equal(await response.text(), answer);
@@ -44,12 +44,12 @@ test("passthrough hands a unified request on untouched, and its answer back", as
   assert.deepEqual([row?.model, row?.status, row?.operation], ["m", 418, "chat"]);
 });
 
-test("passthrough hands on what a packed request holds, without its packing", async () => {
+test("passthrough hands a packed request on as it came", async () => {
   const response = await chat(gateway, gzipSync(body), { ...raw(), "content-encoding": "gzip" });
   assert.equal(response.status, 418);
-  const { text, headers } = upstream.requests.at(-1) ?? assert.fail();
-  assert.equal(text, body);
-  assert.equal(headers["content-encoding"], undefined);
+  const { body: received, headers } = upstream.requests.at(-1) ?? assert.fail();
+  assert.equal(gunzipSync(received).toString(), body);
+  assert.equal(headers["content-encoding"], "gzip");
 });
 
 test("passthrough lists the models of its host", async () => {
@@ -63,4 +63,45 @@ test("passthrough needs a host, and never sends the gateway's key on", async () 
   const key = requestHeaders().get("x-gateway-api-key") ?? "";
   await chat(gateway, body, { ...raw(), authorization: `Bearer ${key}` });
   assert.equal(upstream.requests.at(-1)?.headers.authorization, undefined);
+});
+
+for (const [name, sent, type] of [
+  ["no messages", '{"model":"m"}', "application/json"],
+  ["messages that are none", '{"model":5,"messages":"x"}', "application/json"],
+  ["no JSON", "model=m", "application/x-www-form-urlencoded"],
+] as const) {
+  test(`passthrough hands on a chat with ${name}`, async () => {
+    const response = await chat(gateway, sent, { ...raw(), "content-type": type });
+    assert.equal(response.status, 418, await response.clone().text());
+    const { text, headers } = upstream.requests.at(-1) ?? assert.fail();
+    assert.deepEqual([text, headers["content-type"]], [sent, type]);
+  });
+}
+
+for (const scheme of ["Basic dXNlcjpwYXNz", "Token abc, def=1", "Key id:secret", "Bearer own-credential"]) {
+  test(`passthrough hands on ${scheme} beside the gateway's key`, async () => {
+    const response = await chat(gateway, body, { ...raw(), authorization: scheme });
+    assert.equal(response.status, 418, await response.clone().text());
+    assert.equal(upstream.requests.at(-1)?.headers.authorization, scheme);
+  });
+}
+
+test("what is passed on to any provider keeps the caller's own scheme, and a stored credential alone goes with a stored one", async () => {
+  const init = {
+    "x-gateway-provider": "openai",
+    "x-gateway-custom-host": upstream.url,
+    authorization: "Basic dXNlcjpwYXNz",
+  };
+  await gateway.fetch("/v1/some/path", { method: "POST", headers: requestHeaders(init), body: "{}" });
+  assert.equal(upstream.requests.at(-1)?.headers.authorization, "Basic dXNlcjpwYXNz");
+});
+
+test("a credential of another scheme is none for a provider that takes bearer tokens", async () => {
+  const headers = { "x-gateway-provider": "openai", "x-gateway-custom-host": upstream.url };
+  await chat(gateway, body, { ...headers, authorization: "Basic dXNlcjpwYXNz" });
+  assert.equal(upstream.requests.at(-1)?.headers.authorization, undefined);
+  assert.equal(
+    (await chat(gateway, body, { ...headers, authorization: "Basic a", "x-gateway-api-key": null })).status,
+    401,
+  );
 });

@@ -282,7 +282,7 @@ for (const [slug, model, settings, path] of [
   ["openrouter", "openai/gpt-5.1", {}, "/v1/responses"],
   ["perplexity-ai", "sonar", {}, "/v1/responses"],
   ["byteplus", "ep-1", {}, "/responses"],
-  ["bedrock-mantle", "openai.gpt-oss-120b", { "aws-region": "us-east-1" }, "/responses"],
+  ["bedrock-mantle", "openai.gpt-oss-120b", { "aws-region": "us-east-1" }, "/v1/responses"],
   ["bedrock-mantle", "anthropic.claude-sonnet-4-6", { "aws-region": "us-east-1" }, undefined],
   ["databricks", "system.ai.gpt-5", {}, "/ai-gateway/mlflow/v1/responses"],
   ["databricks", "system.ai.claude-sonnet-4-6", {}, undefined],

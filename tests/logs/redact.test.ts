@@ -34,6 +34,17 @@ const sensitive = [
   "x-gateway-oauth",
   "x-gateway-databricks-client-secret",
   "x-amz-security-token",
+  ...["x-functions-code", "x-functions-key", "x-amz-server-side-encryption-customer-key", "ocp-apim-subscription-key"],
+  ...[
+    "x-vault-token",
+    "x-auth-token",
+    "private-token",
+    "x-hub-signature",
+    "x-session-id",
+    "x-webhook-secret",
+    "x-db-password",
+  ],
+  ...["x-gateway-amz-server-side-encryption-aws-kms-key-id", "openai-ephemeral-user-token", "x-user-auth", "x_api_key"],
 ];
 for (const name of sensitive) {
   test(`L2: headers() stores ${name} as the first 12 digits of its HMAC`, async () => {
@@ -64,6 +75,12 @@ test("L2: headers() leaves other headers readable", async () => {
     "content-type": "application/json",
     "x-team": "harbour",
     "x-gateway-provider": "echo",
+    "idempotency-key": "order-1",
+    "x-ratelimit-remaining-tokens": "5",
+    "x-amzn-bedrock-input-token-count": "7",
+    "x-gateway-aws-s3-object-key": "rows.jsonl",
+    "x-error-code": "none",
+    etag: "W/1",
   });
   assert.deepEqual({ ...(await create().headers(headers, [])) }, Object.fromEntries(headers));
 });
@@ -114,6 +131,8 @@ const secrets: readonly (readonly [string, string])[] = [
   ["an xAI key", `xai-${"a1B2".repeat(8)}`],
   ["a Perplexity key", `pplx-${"a1B2".repeat(8)}`],
   ["a JWT", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"],
+  ["a JWT behind a word", "token_eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"],
+  ["a key of a realtime session", `ek_${"a1B2".repeat(8)}`],
   ["an unsigned JWT", "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0NTY3ODkwIn0."],
   ["a private key", "-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBg/+=\\n-----END PRIVATE KEY-----"],
   ["an RSA private key", "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END RSA PRIVATE KEY-----"],

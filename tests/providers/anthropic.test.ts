@@ -469,7 +469,7 @@ const settings: readonly ConformanceCase[] = [
     { model: "claude-3-haiku-20240307", temperature: 2, top_p: 0.5, top_k: 3, max_tokens: null },
     { temperature: 1, top_p: 0.5, top_k: 3, max_tokens: 4096 },
   ),
-  sends("max_tokens before the newer name", { max_tokens: 5, max_completion_tokens: 6 }, { max_tokens: 5 }),
+  sends("max_completion_tokens before the older name", { max_tokens: 5, max_completion_tokens: 6 }, { max_tokens: 6 }),
   sends("ends of the answer", { stop: ["a", " ", ""] }, { stop_sequences: ["a"] }, ["stop"]),
   sends("a blank end alone", { stop: "\n" }, {}, ["stop"]),
   sends("a schema", { response_format: format }, { output_config: { format: sentFormat } }, schemaDrops),

@@ -45,6 +45,7 @@ function createWorld(environment: AuthTools["environment"] = {}, answer: Answer 
     environment,
     tokens: createTokenCache(clock),
     tenant: ["org", "workspace/1"],
+    identityOrganisations: new Set(["org"]),
     outbound: async (url, init) => {
       sent.push({ url, init });
       return answer({ url, init });
@@ -281,11 +282,10 @@ for (const [
   ["half the keys", { access_key_id: "AKID" }, { status: 400, text: /secret-access-key/ }],
   ["no API key", { auth_type: "apiKey" }, { status: 400, text: /API key/ }],
   ["no role", { auth_type: "assumedRole", ...ofOwn }, { status: 400, text: /x-gateway-aws-role-arn/ }],
-  ["no identity of the operator", { auth_type: "assumedRole", role_arn: role }, { status: 400, text: /never called/ }],
   [
-    "container credentials, which are at a metadata address",
-    { auth_type: "serviceRole" },
-    { status: 400, text: /never called/, environment: { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: "/x" } },
+    "no identity of the operator",
+    { auth_type: "assumedRole", role_arn: role },
+    { status: 400, text: /operator must set/ },
   ],
   [
     "a host that is not AWS' for the operator's identity",

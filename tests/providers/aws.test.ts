@@ -227,7 +227,7 @@ for (const [provider, path, environment, wanted] of [
   [bedrock, "/model/x", { AWS_ENDPOINT_DOMAIN: "x.cn" }, "https://bedrock-runtime.eu-west-1.x.cn/model/x"],
   [sagemaker, "/endpoints", { AWS_ENDPOINT_DOMAIN: "x.cn" }, "https://runtime.sagemaker.eu-west-1.x.cn/endpoints"],
   [bedrockMantle, "/anthropic/v1/messages", {}, "https://bedrock-mantle.eu-west-1.api.aws/anthropic/v1/messages"],
-  [bedrockMantle, "/responses", {}, "https://bedrock-mantle.eu-west-1.api.aws/v1/responses"],
+  [bedrockMantle, "/v1/responses", {}, "https://bedrock-mantle.eu-west-1.api.aws/v1/responses"],
 ] as const satisfies readonly (readonly [Provider, string, Record<string, string>, string])[]) {
   test(`${provider.slug} sends ${path} to ${new URL(wanted).host}`, () => {
     const bound = provider.bind((name) => Object.entries(regions).find(([known]) => known === name)?.[1] ?? null);
@@ -241,7 +241,7 @@ testConformance(bedrockMantle, [
     name: "requests go through, streams are asked for their usage",
     request: body("openai.gpt-oss-120b", { stream: true, extra: 1 }),
     sent: {
-      path: "/chat/completions",
+      path: "/v1/chat/completions",
       body: body("openai.gpt-oss-120b", { stream: true, extra: 1, stream_options: { include_usage: true } }),
     },
     answer: { choices: [] },

@@ -248,7 +248,10 @@ function createTools(environment: Record<string, string> = {}): AuthTools {
   const outbound = createOutbound({ transport: createRuntimeTransport(), guard });
   const readFile = async (path: string) => `token of ${path}\n`;
   const all = { AZURE_AUTHORITY_HOST: service.url, ...environment };
-  return { outbound, clock, tokens: createTokenCache(clock), tenant: ["o", "w"], environment: all, readFile };
+  return {
+    ...{ outbound, clock, tokens: createTokenCache(clock), tenant: ["o", "w"], environment: all, readFile },
+    identityOrganisations: new Set(["o"]),
+  };
 }
 
 function authorize(
@@ -305,7 +308,7 @@ test("the platform's token is exchanged in the modes workload and entraFederated
   await assert.rejects(authorize({ auth_mode: "workload" }, createTools()), /no AZURE_FEDERATED_TOKEN_FILE/);
 });
 
-test("managed asks the platform's endpoint and never the metadata service", async () => {
+test("managed asks the platform's endpoint, and no metadata service unasked", async () => {
   tokenAnswer = fixture("azure-openai", "managed-identity-token.json");
   const tools = createTools({ IDENTITY_ENDPOINT: `${service.url}/msi/token`, IDENTITY_HEADER: "header-1" });
   assert.deepEqual(await authorize({ auth_mode: "managed", managed_client_id: "c-4" }, tools), token);
@@ -316,7 +319,7 @@ test("managed asks the platform's endpoint and never the metadata service", asyn
   });
   await assert.rejects(
     authorize({ auth_mode: "managed" }, createTools()),
-    /instance metadata service is never called.*use entra or workload/,
+    /neither IDENTITY_ENDPOINT nor AZURE_INSTANCE_METADATA/,
   );
 });
 

@@ -61,8 +61,8 @@ const rows: readonly Row[] = [
   [
     "lingyi",
     { ...manyMembers, max_completion_tokens: 5, own: 1 },
-    { top_p: 0.5, max_tokens: 5 },
-    ["presence_penalty", "frequency_penalty", "logit_bias", "user", "seed", "logprobs", "own"],
+    { top_p: 0.5, max_tokens: 5, own: 1 },
+    ["presence_penalty", "frequency_penalty", "logit_bias", "user", "seed", "logprobs"],
   ],
   [
     "ncompass",
@@ -83,8 +83,9 @@ const rows: readonly Row[] = [
       tools,
       tool_choice: "auto",
       max_tokens: 5,
+      own: 1,
     },
-    ["seed", "own"],
+    ["seed"],
   ],
   [
     "monsterapi",
@@ -121,7 +122,7 @@ const rows: readonly Row[] = [
   ...["deepseek", "deepinfra", "zhipu", "moonshot", "siliconflow", "deepbricks", "lepton", "fireworks-ai"].flatMap(
     (slug): Row[] => [
       [slug, { max_completion_tokens: 5 }, { max_tokens: 5 }],
-      [slug, { max_completion_tokens: 5, max_tokens: 6 }, { max_tokens: 6 }, ["max_completion_tokens"]],
+      [slug, { max_completion_tokens: 5, max_tokens: 6 }, { max_tokens: 5 }, ["max_tokens"]],
       [slug, { max_completion_tokens: null, own: 1 }, { own: 1 }],
     ],
   ),

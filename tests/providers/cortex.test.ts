@@ -242,3 +242,27 @@ for (const account of [null, "a/b", "a..b", "evil.example/", "a.b.c.d.e"]) {
     assert.match(await response.text(), /x-gateway-snowflake-account/);
   });
 }
+
+const textWanted = (text: string) => ({
+  ...{ id: "*", object: "text_completion", created: "*", model: "*", usage: "*" },
+  choices: [{ index: 0, text, logprobs: null, finish_reason: "stop" }],
+});
+testConformance(cortex, [
+  {
+    ...{ name: "a text completion", operation: "complete" },
+    request: { model: request.model, prompt: "When does it open?", max_tokens: 5, echo: true, own: 1 },
+    sent: {
+      path: "/cortex/inference:complete",
+      body: {
+        ...{ model: request.model, own: 1, max_tokens: 5, stream: false },
+        messages: [{ role: "user", content: "When does it open?" }],
+      },
+    },
+    dropped: ["echo"],
+    ...{ answer, wanted: textWanted("At six.") },
+  },
+  {
+    ...{ name: "a text completion of two prompts", operation: "complete", refused: /completes one text/ },
+    request: { model: request.model, prompt: ["a", "b"] },
+  },
+]);

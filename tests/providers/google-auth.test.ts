@@ -45,6 +45,7 @@ function createTools(environment: Record<string, string> = {}, tenant = ["organi
   const origins: string[] = [];
   const tools: AuthTools = {
     ...{ clock, environment, tenant, tokens: createTokenCache(clock) },
+    identityOrganisations: new Set(["organisation"]),
     readFile: (path) => (path === "/token" ? Promise.resolve("federated\n") : Promise.reject(new Error("no file"))),
     outbound(url, { method, headers, body, origin }) {
       const { host, pathname } = new URL(url);

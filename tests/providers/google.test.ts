@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvalidRequestError, UpstreamError } from "../../src/errors.ts";
+import { fromGeminiAnswer } from "../../src/providers/google/answer.ts";
 import { google } from "../../src/providers/google/mod.ts";
 import { toOpenapiSchema } from "../../src/providers/google/schema.ts";
 import type { OperationName } from "../../src/providers/operations.ts";
@@ -382,6 +383,7 @@ test("google sends every member of generationConfig", () => {
   };
   assert.deepEqual(send({ ...hello, ...asked, metadata: { a: "b" }, "bad\nname": 1 }), {
     body: {
+      "bad\nname": 1,
       contents: helloContents,
       ...{ safetySettings: [{ category: "c" }], serviceTier: "standard" },
       generationConfig: {
@@ -593,3 +595,43 @@ test("toOpenapiSchema() refuses what grows without end or leads nowhere", () => 
     assert.throws(() => toOpenapiSchema(schema), InvalidRequestError);
   }
 });
+
+const sounds = (format?: string, mimeType = "audio/L16;codec=pcm;rate=24000") => ({
+  request: { ...hello, modalities: ["audio"], audio: { voice: "Kore", ...(format && { format }) } },
+  answer: {
+    responseId: "r",
+    candidates: [
+      {
+        content: { parts: [{ inlineData: { mimeType, data: "AAEC" } }, { inlineData: { mimeType, data: "Aw==" } }] },
+        finishReason: "STOP",
+      },
+    ],
+  },
+});
+const heard = (format?: string, mimeType?: string): Buffer => {
+  const { request, answer } = sounds(format, mimeType);
+  const { choices } = fromGeminiAnswer(answer, request, { strict: true, slug: "google" });
+  const { audio } = Object(choices[0]?.message);
+  return Buffer.from(audio.data, "base64");
+};
+
+test("google wraps samples in a WAV file where a chat asks for one, and joins all parts", () => {
+  const file = heard("wav");
+  assert.equal(file.subarray(0, 4).toString("latin1"), "RIFF");
+  assert.equal(file.readUInt32LE(24), 24_000);
+  assert.deepEqual([...file.subarray(44)], [0, 1, 2, 3]);
+  assert.deepEqual([...heard("pcm16")], [0, 1, 2, 3]);
+  assert.deepEqual([...heard()], [0, 1, 2, 3]);
+  // a file of the model's own stays one
+  assert.deepEqual([...heard("wav", "audio/wav")], [0, 1, 2, 3]);
+});
+
+for (const [format, stream] of [
+  ["mp3", false],
+  ["opus", false],
+  ["wav", true],
+] as const) {
+  test(`google refuses sound as ${format} where stream is ${stream}`, () => {
+    assert.throws(() => send({ ...sounds(format).request, stream }), /audio.format/);
+  });
+}

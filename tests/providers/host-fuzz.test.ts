@@ -18,9 +18,10 @@ import {
 } from "../support/address-checks.ts";
 import { createTestClock, createTestGateway, helloBody, requestHeaders, workspaceKey } from "../support/gateway.ts";
 import { hostileValues, toHeaderText } from "../support/hostile-values.ts";
+import { rounds } from "../support/sample.ts";
 
 const seed = 20_260_115;
-const count = 2_000;
+const count = rounds(2_000);
 const values = hostileValues(count, seed);
 const registry = createProviderRegistry();
 

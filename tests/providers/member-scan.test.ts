@@ -5,7 +5,7 @@ import { createChunkCorrector } from "../../src/providers/openai-compatible/stre
 
 const encoder = new TextEncoder();
 const wanted = namesOf(["reasoning"]);
-const finds = (text: string): boolean => findMember(encoder.encode(text), (name) => wanted.has(name));
+const finds = (text: string): boolean => findMember(encoder.encode(text), wanted, "listed");
 
 for (const [name, text, found] of [
   ["a member", 'data: {"reasoning":"a"}\n\n', true],
@@ -25,6 +25,15 @@ for (const [name, text, found] of [
 ] as const) {
   test(`findMember() ${found ? "finds" : "does not find"} ${name}`, () => assert.equal(finds(text), found));
 }
+
+test("findMember() tells names apart by all of their bytes", () => {
+  const known = namesOf(["content", "role", "index"]);
+  const others = (text: string) => findMember(encoder.encode(text), known, "other");
+  assert.equal(others('data: {"content":"a","role":"b","index":0}\n\n'), false);
+  for (const name of ["cantent", "contant", "rale", "indax", "", "c", "contentcontent", 'x"content', "nt"]) {
+    assert.equal(others(JSON.stringify({ content: 1, [name]: 1 })), true, name);
+  }
+});
 
 /** Names of all members of a value. */
 function namesIn(value: unknown): string[] {
@@ -102,3 +111,8 @@ for (const [name, chunk, strict, lax] of [
     assert.deepEqual([concernedBy(chunk, true), concernedBy(chunk, false)], [strict, lax]);
   });
 }
+
+test("a chunk with a member whose name has the 30-bit FNV-1a hash of a plain one needs correction", () => {
+  // "ltpqvi" and "refusal" share it
+  assert.equal(concernedBy(chunkOf({ content: "a", ltpqvi: 1 }), true), true);
+});

@@ -147,3 +147,14 @@ test("readRsaKey() refuses old encryption and damaged keys", async () => {
   const cut = String(keyObject.export({ type: "pkcs8", format: "pem" })).replace(/\n.{64}\n/, "\n");
   await assert.rejects(readRsaKey(cut, { param: "key" }), /not an RSA key/);
 });
+
+test("readRsaKey() reads a key once, and another passphrase is another key", async () => {
+  const text = String(keyObject.export({ type: "pkcs8", format: "pem" }));
+  const read = (passphrase?: string) => readRsaKey(text, { passphrase, param: "key" });
+  const [first, second] = await Promise.all([read(), read()]);
+  assert.equal(first, second);
+  assert.notEqual(first, await read("other"));
+  assert.equal(first.extractable, false);
+  await assert.rejects(readRsaKey("broken", { param: "one" }), /one/);
+  await assert.rejects(readRsaKey("broken", { param: "two" }), /two/);
+});

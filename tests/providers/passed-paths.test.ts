@@ -228,7 +228,7 @@ for (const [provider, path, status, code] of [
   ["az", "/openai/deployments/dep-2/some", 412, "model_not_allowed_error"],
   ["az", "/openai/deployments/other/some", 412, "model_not_allowed_error"],
   ["az", "/other-2.openai.azure.com/openai/files", 400, "invalid_custom_host"],
-  ["az", "/res-1.openai.azure.com/openai/files", 200, null],
+  ["az", "/res-1.openai.azure.com/openai/files", 412, "model_not_allowed_error"],
   ["gemini", "/v1beta/models/allowed:countTokens", 200, null],
   ["gemini", "/v1beta/models/other:countTokens", 412, "model_not_allowed_error"],
   ["gemini", "/v1beta/models/oth%65r:countTokens", 412, "model_not_allowed_error"],

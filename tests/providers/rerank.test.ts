@@ -142,9 +142,9 @@ testConformance(bedrock, [
     request: { ...all(arn), own: 1 },
     sent: {
       path: "/rerank",
-      body: ranking(arn, 2, { additionalModelRequestFields: { truncate: "END" } }),
+      body: ranking(arn, 2, { additionalModelRequestFields: { own: 1, truncate: "END" } }),
     },
-    dropped: ["max_chunks_per_doc", "max_tokens_per_doc", "own", "priority", "rank_fields", "truncation"],
+    dropped: ["max_chunks_per_doc", "max_tokens_per_doc", "priority", "rank_fields", "truncation"],
     answer: jsonFixture("bedrock", "rerank.json"),
     wanted: answered("rerank-0", arn, { results: results(true) }),
   },

@@ -45,7 +45,8 @@ const nodeMembers: readonly (readonly [name: string, written: unknown, member: s
 for (const [name, written, member, read] of nodeMembers) {
   for (const spelling of new Set([name, toCamel(name)])) {
     test(`readConfig() reads ${spelling}: ${JSON.stringify(written)}`, () => {
-      for (const strict of [false, true]) {
+      // what chooses nothing yet cannot be saved
+      for (const strict of name === "prompt_id" || name === "metadata" ? [false] : [false, true]) {
         const config = toConfig({ ...(name === "provider" ? {} : leaf), [spelling]: written }, strict);
         assert.deepEqual(config[member as keyof typeof config], read);
       }
@@ -293,7 +294,6 @@ for (const written of [
   { default_params: {} },
   { drop_params: [] },
   { passthrough: true },
-  { prompt_id: "p" },
   ...hookNames.map((name) => ({ [name]: [] })),
   { provider: "bedrock", aws_access_key_id: "i", aws_secret_access_key: "s" },
   { provider: "bedrock", aws_auth_type: "assumedRole" },

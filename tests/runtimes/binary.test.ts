@@ -4,20 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
+import { compileGateway } from "../support/binary.ts";
 import { createFolder, runCommand, runtime, waitFor, withGateway } from "../support/process.ts";
-import { repository } from "../support/source-files.ts";
-
-/** Compiles the gateway into one program, as `npm run compile` does. */
-async function compile(): Promise<string> {
-  const outfile = join(createFolder(), process.platform === "win32" ? "gateway.exe" : "gateway");
-  const args = [join(repository, "scripts/compile.ts"), "--outfile", outfile];
-  await new Promise<void>((resolve, reject) => {
-    execFile(process.execPath, args, { cwd: repository }, (error, stdout, stderr) =>
-      error ? reject(new Error(`Cannot compile: ${stdout}${stderr}`)) : resolve(),
-    );
-  });
-  return outfile;
-}
 
 /** Runs the command the banner shows, in the folder it is for. */
 function runShell(command: string, cwd: string): Promise<string> {
@@ -31,7 +19,7 @@ function runShell(command: string, cwd: string): Promise<string> {
 // only Bun compiles
 if (runtime === "bun" && process.platform !== "win32") {
   test("the compiled program serves from an empty folder, keeps rows, and ends in order", async () => {
-    const program = await compile();
+    const program = await compileGateway();
     const folder = createFolder();
     const keys = { BOOTSTRAP_WORKSPACE_KEY: undefined, BOOTSTRAP_ADMIN_KEY: undefined };
     await withGateway({ command: [program], cwd: folder, env: keys }, async (gateway) => {

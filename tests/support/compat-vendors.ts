@@ -21,8 +21,6 @@ export interface Vendor {
   ends?: true;
   /** A block without data somewhere in the stream. */
   comment?: string;
-  /** Members it does not know are left out and told. */
-  closed?: true;
   /** Body, status and message of a refusal; default OpenAI's. */
   error?: readonly [body: unknown, status: number, message: string, answered?: number];
 }
@@ -166,14 +164,14 @@ export const compatVendors: Readonly<Record<string, Vendor>> = {
   // https://modal.com/docs/examples/vllm_inference
   modal: vllm,
   // https://docs.endpoints.anyscale.com/text-generation/query-a-model
-  anyscale: { closed: true, usageIn: "finish", error: [{ detail }, 400, detail] },
+  anyscale: { usageIn: "finish", error: [{ detail }, 400, detail] },
   // https://platform.lingyiwanwu.com/docs/api-reference
-  lingyi: { closed: true, usageIn: "finish", chunk: { content: "At six.", lastOne: false }, answer: { quota: 0 } },
-  monsterapi: { closed: true, choice: { stop_reason: null } },
-  ncompass: { closed: true, ...vllm },
+  lingyi: { usageIn: "finish", chunk: { content: "At six.", lastOne: false }, answer: { quota: 0 } },
+  monsterapi: { choice: { stop_reason: null } },
+  ncompass: vllm,
   // https://docs.perplexity.ai/api-reference/chat-completions-post
   "perplexity-ai": {
-    ...{ closed: true, ends: true, usageIn: "every", comment: ": ping\n\n" },
+    ...{ ends: true, usageIn: "every", comment: ": ping\n\n" },
     answer: { citations: ["https://harbour.example"], search_results: [{ title: "Harbour" }], images: [] },
     chunk: { citations: ["https://harbour.example"], search_results: [{ title: "Harbour" }] },
     chunkChoice: { message: { role: "assistant", content: "At six." } },

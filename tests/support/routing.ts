@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { builtInProviders } from "../../src/providers/registry.ts";
 import { type ConfigNode, defaultTargetLimits, type TargetLimits } from "../../src/routing/config.ts";
 import type { PlanInput } from "../../src/routing/plan.ts";
 import type { ConfigProblem } from "../../src/routing/problem.ts";
@@ -20,12 +21,21 @@ export type Json = Record<string, unknown>;
 
 const providers = new Set(["openai", "anthropic", "ollama", "vertex-ai", "bedrock", "azure-openai"]);
 
+/** Members of configs that are settings of a provider. */
+export const providerSettings: ReadonlySet<string> = new Set(
+  builtInProviders.flatMap(({ settingMembers }) => [...settingMembers.values()].flat()),
+);
+
 /** What configs are read with. */
 export function readOptions(strict: boolean, limits: Partial<TargetLimits> = {}): ReadConfigOptions {
   return {
     strict,
     limits: { ...defaultTargetLimits, ...limits },
-    providers: { has: (slug) => providers.has(slug), needsNoKey: (slug) => slug === "ollama" },
+    providers: {
+      has: (slug) => providers.has(slug),
+      needsNoKey: (slug) => slug === "ollama",
+      hasSetting: (member) => providerSettings.has(member),
+    },
   };
 }
 

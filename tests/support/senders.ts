@@ -28,6 +28,8 @@ export const lookup = (host: string) => {
 
 /** A transport with the resolver of the tests. */
 export const transport = create({ lookup });
+/** On Bun the transport of a process that was started for more requests at once than a gateway takes. */
+const ampleTransport = createBunTransport({ lookup, fetchLimit: 65_336 });
 /** A guard without trusted hosts. */
 export const nothingTrusted = createAddressGuard({ trustedHosts: [] });
 /** Accepts every address. */
@@ -43,6 +45,10 @@ export const defaults: TransportInit = { method: "GET", headers: {}, raw: false 
 export const senders: Record<string, Send> = {
   send: (upstream, path, init) => transport.send(`${upstream.url}${path}`, { ...defaults, ...init }),
   "raw send": (upstream, path, init) => transport.send(`${upstream.url}${path}`, { ...defaults, raw: true, ...init }),
+  ...(runtime === "bun" && {
+    "send without a bound": (upstream, path, init) =>
+      ampleTransport.send(`${upstream.url}${path}`, { ...defaults, ...init }),
+  }),
   sendChecked: (upstream, path, init) =>
     sendChecked(`http://upstream.example.com:${upstream.port}${path}`, { ...defaults, ...init }, all),
 };

@@ -44,6 +44,11 @@ function createOrganisationStore(database: Database) {
       const [row, other] = await orm.select().from(organisations).limit(2);
       return other ? undefined : row;
     },
+    /** The oldest organisation. */
+    async first(): Promise<OrganisationRow | undefined> {
+      const [row] = await orm.select().from(organisations).orderBy(organisations.createdAt, organisations.id).limit(1);
+      return row;
+    },
     /** For commands of the operator: every organisation, oldest first. */
     listAll: (): Promise<OrganisationRow[]> => orm.select().from(organisations).orderBy(organisations.createdAt),
     insert: (row: typeof organisations.$inferInsert): Statement => toStatement(orm.insert(organisations).values(row)),

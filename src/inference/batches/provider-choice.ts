@@ -19,7 +19,8 @@ export function withOptions(
   const providerCredential = options.authorization?.replace(/^bearer\s+/i, "").trim();
   return {
     ...context,
-    ...{ headers, header: createHeaderReader(headers, headerPrefixes), providerCredential, log: createLogDraft() },
+    ...{ headers, header: createHeaderReader(headers, headerPrefixes), log: createLogDraft() },
+    ...{ providerCredential, providerAuthorization: undefined },
   };
 }
 
@@ -64,7 +65,7 @@ export async function findBatchProvider(
     if (await isForOwnStore(asked, services)) return undefined;
     const destination = await readOnlyDestination(asked, services);
     // where some models are not allowed each call is looked at
-    if (!destination || destination.managed?.allows) return undefined;
+    if (!destination || destination.managed?.restrictedTo) return undefined;
     const { slug, batches } = destination.provider;
     return batches?.endpoints.includes(endpoint) ? slug : undefined;
   } catch (error) {

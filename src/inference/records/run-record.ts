@@ -16,9 +16,9 @@ import {
 } from "../../providers/records.ts";
 import { type RequestConfig, readRequestConfig } from "../config-source.ts";
 import { readLeafDestination } from "../leaf.ts";
+import { requireModel } from "../model-list.ts";
 import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
 import { planRequest, runPlan } from "../run.ts";
-import { requireModelOfBody } from "../stored-provider.ts";
 import { readRequestDestination, readTimeout } from "../target.ts";
 import { downloadObject, readPieces, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
 import {
@@ -182,8 +182,7 @@ export function requireRecord(route: RecordRoute, destination: Destination): voi
  */
 function requireModels(call: RecordCall, request: RecordRequest, destination: Destination): void {
   for (const model of call.modelsOf?.(request) ?? [optionOf(request, "model")]) {
-    const isNamed = typeof model === "string";
-    requireModelOfBody(destination, { model: isNamed ? model : null, isRead: isNamed });
+    requireModel(destination, typeof model === "string" ? model : undefined);
   }
 }
 

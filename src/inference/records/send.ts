@@ -5,7 +5,7 @@ import { type Destination, productName } from "../../providers/call.ts";
 import type { BoundProvider } from "../../providers/types.ts";
 import { toProviderError, unifiedHeaders } from "../answer.ts";
 import { type Attempt, type AttemptTimes, send, startAttempt } from "../attempt.ts";
-import { badAnswer, hideCredential, parseAnswer, readAnswer, toText } from "../call-target.ts";
+import { badAnswer, parseAnswer, readAnswer, toFailureText, toText } from "../call-target.ts";
 
 /** A provider and how long its calls may take. */
 export interface RecordTarget {
@@ -61,8 +61,7 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
     };
     const upstream = await send(prepared, attempt, context, services);
     if (upstream.status >= 200 && upstream.status < 300) return { upstream, attempt };
-    const answer = toText(await readAnswer(upstream, { attempt }, provider.slug), provider.slug);
-    const text = hideCredential(answer, target, upstream.status);
+    const text = toFailureText(await readAnswer(upstream, { attempt }, provider.slug));
     throw toProviderError(upstream, text, context, services);
   } catch (error) {
     attempt.release();

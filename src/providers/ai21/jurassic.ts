@@ -72,9 +72,9 @@ function toUpstream(request: ChatRequest, options: ConversionOptions): object {
   const isSystem = ({ role }: { role: string }) => role === "system" || role === "developer";
   const system = messages.filter(isSystem).map((message) => message.text);
   return {
+    ...toShared(request, options),
     messages: messages.filter((message) => !isSystem(message)),
     ...(system.length > 0 && { system: system.join("\n") }),
-    ...toShared(request, options),
   };
 }
 
@@ -98,7 +98,7 @@ export const complete: OperationAdapter<"complete"> = {
     refuseStream("ai21", request);
     const { prompt } = request;
     if (typeof prompt !== "string") refuseMember("ai21", "prompt", "it takes one prompt, as text");
-    return { prompt, ...toShared(request, options) };
+    return { ...toShared(request, options), prompt };
   },
   fromUpstream(body, { model }, options) {
     const reply = v.parse(TextReply, body);
@@ -113,8 +113,8 @@ export const embed: OperationAdapter<"embed"> = {
   toUpstream(request, { drop }) {
     requireNumbers("ai21", request);
     const handledHere = ["model", "input", "encoding_format"];
-    const copied = copyMembers(request, { type: "type" }, { handled: handledHere, drop });
-    return { texts: requireTexts("ai21", request), ...copied };
+    const copied = copyMembers(request, { type: "type" }, { handled: handledHere, kind: "embed", drop });
+    return { ...copied, texts: requireTexts("ai21", request) };
   },
   fromUpstream(body, request) {
     const vectors = v.parse(EmbedReply, body).results.map(({ embedding }) => embedding);

@@ -2,23 +2,29 @@ import * as v from "valibot";
 import { parseJson } from "../../lib/json.ts";
 import type { ChatResponse, CompletionRequest } from "../../schemas/chat.ts";
 import { failureOfError } from "../failures.ts";
+import { isKnownMember, passUnknown } from "../shapes/known.ts";
 import type { ConversionOptions, OperationAdapter } from "../types.ts";
 import { refuse } from "./parts.ts";
 import { WireCompletion } from "./wire.ts";
 
 const defaultMaxTokens = 4_096;
 
-/** Members the provider does not have. */
-const unknownMembers = [
-  "best_of",
-  "echo",
-  "frequency_penalty",
-  "presence_penalty",
-  "logprobs",
-  "logit_bias",
-  "seed",
-  "suffix",
-] as const;
+/** Members that are converted. */
+const mapped = new Set([
+  ...[
+    "model",
+    "prompt",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "stop",
+    "stream",
+    "stream_options",
+    "user",
+    "n",
+  ],
+]);
 
 function readPrompt({ prompt }: CompletionRequest): string {
   const [first, ...others] = Array.isArray(prompt) ? prompt : [prompt];
@@ -26,15 +32,14 @@ function readPrompt({ prompt }: CompletionRequest): string {
   return refuse("Cannot complete this prompt: the provider takes one text", "prompt");
 }
 
-function toUpstream(request: CompletionRequest, { drop }: ConversionOptions): object {
+/** A text completion as Claude takes it. */
+export function toClaudeCompletion(request: CompletionRequest, { drop }: ConversionOptions): Record<string, unknown> {
   const { model, max_tokens, temperature, top_p, top_k, stop, stream, user } = request;
   if (typeof request.n === "number" && request.n > 1) refuse("Cannot answer n times: the provider answers once", "n");
-  for (const name of unknownMembers) {
-    const value = request[name];
-    if (value !== undefined && value !== null && value !== false) drop(name);
-  }
+  const isSwitchedOff = (name: string) => isKnownMember(name) && request[name] === false;
   const stops = (typeof stop === "string" ? [stop] : (stop ?? [])).filter((text) => text.trim() !== "");
   return {
+    ...passUnknown(request, (name) => mapped.has(name) || isSwitchedOff(name), { drop }),
     model,
     prompt: `\n\nHuman: ${readPrompt(request)}\n\nAssistant:`,
     max_tokens_to_sample: max_tokens ?? defaultMaxTokens,
@@ -65,7 +70,7 @@ function toAnswer(wire: Wire, request: CompletionRequest, options: ConversionOpt
 export function createCompletion(provider: string): OperationAdapter<"complete"> {
   return {
     path: () => "/complete",
-    toUpstream,
+    toUpstream: toClaudeCompletion,
     fromUpstream: (body, request, options) => toAnswer(v.parse(WireCompletion, body), request, options),
     streamMapper(request, options) {
       let isComplete = false;

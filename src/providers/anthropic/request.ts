@@ -1,5 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isKnownMember, passUnknown } from "../shapes/known.ts";
 import type { ConversionOptions } from "../types.ts";
 import { type ClaudeFamily, familyOf } from "./family.ts";
 import { hasUnthoughtCall, toSystem, toTurns } from "./messages.ts";
@@ -28,15 +29,6 @@ const mappedMembers = new Set([
   ...["top_p", "top_k", "stop", "stop_sequences", "n", "user", "safety_identifier", "metadata", "tools", "functions"],
   ...["tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort", "thinking", "service_tier"],
   ...["output_config", "speed", "anthropic_beta", "anthropic_version"],
-]);
-
-/** Members of other providers that Claude does not have. What is in neither list goes upstream as it is. */
-const unknownMembers = new Set([
-  ...["frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "top_logprobs", "seed", "store"],
-  ...["modalities", "audio", "prediction", "verbosity", "web_search_options", "prompt_cache_key", "function_call"],
-  ...["prompt_cache_retention", "safety_settings", "labels", "image_config", "speech_config", "cached_content"],
-  ...["media_resolution", "guardrailConfig", "guardrail_config", "performance_config", "requestMetadata"],
-  ...["additionalModelRequestFields", "additional_model_request_fields", "additionalModelResponseFieldPaths"],
 ]);
 
 /** A number within 0 and 1, or undefined. */
@@ -76,6 +68,7 @@ function toMetadata(request: ChatRequest, { drop }: ConversionOptions): Members 
   const others = isObject(metadata) ? Object.keys(metadata).filter((name) => name !== "user_id") : [];
   if (others.length > 0) drop("metadata");
   const id = [own, user, safety].find((one) => typeof one === "string" && one !== "");
+  if (typeof safety === "string" && safety !== id) drop("safety_identifier");
   return id === undefined ? {} : { metadata: { user_id: id } };
 }
 
@@ -130,16 +123,17 @@ function toOutput(
   };
 }
 
-/** Members neither list knows: the provider's own, or newer than this table. */
+/** Members the gateway knows because Claude has them: they go as they are. */
+const ownMembers = ["cache_control", "context_management"] as const;
+
+/** Members that belong to the provider. */
 function passedMembers(request: ChatRequest, { drop }: ConversionOptions): Members {
-  const passed: Members = {};
-  for (const [name, value] of Object.entries(request)) {
-    if (mappedMembers.has(name) || value === undefined || value === null) continue;
-    if (!unknownMembers.has(name)) passed[name] = value;
-    // what is switched off is not missed
-    else if (value !== false) drop(name);
-  }
-  return passed;
+  const own = Object.fromEntries(
+    ownMembers.flatMap((name) => (isObject(request[name]) ? [[name, request[name]]] : [])),
+  );
+  const isSwitchedOff = (name: string) => isKnownMember(name) && request[name] === false;
+  const takes = (name: string) => mappedMembers.has(name) || Object.hasOwn(own, name) || isSwitchedOff(name);
+  return { ...passUnknown(request, takes, { drop }), ...own };
 }
 
 /** Longest answer to ask for: the provider wants it named. What is thought counts, so it comes on top of the default. */

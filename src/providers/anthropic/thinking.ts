@@ -16,8 +16,8 @@ const budgets: Readonly<Record<string, number>> = {
 const leastBudget = 1_024;
 
 /** Longest answer a request asks for; undefined when it says nothing. */
-export function readMaxTokens({ max_tokens: asked, max_completion_tokens: newer }: ChatRequest): number | undefined {
-  return asked ?? newer ?? undefined;
+export function readMaxTokens({ max_tokens: older, max_completion_tokens: newer }: ChatRequest): number | undefined {
+  return newer ?? older ?? undefined;
 }
 
 /** Whether the model thinks. */

@@ -4,6 +4,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { hostLabel, secretSetting } from "../settings.ts";
 import type { AuthTools, SignableRequest } from "../types.ts";
+import { machineKeys } from "./aws-machine.ts";
 import {
   type AwsKeys,
   assumeRole,
@@ -13,6 +14,7 @@ import {
   toSignatureTime,
 } from "./aws-sts.ts";
 import { bearer } from "./headers.ts";
+import { requireIdentity } from "./identity.ts";
 
 const Secret = v.optional(
   secretSetting(v.pipe(v.string(), v.regex(/^[!-~]{1,4096}$/, "must be visible characters without spaces"))),
@@ -78,17 +80,17 @@ function callerKeys({ access_key_id, secret_access_key, session_token }: AwsSett
   return session_token === undefined ? keys : { ...keys, sessionToken: session_token };
 }
 
-/** The operator's keys by a federated token: the identity of the machine, where it is not asked of a metadata service. */
-function webIdentityKeys(place: StsPlace): Promise<AwsKeys> {
+/** The identity of the machine: by a federated token, else as the container or instance it is. */
+async function ownKeys(place: StsPlace): Promise<AwsKeys> {
   const { AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: file } = place.tools.environment;
   const { readFile } = place.tools;
-  if (!role || !file || !readFile) {
-    const message =
-      "Cannot use the gateway's own identity: the operator must set AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE; " +
-      "container and instance metadata services are never called";
-    refuse(message, "x-gateway-aws-auth-type");
-  }
-  return assumeWebIdentity({ role, readToken: () => readFile(file) }, place);
+  if (role && file && readFile) return assumeWebIdentity({ role, readToken: () => readFile(file) }, place);
+  const keys = await machineKeys(place);
+  if (keys) return keys;
+  const message =
+    "Cannot use the gateway's own identity: the operator must set AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE, " +
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI, or AWS_EC2_METADATA";
+  return refuse(message, "x-gateway-aws-auth-type");
 }
 
 /** The operator's identity from which roles of callers are assumed. */
@@ -97,7 +99,7 @@ async function operatorKeys(place: StsPlace): Promise<AwsKeys> {
   const accessKeyId = environment.AWS_ASSUME_ROLE_ACCESS_KEY_ID;
   const secretAccessKey = environment.AWS_ASSUME_ROLE_SECRET_ACCESS_KEY;
   const near: StsPlace = { ...place, region: environment.AWS_ASSUME_ROLE_REGION || place.region };
-  const base = accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : await webIdentityKeys(near);
+  const base = accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : await ownKeys(near);
   const role = environment.AWS_ASSUME_ROLE_SOURCE_ARN;
   if (!role) return base;
   const externalId = environment.AWS_ASSUME_ROLE_SOURCE_EXTERNAL_ID;
@@ -140,8 +142,11 @@ function keysOf(type: string, settings: AwsSettings, target: { url: string; serv
       "authorization, or another x-gateway-aws-auth-type";
     refuse(message, "x-gateway-aws-access-key-id");
   }
-  if (type === "serviceRole" || callerKeys(settings) === undefined) requireServiceHost(url, service, place);
-  return type === "serviceRole" ? webIdentityKeys(place) : assumedKeys(settings, place);
+  if (type === "serviceRole" || callerKeys(settings) === undefined) {
+    requireServiceHost(url, service, place);
+    requireIdentity(place.tools, "x-gateway-aws-auth-type");
+  }
+  return type === "serviceRole" ? ownKeys(place) : assumedKeys(settings, place);
 }
 
 /**

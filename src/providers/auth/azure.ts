@@ -4,6 +4,7 @@ import { sha256Hex } from "../../lib/hash.ts";
 import { addressSetting, secretSetting } from "../settings.ts";
 import type { AuthTools, SignableRequest } from "../types.ts";
 import { bearer } from "./headers.ts";
+import { isSwitchedOn, requireIdentity } from "./identity.ts";
 import { requestToken, type TokenRequest } from "./token-request.ts";
 
 /** Id or domain of an Entra tenant, id of an application: never a path of their own. */
@@ -113,22 +114,35 @@ async function federatedToken(
   });
 }
 
-/** The identity of the app service (https://learn.microsoft.com/azure/app-service/overview-managed-identity). */
-async function managedToken({ managed_client_id: client }: AzureAuthSettings, tools: AuthTools): Promise<string> {
-  const { IDENTITY_ENDPOINT: endpoint, IDENTITY_HEADER: secret } = tools.environment;
-  if (!endpoint || !secret) {
-    refuse(
-      "Cannot use azure_auth_mode managed: the instance metadata service is never called and this gateway has no IDENTITY_ENDPOINT; use entra or workload",
-      "x-gateway-azure-auth-mode",
-    );
+/** What gives the tokens of managed identities where there is no service of the platform's own (https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token). */
+const instanceTokens = "http://169.254.169.254/metadata/identity/oauth2/token";
+
+/** How a managed identity is asked for: of the platform (https://learn.microsoft.com/azure/app-service/overview-managed-identity), else of the instance. */
+function managedService({ environment }: AuthTools) {
+  const { IDENTITY_ENDPOINT: endpoint, IDENTITY_HEADER: secret, AZURE_INSTANCE_METADATA: isInstance } = environment;
+  if (endpoint && secret) return { endpoint, version: "2019-08-01", headers: { "x-identity-header": secret } };
+  if (isSwitchedOn(isInstance)) {
+    return { endpoint: instanceTokens, version: "2018-02-01", headers: { metadata: "true" } };
   }
-  const query = new URLSearchParams({ "api-version": "2019-08-01", resource: "https://cognitiveservices.azure.com/" });
+  return refuse(
+    "Cannot use azure_auth_mode managed: this gateway has neither IDENTITY_ENDPOINT nor AZURE_INSTANCE_METADATA; use entra or workload",
+    "x-gateway-azure-auth-mode",
+  );
+}
+
+/** The token of a managed identity: the same for all who may use it. */
+async function managedToken({ managed_client_id: client }: AzureAuthSettings, tools: AuthTools): Promise<string> {
+  const { endpoint, version, headers } = managedService(tools);
+  const query = new URLSearchParams({ "api-version": version, resource: "https://cognitiveservices.azure.com/" });
   if (client) query.set("client_id", client);
   const request: TokenRequest = {
-    ...{ url: `${endpoint}?${query}`, origin: "fixed", method: "GET", param: "IDENTITY_ENDPOINT" },
-    headers: { "x-identity-header": secret },
+    url: `${endpoint}?${query}`,
+    origin: "fixed",
+    method: "GET",
+    param: "x-gateway-azure-auth-mode",
+    headers,
   };
-  return tools.tokens.get([...tools.tenant, "managed", client ?? ""], () => requestToken(request, tools));
+  return tools.tokens.get(["operator", "azure-managed", endpoint, client ?? ""], () => requestToken(request, tools));
 }
 
 /** The token that stands in place of a key; undefined where the key is used. */
@@ -142,6 +156,7 @@ function tokenOf(
   if (mode === undefined || mode === "default") return undefined;
   if (mode === "entra") return entraToken(settings, tools);
   requireServiceHost(request, mode);
+  requireIdentity(tools, "x-gateway-azure-auth-mode");
   return mode === "managed" ? managedToken(settings, tools) : federatedToken(mode, settings, tools);
 }
 

@@ -5,8 +5,10 @@ import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { AuthTools, SignableRequest } from "../types.ts";
-import { toSignatureTime } from "./aws-sts.ts";
+import { machineKeys } from "./aws-machine.ts";
+import { type AwsKeys, toSignatureTime } from "./aws-sts.ts";
 import { bearer } from "./headers.ts";
+import { mayUseIdentity } from "./identity.ts";
 import type { FetchedToken } from "./token-cache.ts";
 import { requestToken } from "./token-request.ts";
 
@@ -102,15 +104,18 @@ interface SubjectToken {
 }
 
 /** A signed question to AWS who asks: Google asks it and so learns (https://google.aip.dev/auth/4117). */
-async function signCallerIdentity(audience: string, { environment, clock }: AuthTools): Promise<SubjectToken> {
-  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_DEFAULT_REGION } = environment;
+async function signCallerIdentity(
+  audience: string,
+  keys: AwsKeys,
+  { environment, clock }: AuthTools,
+): Promise<SubjectToken> {
+  const { AWS_REGION, AWS_DEFAULT_REGION } = environment;
   const region = AWS_REGION ?? AWS_DEFAULT_REGION ?? "us-east-1";
   if (!/^[a-z0-9-]{1,63}$/.test(region)) refuse("Cannot use AWS_REGION: it is no region", "AWS_REGION");
   const signer = new AwsV4Signer({
     url: `https://sts.${region}.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15`,
     ...{ method: "POST", service: "sts", region, headers: { "x-goog-cloud-target-resource": audience } },
-    ...{ accessKeyId: AWS_ACCESS_KEY_ID ?? "", secretAccessKey: AWS_SECRET_ACCESS_KEY ?? "" },
-    ...(AWS_SESSION_TOKEN && { sessionToken: AWS_SESSION_TOKEN }),
+    ...keys,
     datetime: toSignatureTime(clock.now()),
   });
   const { url, headers } = await signer.sign();
@@ -121,12 +126,21 @@ async function signCallerIdentity(audience: string, { environment, clock }: Auth
   };
 }
 
+/** Static keys of AWS in the environment. */
+function staticKeys({ environment }: AuthTools): AwsKeys | undefined {
+  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: sessionToken } = environment;
+  if (!id) return undefined;
+  return { accessKeyId: id, secretAccessKey: secret ?? "", ...(sessionToken && { sessionToken }) };
+}
+
 async function readSubject(audience: string, tools: AuthTools): Promise<SubjectToken> {
   const { environment, readFile } = tools;
-  const { GCP_WIF_TOKEN_FILE, AWS_ACCESS_KEY_ID, AWS_WEB_IDENTITY_TOKEN_FILE, AZURE_FEDERATED_TOKEN_FILE } =
-    environment;
-  if (GCP_WIF_TOKEN_FILE === undefined && AWS_ACCESS_KEY_ID) return signCallerIdentity(audience, tools);
+  const { GCP_WIF_TOKEN_FILE, AWS_WEB_IDENTITY_TOKEN_FILE, AZURE_FEDERATED_TOKEN_FILE } = environment;
+  const keys = GCP_WIF_TOKEN_FILE === undefined ? staticKeys(tools) : undefined;
+  if (keys) return signCallerIdentity(audience, keys, tools);
   const path = GCP_WIF_TOKEN_FILE ?? AWS_WEB_IDENTITY_TOKEN_FILE ?? AZURE_FEDERATED_TOKEN_FILE;
+  const ofMachine = path === undefined ? await machineKeys({ provider: "vertex-ai", tools }) : undefined;
+  if (ofMachine) return signCallerIdentity(audience, ofMachine, tools);
   const text = path && readFile ? await readFile(path).catch(() => "") : "";
   if (text.trim() === "") {
     throw new UpstreamError(
@@ -182,9 +196,10 @@ function machineToken(tools: AuthTools): Promise<FetchedToken> {
   return requestToken({ url, method: "GET", origin: "fixed", headers, param: "GCP_AUTH_MODE" }, tools);
 }
 
-/** Whether the operator lends the gateway's own identity. */
-function lendsIdentity({ environment }: AuthTools): boolean {
-  return Boolean(environment.GCP_WIF_AUDIENCE) || environment.GCP_AUTH_MODE === "workload";
+/** Whether the operator lends the gateway's own identity to those who ask. */
+function lendsIdentity(tools: AuthTools): boolean {
+  const { GCP_WIF_AUDIENCE: audience, GCP_AUTH_MODE: mode } = tools.environment;
+  return (Boolean(audience) || mode === "workload") && mayUseIdentity(tools);
 }
 
 /**

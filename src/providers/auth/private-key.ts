@@ -1,5 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { toHex } from "../../lib/base64.ts";
+import { BoundedMap } from "../../lib/bounded-map.ts";
+import { sha256Hex } from "../../lib/hash.ts";
 
 const encoder = new TextEncoder();
 
@@ -120,13 +122,36 @@ function readPem(text: string, param: string): { kind: string; der: Uint8Array<A
   }
 }
 
+/** Most keys that are remembered. */
+const maxKeys = 1_000;
+/** Imported keys, which cannot be read out again, by digests of their texts. */
+const imported = new BoundedMap<string, Promise<CryptoKey>>(maxKeys);
+
+/**
+ * As `importRsaKey`, once for each key: reading one takes longer than signing with it.
+ *
+ * @throws {InvalidRequestError} As `importRsaKey`; what failed is tried again.
+ */
+export async function readRsaKey(
+  text: string,
+  options: { passphrase?: string | undefined; param: string },
+): Promise<CryptoKey> {
+  const name = await sha256Hex(JSON.stringify([text, options.passphrase ?? null]));
+  const known = imported.get(name);
+  if (known) return known;
+  const importing = importRsaKey(text, options);
+  imported.set(name, importing);
+  importing.catch(() => imported.delete(name));
+  return importing;
+}
+
 /**
  * An RSA key for signatures with SHA-256 (RSASSA-PKCS1-v1_5) from its text, in PKCS #8 or PKCS #1.
  *
  * @param options.param Name of the setting, for errors, which never hold the key.
  * @throws {InvalidRequestError} If it cannot be used.
  */
-export async function readRsaKey(
+async function importRsaKey(
   text: string,
   { passphrase, param }: { passphrase?: string | undefined; param: string },
 ): Promise<CryptoKey> {

@@ -3,6 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
+import { azureNaming } from "../azure-openai/deployment.ts";
 import { defineProvider } from "../define.ts";
 import { addressSetting } from "../settings.ts";
 import type { AddressFacts, OperationAdapters, SignableRequest } from "../types.ts";
@@ -10,7 +11,7 @@ import { foundryMedia, inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
 import { isClaudeAddress, isOfResource, passPath } from "./passed-path.ts";
 import { realtimeBase, realtimeOperation, realtimePath } from "./realtime.ts";
-import { createRerank } from "./rerank.ts";
+import { createRerank, plainName } from "./rerank.ts";
 
 const claude = claudeOperations("azure-ai");
 const param = "x-gateway-azure-foundry-url";
@@ -62,10 +63,20 @@ function keyHeaders({ url }: SignableRequest, key: string): Record<string, strin
 /** Models of Azure AI Foundry (https://learn.microsoft.com/rest/api/aifoundry/modelinference/). */
 export const azureAi = defineProvider({
   slug: "azure-ai",
-  settings: { prefix: "azure", unprefixed: ["provider_responses_proxy"], schema: settings },
+  settings: {
+    prefix: "azure",
+    unprefixed: ["provider_responses_proxy"],
+    configNames: { api_version: ["api_version"], extra_params: ["azure_extra_parameters"] },
+    schema: settings,
+  },
   baseUrl: baseUrlOf,
   isBaseInfluenced: true,
   passPath,
+  models: {
+    canonical: plainName,
+    inPath: azureNaming.inPath,
+    own: ({ deployment_name: deployment }) => [deployment],
+  },
   authenticate: (_, { deployment_name: deployment }): Record<string, string> =>
     deployment === undefined ? {} : { "azureml-model-deployment": deployment },
   clientHeaders: claudeClientHeaders,

@@ -1,9 +1,15 @@
+import { withoutPrefixes } from "../model-names.ts";
 import { readRanking, toRerankAnswer, toRerankBody } from "../shapes/rerank.ts";
 import type { OperationAdapter } from "../types.ts";
 
 /** Whether an address is that of one model deployed by itself, which has Cohere's own paths. */
 export function isOneModel(url: string | undefined): boolean {
   return /\.(?:models\.ai|inference\.ai|inference\.ml)\.azure\.[a-z]+$/.test(URL.parse(url ?? "")?.hostname ?? "");
+}
+
+/** A model without its publisher, which Cohere's own models may have in front. */
+export function plainName(model: string): string {
+  return withoutPrefixes(model, /^cohere\./);
 }
 
 /** Reranking by Cohere's models (https://learn.microsoft.com/azure/ai-foundry/how-to/deploy-models-cohere-rerank). */
@@ -14,7 +20,7 @@ export function createRerank(url: string | undefined): OperationAdapter<"rerank"
     path: () => path,
     toUpstream: (request, options) => ({
       ...toRerankBody(request, members, options),
-      model: request.model.replace(/^cohere\./, ""),
+      model: plainName(request.model),
     }),
     fromUpstream: (body, request, options) => toRerankAnswer(readRanking(body), request, options),
   };

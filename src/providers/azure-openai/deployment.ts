@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
-import { parseJson } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import { addressSetting, hostLabel } from "../settings.ts";
 
 /** A name that becomes one segment of a path. */
@@ -13,10 +13,24 @@ const version = v.pipe(
   v.regex(/^[A-Za-z0-9.-]{1,30}$/, "must be a version such as 2024-10-21, or v1"),
 );
 
+/** Deployments as routing configs name their members, under the names integrations have. */
+function toOwnNames(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  return value.map((one: unknown) => {
+    if (!isObject(one)) return one;
+    const { deployment_id: name, api_version: apiVersion, ...rest } = one;
+    return {
+      ...(name !== undefined && { azure_deployment_name: name }),
+      ...(apiVersion !== undefined && { azure_api_version: apiVersion }),
+      ...rest,
+    };
+  });
+}
+
 /** Deployments of an integration, as JSON text. */
 const DeploymentConfig = v.pipe(
   v.string(),
-  v.transform(parseJson),
+  v.transform((text) => toOwnNames(parseJson(text))),
   v.array(
     v.object({
       alias: v.nullish(v.string()),
@@ -75,6 +89,29 @@ export function findDeployment(settings: DeploymentSettings, model: string): Dep
   const name = apiVersion === "v1" ? settings.deployment_id : requireText(settings.deployment_id, "deployment-id");
   return { name, apiVersion, model: settings.model_name };
 }
+
+/**
+ * The model a name stands for: the alias of the deployment that has it as alias, model or name of its own. Names of Azure do
+ * not differ by case.
+ */
+function canonicalModel(model: string, { deployment_config: several = [] }: DeploymentSettings): string {
+  const wanted = model.toLowerCase();
+  const isWanted = (name: string | null | undefined) => name?.toLowerCase() === wanted;
+  const ofModel = several.filter(({ azure_model_slug: slug }) => isWanted(slug));
+  const found =
+    several.find(({ alias }) => isWanted(alias)) ??
+    several.find(({ azure_deployment_name: name }) => isWanted(name)) ??
+    // of several for one model its name tells none
+    (ofModel.length === 1 ? ofModel[0] : undefined);
+  return found ? found.alias || found.azure_model_slug || found.azure_deployment_name : model;
+}
+
+/** How models are named here. */
+export const azureNaming = {
+  canonical: canonicalModel,
+  inPath: (path: string) => /(?:^|\/)deployments\/([^/]+)/i.exec(path)?.[1],
+  own: ({ deployment_id: deployment, model_name: model }: DeploymentSettings) => [deployment, model],
+};
 
 /**
  * Version of the paths that no deployment serves.

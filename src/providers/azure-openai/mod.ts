@@ -8,7 +8,7 @@ import { createRequestMap } from "../openai-compatible/request.ts";
 import type { RealtimeRequest } from "../operations.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { OperationAdapters } from "../types.ts";
-import { baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
+import { azureNaming, baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
 import { passPath } from "./passed-path.ts";
 
 /** Path of an operation: dated versions name the deployment there, `v1` in the body. */
@@ -89,10 +89,25 @@ function operationsOf(settings: DeploymentSettings): OperationAdapters {
 /** Azure OpenAI (https://learn.microsoft.com/azure/ai-foundry/openai/reference): OpenAI's shapes, called by deployment. */
 export const azureOpenai = defineProvider({
   slug: "azure-openai",
-  settings: { prefix: "azure", schema: v.object({ ...deploymentEntries, ...azureAuthEntries }) },
+  settings: {
+    prefix: "azure",
+    configNames: {
+      resource_name: ["resource_name"],
+      deployment_id: ["deployment_id"],
+      api_version: ["api_version"],
+      deployment_config: ["deployments"],
+    },
+    schema: v.object({ ...deploymentEntries, ...azureAuthEntries }),
+  },
   baseUrl: baseUrlOf,
   hasLogprobs: true,
   passPath: (asked, settings) => passPath(asked, settings),
+  models: {
+    inPath: azureNaming.inPath,
+    isPathOnly: true,
+    canonical: (model, settings) => azureNaming.canonical(model, settings),
+    own: (settings) => azureNaming.own(settings),
+  },
   relays: ["assistants", "vector_stores", "videos", "realtime_secrets"],
   authenticate: () => ({}),
   authorize: (request, settings, tools) =>

@@ -1,4 +1,4 @@
-import { addQuery, decodeSegment } from "../shapes/hosts.ts";
+import { addQuery } from "../shapes/hosts.ts";
 import type { PassedPath, PassedTarget } from "../types.ts";
 import { type DeploymentSettings, findDeployment, versionOf } from "./deployment.ts";
 
@@ -9,22 +9,13 @@ const deploymentPath =
 /** A path that begins with the host of a resource. */
 const hostPath = /^\/(?:https:\/{1,2})?([a-z0-9-]{1,63})(\.openai\.azure\.(?:com|us|cn))(\/openai\/.*)$/;
 
-/** The model a deployment stands for; undefined where the settings name that deployment, whatever its model. */
-function modelOf(deployment: string, { deployment_id: own, deployment_config: several }: DeploymentSettings) {
-  if (deployment === own) return undefined;
-  const one = several?.find(({ azure_deployment_name: name }) => name === deployment);
-  return one ? (one.alias ?? one.azure_model_slug ?? deployment) : deployment;
-}
-
 /** A path in Azure's own form, less what the base address holds: dated versions are told in the query. */
 function toOwnPath(path: string, query: string, settings: DeploymentSettings): PassedTarget {
   if (path.startsWith("/v1/")) return { path: path + query };
   const isDated = new URLSearchParams(query).has("api-version");
   const version = isDated ? undefined : versionOf(settings, undefined);
-  const [, deployment] = /^\/deployments\/([^/]+)\//.exec(path) ?? [];
   return {
     path: path + (version === undefined || version === "v1" ? query : addQuery(query, "api-version", version)),
-    ...(deployment !== undefined && { model: modelOf(decodeSegment(deployment), settings) }),
   };
 }
 

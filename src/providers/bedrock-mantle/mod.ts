@@ -11,7 +11,8 @@ import {
 } from "../anthropic/mod.ts";
 import { nativeOperations } from "../anthropic/native.ts";
 import { AwsSettings, awsApiKey, createAwsAuthorize } from "../auth/aws.ts";
-import { defineProvider } from "../define.ts";
+import { bedrockNaming } from "../bedrock/model.ts";
+import { defineProvider, passBelow } from "../define.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { OperationAdapter } from "../types.ts";
 
@@ -38,7 +39,7 @@ const isClaude = ({ model }: { model?: string }): boolean => model?.startsWith("
 
 /** Models of Anthropic speak their own shape here, all others OpenAI's. */
 const chat: OperationAdapter<"chat"> = {
-  path: (request) => (isClaude(request) ? "/anthropic/v1/messages" : "/chat/completions"),
+  path: (request) => (isClaude(request) ? "/anthropic/v1/messages" : "/v1/chat/completions"),
   headers: (request, given) =>
     isClaude(request) ? claudeVersions({ ...given, ...claudeHeaders(request, given) }, {}) : {},
   toUpstream: (request, options) =>
@@ -58,18 +59,19 @@ const native = nativeOperations(
 export const bedrockMantle = defineProvider({
   slug: "bedrock-mantle",
   settings: { prefix: "aws", schema: AwsSettings },
-  baseUrl({ region }, { path }) {
-    const host = `https://bedrock-mantle.${region}.api.aws`;
-    return path.startsWith("/anthropic/") ? host : `${host}/v1`;
-  },
+  baseUrl: ({ region }) => `https://bedrock-mantle.${region}.api.aws`,
+  pathPrefix: "/v1",
+  // both interfaces stand on one host, the one of Anthropic's models below a name of its own
+  passPath: (asked) => passBelow({ ...asked, isProxied: false }, asked.path.startsWith("/anthropic/") ? "" : "/v1"),
   clientHeaders: claudeClientHeaders,
+  models: { canonical: bedrockNaming.canonical, variantOf: bedrockNaming.variantOf },
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock-mantle", service: "bedrock-mantle" }),
   operations: {
     chat,
     messages: { ...native.messages, serves: isClaude },
     // models of Anthropic speak their own shape here alone
-    responses: { path: () => "/responses", serves: (request) => !isClaude(request) },
-    models: { method: "GET", path: () => "/models", fromUpstream: (body) => v.parse(ModelList, body) },
+    responses: { path: () => "/v1/responses", serves: (request) => !isClaude(request) },
+    models: { method: "GET", path: () => "/v1/models", fromUpstream: (body) => v.parse(ModelList, body) },
   },
 });

@@ -1,13 +1,12 @@
 import * as v from "valibot";
-import { fromBase64, toBase64 } from "../../lib/base64.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { toBase64 } from "../../lib/base64.ts";
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import { repairMessages, toHostRequest } from "../anthropic/native.ts";
 import { type ClaudeHost, toClaudeRequest } from "../anthropic/request.ts";
 import type { ConversionOptions, OperationAdapters, StreamMapper } from "../types.ts";
 import { betaFields } from "./betas.ts";
+import { readChunk } from "./chunks.ts";
 import { readModel } from "./model.ts";
-import { requireNoFailure } from "./stream.ts";
 
 /** Claude on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html). */
 const host: ClaudeHost = {
@@ -16,28 +15,15 @@ const host: ClaudeHost = {
 };
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-const Chunk = v.looseObject({ bytes: v.string() });
-
-/** The event inside a chunk: base64 of JSON. */
-function readChunk(data: string): object {
-  const { bytes } = v.parse(Chunk, parseJson(data));
-  const event = parseJson(decoder.decode(fromBase64(bytes)));
-  if (!isObject(event)) throw new TypeError("the chunk holds no event");
-  // figures of the service itself, which the API does not have
-  const { "amazon-bedrock-invocationMetrics": _, ...rest } = event;
-  return rest;
-}
-
 function createChunkReader(): StreamMapper {
   let isComplete = false;
   return {
-    map({ event, data }) {
-      requireNoFailure(event, data);
-      if (event !== "chunk") return [];
-      const inner = readChunk(data);
-      if (Reflect.get(inner, "type") === "message_stop") isComplete = true;
+    map(event) {
+      const said = readChunk(event);
+      if (!said) return [];
+      // figures of the service itself, which the API does not have
+      const { "amazon-bedrock-invocationMetrics": _, ...inner } = said;
+      if (inner.type === "message_stop") isComplete = true;
       return [inner];
     },
     isComplete: () => isComplete,

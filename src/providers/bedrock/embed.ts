@@ -6,6 +6,7 @@ import { requireNumbers, splitInputs, toEmbeddingAnswer } from "../shapes/embedd
 import { type MediaInput, readInputs, requireBytes } from "../shapes/media-inputs.ts";
 import { refuseMember } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
+import { readCounts } from "./counts.ts";
 import type { BedrockModel } from "./model.ts";
 import { type Block, refuse } from "./parts.ts";
 import { CohereEmbeddings, NovaEmbeddings, TitanEmbedding } from "./wire.ts";
@@ -99,17 +100,22 @@ export function splitEmbedding(request: EmbeddingRequest, { vendor }: BedrockMod
   return vendor === "cohere" ? splitForCohere(request) : splitInputs(1, request);
 }
 
-/** The answer to a request for embeddings. Cohere's models count tokens in a header only: none are told. */
-export function fromEmbedding(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
+/** The answer to a request for embeddings; most models count tokens in a header only. */
+export function fromEmbedding(
+  body: unknown,
+  request: EmbeddingRequest,
+  options: Pick<ConversionOptions, "answerHeader">,
+): EmbeddingResponse {
+  const { prompt: counted } = readCounts(options);
   if (isObject(body) && "embedding" in body) {
     const { embedding, inputTextTokenCount: tokens } = v.parse(TitanEmbedding, body);
-    return toEmbeddingAnswer([embedding], request, tokens);
+    return toEmbeddingAnswer([embedding], request, tokens ?? counted);
   }
   const isNova = isObject(body) && Array.isArray(body.embeddings) && isObject(body.embeddings[0]);
   const found = isNova
     ? v.parse(NovaEmbeddings, body).embeddings.map(({ embedding }) => embedding)
     : vectorsOf(v.parse(CohereEmbeddings, body));
-  return toEmbeddingAnswer(found, request, undefined);
+  return toEmbeddingAnswer(found, request, counted);
 }
 
 function vectorsOf({ embeddings }: v.InferOutput<typeof CohereEmbeddings>): number[][] {

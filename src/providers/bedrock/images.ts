@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { ImageRequest, ImageResponse } from "../../schemas/images.ts";
 import { pictureMembers, requireBytes, sizeOf, toFilteredAnswer } from "../shapes/images.ts";
-import { copyMembers } from "../shapes/members.ts";
+import { splitMembers } from "../shapes/members.ts";
 import { refuseMember } from "../shapes/messages.ts";
 import { fromEngine, toEngine, toNewer } from "../stability-ai/images.ts";
 import type { ConversionOptions } from "../types.ts";
@@ -20,14 +20,16 @@ function toAmazon(request: ImageRequest, { drop }: ConversionOptions): object {
   const { prompt, n, quality, negative_prompt: negative } = request;
   const handled = [...pictureMembers, "quality", "negative_prompt"];
   const members = { cfg_scale: "cfgScale", cfgScale: "cfgScale", seed: "seed" };
+  const { taken, unknown } = splitMembers(request, members, { handled, kind: "image", drop });
   return {
+    ...unknown,
     taskType: "TEXT_IMAGE",
     textToImageParams: { text: prompt, ...(typeof negative === "string" && { negativeText: negative }) },
     imageGenerationConfig: {
       ...(typeof n === "number" && { numberOfImages: n }),
       ...sizeOf(request),
       ...(typeof quality === "string" && quality !== "auto" && { quality: qualities[quality] ?? quality }),
-      ...copyMembers(request, members, { handled, drop }),
+      ...taken,
     },
   };
 }

@@ -2,18 +2,19 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { withoutThinking } from "../anthropic/repair.ts";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
-import { defineProvider, passBelow } from "../define.ts";
+import { defineProvider } from "../define.ts";
 import { joinEmbeddings } from "../shapes/embeddings.ts";
-import { decodeSegment, encodeSegment } from "../shapes/hosts.ts";
+import { encodeSegment } from "../shapes/hosts.ts";
 import { modelOf } from "../shapes/images.ts";
 import type { OperationAdapters } from "../types.ts";
 import { fromConverse } from "./answer.ts";
 import { batchOutput, createBatchCalls } from "./batches.ts";
 import { claudeOperations } from "./claude.ts";
+import { createCompletion } from "./complete.ts";
 import { fromEmbedding, splitEmbedding, toEmbedding } from "./embed.ts";
 import { createObjectRules, fileEntries } from "./files.ts";
 import { fromImages, toImages } from "./images.ts";
-import { readModel } from "./model.ts";
+import { bedrockNaming, readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
 import { createRerank } from "./rerank.ts";
 import { createConverseMapper } from "./stream.ts";
@@ -49,6 +50,7 @@ function operations({ bedrock_model: stated, region }: BedrockSettings): Operati
       framing: "aws",
       repair: withoutThinking,
     },
+    complete: createCompletion(modelPath, stated),
     embed: {
       path: ({ model }) => modelPath(model, "invoke"),
       toUpstream: (request, options) => toEmbedding(request, readModel(request.model, stated), options),
@@ -92,10 +94,7 @@ export const bedrock = defineProvider<BedrockSettings>({
     const name = hosts.find(([form]) => form.test(path))?.[1] ?? "bedrock-runtime";
     return `https://${name}.${region}.${awsDomain(environment)}`;
   },
-  passPath(asked) {
-    const [, model] = /^\/model\/([^/]+)\//.exec(asked.path) ?? [];
-    return { ...passBelow(asked), ...(model && { model: decodeSegment(model) }) };
-  },
+  models: bedrockNaming,
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,

@@ -39,3 +39,10 @@ export function takesCachePoints({ vendor, name }: BedrockModel): boolean {
 export function takesToolChoice({ vendor }: BedrockModel): boolean {
   return ["anthropic", "amazon", "mistral", ""].includes(vendor);
 }
+
+/** How models are named here. Of a model's ARN only its id counts, and an inference profile is a variant of its model. */
+export const bedrockNaming = {
+  canonical: (model: string) => /^arn:[^/]*:(?:foundation-model|inference-profile)\/(.+)$/i.exec(model)?.[1] ?? model,
+  variantOf: (model: string) => (regionPrefix.test(model) ? model.replace(regionPrefix, "") : undefined),
+  inPath: (path: string) => /^\/?model\/(.+)\/[^/]+$/i.exec(path)?.[1],
+};

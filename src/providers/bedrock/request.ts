@@ -1,5 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isKnownMember } from "../shapes/known.ts";
 import { isGiven } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 import { betaFields } from "./betas.ts";
@@ -18,12 +19,6 @@ const converted = new Set([
   ...["performanceConfig", "additionalModelRequestFields", "additional_model_request_fields", "requestMetadata"],
   ...["additionalModelResponseFieldPaths", "additional_model_response_field_paths", "promptVariables"],
 ]);
-/** Members of OpenAI's requests that no model here has. */
-const unknownHere = new Set([
-  ...["logit_bias", "logprobs", "top_logprobs", "seed", "store", "modalities", "prediction", "audio", "verbosity"],
-  ...["web_search_options", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "context_management"],
-]);
-
 /** A request and what its conversion goes by. */
 interface Conversion {
   request: ChatRequest;
@@ -36,7 +31,7 @@ function numberOf(value: unknown): number | undefined {
 }
 
 function maxTokensOf({ max_tokens, max_completion_tokens }: ChatRequest): number | undefined {
-  return numberOf(max_tokens) ?? numberOf(max_completion_tokens);
+  return numberOf(max_completion_tokens) ?? numberOf(max_tokens);
 }
 
 /** Whether the fields of a request switch Claude's thinking on. */
@@ -104,9 +99,10 @@ function userFields({ request, model, options }: Conversion): Block {
 function unknownFields({ request, options }: Conversion): Block {
   const entries = Object.entries(request).filter(([name, value]) => {
     if (converted.has(name) || !isGiven(value)) return false;
-    const isDropped = unknownHere.has(name) || (name === "parallel_tool_calls" && value === false);
-    if (isDropped) options.drop(name);
-    return !isDropped && name !== "parallel_tool_calls";
+    if (!isKnownMember(name)) return true;
+    // calls in parallel are what models do unless told otherwise
+    if (name !== "parallel_tool_calls" || value === false) options.drop(name);
+    return false;
   });
   return Object.fromEntries(entries);
 }

@@ -49,7 +49,7 @@ function toBody(request: RerankRequest, region: string, options: ConversionOptio
   const { model, query, documents, top_n: wanted } = request;
   if (documents.length > maxSources) refuse(`Cannot rerank more than ${maxSources} documents`, "documents");
   const { parameters } = takenMembers(request, { top_n: "top_n", parameters: "parameters" }, options);
-  for (const name of Object.keys(unknownMembers(request))) options.drop(name);
+  const fields = { ...unknownMembers(request), ...(isObject(parameters) && parameters) };
   return {
     queries: [{ type: "TEXT", textQuery: { text: query } }],
     sources: documents.map(toSource),
@@ -59,7 +59,7 @@ function toBody(request: RerankRequest, region: string, options: ConversionOptio
         numberOfResults: Math.min(wanted ?? documents.length, documents.length),
         modelConfiguration: {
           modelArn: toModelArn(model, region),
-          ...(isObject(parameters) && { additionalModelRequestFields: parameters }),
+          ...(Object.keys(fields).length > 0 && { additionalModelRequestFields: fields }),
         },
       },
     },

@@ -53,5 +53,7 @@ export const bytez = defineProvider({
   settings: { prefix: "bytez", schema: v.object({}) },
   baseUrl: "https://api.bytez.com/models/v2",
   authenticate: keyHeader("authorization", "Key "),
+  // the whole path is the name of a model
+  models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { chat },
 });

@@ -27,11 +27,11 @@ const members = {
 export const embed: OperationAdapter<"embed"> = {
   path: () => "/v2/embed",
   toUpstream: (request, { drop }) => ({
-    model: request.model,
     // required since the third generation of models; this one fits texts of unknown use
     input_type: "search_document",
     embedding_types: ["float"],
-    ...copyMembers(request, members, { handled: ["model", "input"], drop }),
+    ...copyMembers(request, members, { handled: ["model", "input"], kind: "embed", drop }),
+    model: request.model,
     ...toCohereInputs("cohere", request),
   }),
   fromUpstream(body, request) {

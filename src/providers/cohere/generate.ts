@@ -50,10 +50,10 @@ function toUpstream(request: CompletionRequest, { drop }: ConversionOptions): ob
   // what is switched off is not missed
   if (request.echo) drop("echo");
   return {
+    ...copyMembers(request, members, { handled, drop }),
     model: request.model,
     prompt: readPrompt(request),
     ...(request.stream === true && { stream: true }),
-    ...copyMembers(request, members, { handled, drop }),
   };
 }
 

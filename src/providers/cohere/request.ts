@@ -110,9 +110,9 @@ export function toUpstream(request: ChatRequest, options: ConversionOptions): ob
   const format = toResponseFormat(request.response_format);
   const thinking = toThinking(request);
   return {
+    ...copyMembers(request, members, { handled, drop: options.drop }),
     model: request.model,
     messages: readMessages(request).map((message) => toMessage(message, options)),
-    ...copyMembers(request, members, { handled, drop: options.drop }),
     ...toTools(request),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...(format && { response_format: format }),

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type OpenaiCompatibleRules, openaiCompatible } from "../openai-compatible/mod.ts";
-import type { Provider } from "../types.ts";
+import type { ModelNaming, Provider } from "../types.ts";
 
 /** A provider that speaks OpenAI's shapes and has no settings of its own. */
 export interface CompatDeclaration extends OpenaiCompatibleRules {
@@ -8,6 +8,8 @@ export interface CompatDeclaration extends OpenaiCompatibleRules {
   slug: string;
   /** Base address, without a slash at its end; of some it depends on the path below it. */
   baseUrl: string | ((settings: object, facts: { path: string }) => string);
+  /** How its models are named, if not by one plain name each. */
+  models?: ModelNaming<object>;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined) => Record<string, string>;
 }

@@ -57,21 +57,21 @@ export const fireworksImages: ImageAdapter = {
   answersLists: true,
   toUpstream(request, { drop }) {
     requireBytes("fireworks-ai", request);
-    const options = { handled: pictureMembers, drop };
+    const options = { handled: pictureMembers, kind: "image", drop } as const;
     if (isFlux(modelOf("fireworks-ai", request))) {
       requireOnePicture("fireworks-ai", request);
       const members = { seed: "seed", guidance_scale: "guidance_scale", num_inference_steps: "num_inference_steps" };
       const ratio = ratioOf(request, fluxRatios);
       return {
-        prompt: request.prompt,
         ...copyMembers(request, { ...members, steps: "num_inference_steps" }, options),
+        prompt: request.prompt,
         ...(ratio !== undefined && { aspect_ratio: ratio }),
       };
     }
     const members = { seed: "seed", steps: "steps", cfg_scale: "cfg_scale", sampler: "sampler" };
     return {
-      text_prompts: [{ text: request.prompt, weight: 1 }],
       ...copyMembers(request, members, options),
+      text_prompts: [{ text: request.prompt, weight: 1 }],
       ...sizeOf(request),
       ...(typeof request.n === "number" && { samples: request.n }),
     };
@@ -99,11 +99,11 @@ export const siliconflowImages: ImageAdapter = {
       ...{ prompt_enhancement: "prompt_enhancement", image_size: "image_size", batch_size: "batch_size" },
     };
     return {
-      model: modelOf("siliconflow", request),
-      prompt,
       ...(typeof size === "string" && size !== "auto" && { image_size: size }),
       ...(typeof n === "number" && { batch_size: n }),
-      ...copyMembers(request, members, { handled: pictureMembers, drop }),
+      ...copyMembers(request, members, { handled: pictureMembers, kind: "image", drop }),
+      model: modelOf("siliconflow", request),
+      prompt,
     };
   },
   fromUpstream: (body, _request, options) =>
@@ -127,10 +127,10 @@ export const hyperbolicImages: ImageAdapter = {
     ];
     const members = Object.fromEntries(names.map((name) => [name, name]));
     return {
+      ...copyMembers(request, members, { handled: pictureMembers, kind: "image", drop }),
       model_name: modelOf("hyperbolic", request),
       prompt: request.prompt,
       ...sizeOf(request),
-      ...copyMembers(request, members, { handled: pictureMembers, drop }),
     };
   },
   fromUpstream: (body, _request, options) =>

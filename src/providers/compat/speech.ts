@@ -23,13 +23,13 @@ export const minimaxSpeech: OperationAdapter<"speak"> = {
     };
     const handled = ["model", "input", "voice", "speed", "response_format", "stream_format"];
     return {
+      ...copyMembers(request, members, { handled, kind: "speech", drop }),
       ...{ model, text: input, stream: false, output_format: "hex" },
       voice_setting: {
         voice_id: voiceOf(request),
         ...(typeof speed === "number" && { speed: clamp(0.5, 2)(speed) }),
       },
       audio_setting: { format: formatOf("minimax", request, formats, "mp3") },
-      ...copyMembers(request, members, { handled, drop }),
     };
   },
   fromUpstream(body, request) {

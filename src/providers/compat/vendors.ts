@@ -93,6 +93,7 @@ const declarations: readonly CompatDeclaration[] = [
       path.startsWith("/inference/") ? "https://api.deepinfra.com/v1" : "https://api.deepinfra.com/v1/openai",
     operations: ["chat", "embed", "models"],
     rerank: deepinfraRerank,
+    models: { inPath: (path) => /(?:^|\/)inference\/(.+)$/i.exec(path)?.[1] },
     model: "deepinfra/airoboros-70b",
     chat: { rename: oldTokenLimit, bounds: { n: [1, 1] } },
     answers: {},

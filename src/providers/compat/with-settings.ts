@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { createRecords } from "../fireworks-ai/records.ts";
+import { withoutPrefixes } from "../model-names.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
 import { addressSetting, hostLabel, secretSetting } from "../settings.ts";
 import { decideAt } from "../shapes/decisions.ts";
@@ -34,6 +35,11 @@ const openrouter = openaiCompatible({
     "x-title": title,
   }),
   model: "openrouter/auto",
+  // behind a colon stands which variant is to serve (https://openrouter.ai/docs/guides/routing/model-variants)
+  models: {
+    canonical: (model) => model.replace(/^~/, ""),
+    variantOf: (model) => (model.includes(":") ? model.replace(/:.*$/, "") : undefined),
+  },
   chat: { developer: true, cacheControl: true, thinking: true, replay: "reasoning", adapt: toOpenrouter },
   answers: {},
 });
@@ -57,6 +63,7 @@ const modal = openaiCompatible({
   baseUrl: "https://api.modal.com/v1",
   settings: {
     prefix: "modal",
+    plain: ["modal-key", "modal-secret"],
     schema: v.object({ key: v.optional(secretSetting(v.string())), secret: v.optional(secretSetting(v.string())) }),
   },
   authenticate: (credential, { key, secret }) => ({
@@ -75,6 +82,12 @@ const fireworks = openaiCompatible({
   rerank: { top_n: "top_n", return_documents: "return_documents" },
   model: "accounts/fireworks/models/llama-v3p1-405b-instruct",
   own: { generateImage: fireworksImages },
+  models: {
+    canonical: (model) => withoutPrefixes(model, /^accounts\/fireworks\/models\//),
+    // a deployment of it may stand behind
+    variantOf: (model) => (model.includes("#") ? model.replace(/#.*$/, "") : undefined),
+    inPath: (path) => /(?:^|\/)(?:workflows|image_generation)\/(.+?)(?:\/text_to_image)?$/i.exec(path)?.[1],
+  },
   settings: { prefix: "fireworks", schema: v.object({ account_id: v.optional(addressSetting(HostLabel)) }) },
   chat: {
     rename: oldTokenLimit,

@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
-import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ChatRequest, CompletionRequest } from "../../schemas/chat.ts";
+import { refuseValue } from "../chat-messages.ts";
+import { toTextAnswer, toTextMapper } from "../shapes/completions.ts";
 import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
 import { toCompleteRequest } from "./request.ts";
 import { Answer, type ContentItem, type Said, StreamEvent, toUsage } from "./wire.ts";
@@ -107,9 +109,25 @@ function createMapper({ model }: ChatRequest, options: ConversionOptions): Strea
 }
 
 /** Chat (https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api). */
-export const chat: OperationAdapter<"chat"> = {
+export const chat = {
   path: () => "/cortex/inference:complete",
   toUpstream: toCompleteRequest,
   fromUpstream: fromAnswer,
   streamMapper: createMapper,
+} satisfies OperationAdapter<"chat">;
+
+/** A prompt as a chat of one message; what completions have besides is left out as in chats. */
+function asChat(request: CompletionRequest): ChatRequest {
+  const { prompt, stop, ...rest } = request;
+  const [first, ...others] = Array.isArray(prompt) ? prompt : [prompt];
+  if (typeof first !== "string" || others.length > 0) refuseValue("prompt", "cortex completes one text");
+  return { ...rest, ...(stop && { stop }), messages: [{ role: "user", content: first }] };
+}
+
+/** Text completions: the service has chats alone. */
+export const complete: OperationAdapter<"complete"> = {
+  path: chat.path,
+  toUpstream: (request, options) => toCompleteRequest(asChat(request), options),
+  fromUpstream: (body, request, options) => toTextAnswer(fromAnswer(body, asChat(request), options)),
+  streamMapper: (request, options) => toTextMapper(createMapper(asChat(request), options)),
 };

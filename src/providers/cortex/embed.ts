@@ -12,8 +12,9 @@ export const embed: OperationAdapter<"embed"> = {
     requireNumbers("cortex", request);
     const handled = ["model", "input", "encoding_format"];
     return {
-      ...{ model: request.model, text: requireTexts("cortex", request) },
-      ...copyMembers(request, {}, { handled, drop }),
+      ...copyMembers(request, {}, { handled, kind: "embed", drop }),
+      model: request.model,
+      text: requireTexts("cortex", request),
     };
   },
   fromUpstream(body, request) {

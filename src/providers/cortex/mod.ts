@@ -3,7 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
 import { addressSetting } from "../settings.ts";
-import { chat } from "./chat.ts";
+import { chat, complete } from "./chat.ts";
 import { embed } from "./embed.ts";
 
 const settings = v.object({
@@ -37,5 +37,5 @@ export const cortex = defineProvider({
   },
   authenticate: (credential, { token_type: type }) =>
     credential === undefined ? {} : { ...bearer(credential), "x-snowflake-authorization-token-type": type },
-  operations: { chat, embed },
+  operations: { chat, complete, embed },
 });

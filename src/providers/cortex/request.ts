@@ -12,8 +12,8 @@ import {
   refuseValue,
   requireOneChoice,
   textOf,
-  unreadMembers,
 } from "../chat-messages.ts";
+import { passUnknown } from "../shapes/known.ts";
 import { maxTokensOf } from "../shapes/members.ts";
 import type { ConversionOptions } from "../types.ts";
 
@@ -85,7 +85,6 @@ function toChoice(request: ChatRequest): object | undefined {
 /** A chat request as `inference:complete` takes it. */
 export function toCompleteRequest(request: ChatRequest, options: ConversionOptions): object {
   requireOneChoice(request);
-  for (const name of unreadMembers(request, read)) options.drop(name);
   const tools = readTools(request).map(({ name, description, parameters }) => ({
     tool_spec: { type: "generic", name, ...(description && { description }), input_schema: parameters },
   }));
@@ -93,6 +92,7 @@ export function toCompleteRequest(request: ChatRequest, options: ConversionOptio
   const format = readJsonFormat(request);
   const most = maxTokensOf(request);
   return {
+    ...passUnknown(request, (name) => read.has(name), options),
     ...Object.fromEntries(passed.flatMap((name) => (request[name] == null ? [] : [[name, request[name]]]))),
     messages: toMessages(request),
     stream: request.stream === true,

@@ -62,5 +62,6 @@ export const databricks = defineProvider({
     const client = { client_id: id, client_secret: secret, scope: "all-apis" };
     return authorizeByOauth({ ...client, token_url: `${baseUrlOf(values)}/oidc/v1/token` }, tools, "fixed");
   },
+  models: { own: ({ serving_endpoint_name: endpoint }) => [endpoint] },
   operations: operationsOf,
 });

@@ -3,8 +3,9 @@ import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { toSeconds } from "../records.ts";
 import type { ConversionOptions } from "../types.ts";
-import { extrasOf, imagesOf, soundOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
+import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
+import { soundOf, wantsWav } from "./sound.ts";
 import { toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part } from "./wire.ts";
 
@@ -24,10 +25,18 @@ export function blockedChoice(): Record<string, unknown> {
   return { index: 0, message: { role: "assistant", content: null }, logprobs: null, finish_reason: "content_filter" };
 }
 
+/** What a choice is made by. */
+interface AnswerOptions {
+  id: string;
+  strict: boolean;
+  /** Sound comes as a file. */
+  asWav: boolean;
+}
+
 /** What the parts say beside text: in strict answers only what would be lost otherwise. */
-function mediaOf(parts: readonly Part[], { id, strict }: { id: string; strict: boolean }): Record<string, unknown> {
+function mediaOf(parts: readonly Part[], { id, strict, asWav }: AnswerOptions): Record<string, unknown> {
   const images = strict ? imagesOf(parts) : [];
-  const sound = soundOf(parts);
+  const sound = soundOf(parts, { asWav });
   const transcript = textOf(parts, { thought: false }) ?? "";
   return {
     ...(images.length > 0 && { images }),
@@ -47,11 +56,8 @@ function blocksOf(parts: readonly Part[]): Record<string, unknown> {
   };
 }
 
-function toChoice(
-  candidate: Candidate,
-  position: number,
-  { id, strict }: { id: string; strict: boolean },
-): Record<string, unknown> {
+function toChoice(candidate: Candidate, position: number, options: AnswerOptions): Record<string, unknown> {
+  const { id, strict } = options;
   const index = candidate.index ?? position;
   const parts = candidate.content?.parts ?? [];
   const calls = parts.flatMap((part, number) => toToolCall(part, `call_${id}_${index}_${number}`, strict) ?? []);
@@ -62,7 +68,7 @@ function toChoice(
       role: "assistant",
       content: said || (calls.length > 0 ? null : (said ?? "")),
       ...(!strict && blocksOf(parts)),
-      ...mediaOf(parts, { id, strict }),
+      ...mediaOf(parts, options),
       ...(calls.length > 0 && { tool_calls: calls }),
     },
     logprobs: toLogprobs(candidate.logprobsResult),
@@ -88,7 +94,7 @@ export function fromGeminiAnswer(
     throw new UpstreamError(502, `Cannot use the answer of ${slug}: it has no candidates`, { provider: slug });
   }
   const { id, created, model } = sharedMembers(answer, request);
-  const ids = { id: answer.responseId || "0", strict };
+  const ids = { id: answer.responseId || "0", strict, asWav: wantsWav(request) };
   const feedback = !strict && answer.promptFeedback ? { promptFeedback: answer.promptFeedback } : {};
   return {
     ...{ id, object: "chat.completion", created, model },

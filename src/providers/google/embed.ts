@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
+import { passUnknown } from "../shapes/known.ts";
 import { type Medium, readInputs } from "../shapes/media-inputs.ts";
 import { refuseMember } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
 import { modelName } from "./model.ts";
-import { dropUnknown } from "./request.ts";
 import { toUsage } from "./usage.ts";
 import { BatchEmbedContentsResponse, EmbedContentResponse } from "./wire.ts";
 
@@ -34,9 +34,13 @@ export function readContents(provider: string, request: EmbeddingRequest): { par
   });
 }
 
-/** Tells of members of a request for embeddings that have no equal. */
-export function dropUnmapped(request: EmbeddingRequest, options: ConversionOptions, more: readonly string[] = []) {
-  dropUnknown(request, (member) => mapped.has(member) || more.includes(member), options);
+/** Members of a request for embeddings that belong to the model. */
+export function unmappedMembers(
+  request: EmbeddingRequest,
+  { drop }: ConversionOptions,
+  more: readonly string[] = [],
+): Record<string, unknown> {
+  return passUnknown(request, (member) => mapped.has(member) || more.includes(member), { kind: "embed", drop });
 }
 
 /** Members of embedContent beside the text. */
@@ -50,10 +54,11 @@ export function embedMembers({ dimensions, task_type: task, title }: EmbeddingRe
 
 /** Body of embedContent, and of batchEmbedContents for a list (https://ai.google.dev/api/embeddings). */
 export function toEmbedRequest(request: EmbeddingRequest, options: ConversionOptions): object {
-  dropUnmapped(request, options);
+  const unknown = unmappedMembers(request, options);
   const model = `models/${modelName(request.model)}`;
   requireNumbers("google", request);
-  const bodies = readContents("google", request).map((content) => ({ model, content, ...embedMembers(request) }));
+  const beside = { ...unknown, model, ...embedMembers(request) };
+  const bodies = readContents("google", request).map((content) => ({ ...beside, content }));
   return Array.isArray(request.input) ? { requests: bodies } : (bodies[0] ?? {});
 }
 

@@ -9,7 +9,7 @@ import {
   requireOnePicture,
   toFilteredAnswer,
 } from "../shapes/images.ts";
-import { copyMembers } from "../shapes/members.ts";
+import { copyMembers, splitMembers } from "../shapes/members.ts";
 import type { ConversionOptions } from "../types.ts";
 import { modelName } from "./model.ts";
 import { countOf } from "./usage.ts";
@@ -50,7 +50,7 @@ function toImagen(request: ImageRequest, slug: string, { drop }: ConversionOptio
       sampleCount: n ?? 1,
       ...(ratio !== undefined && { aspectRatio: ratio }),
       ...(Object.keys(output).length > 0 && { outputOptions: output }),
-      ...copyMembers(request, members, { handled, drop }),
+      ...copyMembers(request, members, { handled, kind: "image", drop }),
     },
   };
 }
@@ -75,11 +75,11 @@ const geminiRatios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "
 function toGemini(request: ImageRequest, slug: string, { drop }: ConversionOptions): object {
   requireBytes(slug, request);
   requireOnePicture(slug, request);
-  const config = {
-    ...imageConfigOf(request),
-    ...copyMembers(request, imageConfigMembers, { handled: [...pictureMembers, "seed"], drop }),
-  };
+  const rules = { handled: [...pictureMembers, "seed"], kind: "image", drop } as const;
+  const { taken, unknown } = splitMembers(request, imageConfigMembers, rules);
+  const config = { ...imageConfigOf(request), ...taken };
   return {
+    ...unknown,
     contents: [{ role: "user", parts: [{ text: request.prompt }] }],
     generationConfig: {
       responseModalities: ["TEXT", "IMAGE"],

@@ -3,14 +3,13 @@ import type { ModelList } from "../../schemas/models.ts";
 import { keyHeader } from "../auth/headers.ts";
 import { defineProvider, passBelow } from "../define.ts";
 import { inBatches } from "../shapes/embeddings.ts";
-import { decodeSegment } from "../shapes/hosts.ts";
 import { modelOf } from "../shapes/images.ts";
 import type { OperationAdapter } from "../types.ts";
 import { fromGeminiAnswer } from "./answer.ts";
 import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
 import { fromGoogleImages, isImagen, toGoogleImages } from "./images.ts";
-import { modelName, modelPath } from "./model.ts";
+import { geminiNaming, modelName, modelPath } from "./model.ts";
 import { generateAction, nativeOperations } from "./native.ts";
 import { type GeminiHost, toGeminiRequest } from "./request.ts";
 import { speak } from "./speech.ts";
@@ -79,10 +78,10 @@ export const google = defineProvider({
   baseUrl: "https://generativelanguage.googleapis.com",
   settings: { prefix: "google", schema: v.object({}) },
   passPath(asked) {
-    const [, model] = /\/(?:models|tunedModels)\/([^/:]+)/.exec(asked.path) ?? [];
     const isUpload = /^\/(?:upload|download)\//.test(asked.path);
-    return { ...passBelow(asked, isUpload ? "" : "/v1beta"), ...(model && { model: decodeSegment(model) }) };
+    return passBelow(asked, isUpload ? "" : "/v1beta");
   },
+  models: geminiNaming,
   authenticate: keyHeader("x-goog-api-key"),
   operations: { chat, embed, models, countChat, ...nativeOperations, generateImage, speak },
 });

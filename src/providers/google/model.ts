@@ -1,3 +1,4 @@
+import { withoutPrefixes } from "../model-names.ts";
 import { encodeText } from "../shapes/hosts.ts";
 
 /** What the name of a model tells of what it takes. */
@@ -13,8 +14,18 @@ export interface ModelTraits {
 
 /** The plain name of a model: `models/` in front is part of its address. */
 export function modelName(model: string): string {
-  return model.replace(/^models\//, "");
+  return withoutPrefixes(model, /^\/*models\/+/);
 }
+
+/** How Google names its models. */
+export const geminiNaming = {
+  canonical: modelName,
+  inPath(path: string) {
+    const [, kind, name] = /(?:^|\/)(models|tunedModels)\/([^:]+)/i.exec(path) ?? [];
+    if (name === undefined) return undefined;
+    return kind?.toLowerCase() === "models" ? name : `tunedModels/${name}`;
+  },
+};
 
 /** Path of a model below the base address; tuned models live beside the others. */
 export function modelPath(model: string): string {

@@ -68,11 +68,6 @@ export function imagesOf(parts: readonly Part[]): object[] {
   );
 }
 
-/** The sound of an answer; undefined when there is none. */
-export function soundOf(parts: readonly Part[]): string | undefined {
-  return parts.find(({ inlineData }) => inlineData?.mimeType?.startsWith("audio/"))?.inlineData?.data;
-}
-
 const toOdds = ({ token, logProbability }: TokenOdds) => ({
   token: token ?? "",
   logprob: logProbability ?? 0,

@@ -1,8 +1,10 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { passUnknown } from "../shapes/known.ts";
 import type { ConversionOptions } from "../types.ts";
 import { toGenerationConfig } from "./generation.ts";
 import { toConversation } from "./messages.ts";
+import { wantsWav } from "./sound.ts";
 import { toToolMembers } from "./tools.ts";
 
 /** What differs between the places these models are served at. */
@@ -13,26 +15,13 @@ export interface GeminiHost {
   ownMembers: Readonly<Record<string, (request: ChatRequest) => Record<string, unknown>>>;
 }
 
-/** Members of a request that have an equal here; what has none is left out and told. */
+/** Members of a request that have an equal here. */
 const mapped = new Set([
   ...["model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "top_p"],
   ...["top_k", "stop", "n", "seed", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs"],
   ...["response_format", "modalities", "speech_config", "audio", "image_config", "media_resolution"],
   ...["reasoning_effort", "thinking", "tools", "tool_choice", "safety_settings", "cached_content", "functions"],
 ]);
-/** What a name may look like to be told in a header. */
-const plainName = /^[\w.-]{1,64}$/;
-
-/** Tells of the members of a request that are not among the known ones. */
-export function dropUnknown(
-  request: object,
-  isKnown: (member: string) => boolean,
-  { drop }: Pick<ConversionOptions, "drop">,
-): void {
-  for (const [member, value] of Object.entries(request)) {
-    if (value !== undefined && value !== null && !isKnown(member) && plainName.test(member)) drop(member);
-  }
-}
 
 /** A stored context holds instructions and tools of its own (https://ai.google.dev/gemini-api/docs/caching). */
 function withCachedContent(body: Record<string, unknown>, request: ChatRequest, { drop }: ConversionOptions): object {
@@ -48,10 +37,13 @@ function withCachedContent(body: Record<string, unknown>, request: ChatRequest, 
  * @throws {InvalidRequestError} If a message, tool or schema cannot be sent.
  */
 export function toGeminiRequest(request: ChatRequest, options: ConversionOptions, host: GeminiHost): object {
-  dropUnknown(request, (member) => mapped.has(member) || Object.hasOwn(host.ownMembers, member), options);
-  const generationConfig = toGenerationConfig(request, options);
+  const takes = (member: string) => mapped.has(member) || Object.hasOwn(host.ownMembers, member);
+  const { generationConfig: given, ...unknown } = passUnknown(request, takes, options);
+  wantsWav(request);
+  const generationConfig = { ...(isObject(given) && given), ...toGenerationConfig(request, options) };
   const { contents, ...system } = toConversation(request, options);
   const body = {
+    ...unknown,
     ...system,
     contents,
     ...toToolMembers(request),

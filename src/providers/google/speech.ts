@@ -4,28 +4,29 @@ import { fromBase64 } from "../../lib/base64.ts";
 import { joinBytes } from "../../lib/bytes.ts";
 import { refuseSpeechEvents } from "../openai-compatible/media.ts";
 import { BinaryAnswer } from "../operations.ts";
+import { isKnownMember, passUnknown } from "../shapes/known.ts";
 import { formatOf, speechTypes, toWav, voiceOf } from "../shapes/speech.ts";
 import type { OperationAdapter } from "../types.ts";
 import { modelPath } from "./model.ts";
+import { rateOf } from "./sound.ts";
 import { GenerateContentResponse } from "./wire.ts";
 
 /** Models speak in samples: as they are, or with the head of a WAV file. */
 const formats = ["wav", "pcm"] as const;
-
-/** Samples a second where the answer does not tell. */
-const usualRate = 24_000;
 
 /** Speech of Gemini's models (https://ai.google.dev/gemini-api/docs/speech-generation). */
 export const speak: OperationAdapter<"speak"> = {
   path: ({ model }) => `/v1beta${modelPath(model)}:generateContent`,
   toUpstream(request, { drop }) {
     refuseSpeechEvents("google", request);
+    const unknown = passUnknown(request, (name) => isKnownMember(name, "speech"), { kind: "speech", drop });
     formatOf("google", request, formats, "wav");
     const { input, instructions, speed } = request;
     if (typeof speed === "number" && speed !== 1) drop("speed");
     // the model is told how to speak in the same text
     const text = instructions ? `${instructions}:\n${input}` : input;
     return {
+      ...unknown,
       contents: [{ role: "user", parts: [{ text }] }],
       generationConfig: {
         responseModalities: ["AUDIO"],
@@ -45,8 +46,10 @@ export const speak: OperationAdapter<"speak"> = {
       });
     }
     const samples = joinBytes(sounds.map(({ data }) => fromBase64(data)));
-    const rate = Number(/rate=(\d{4,6})/.exec(first.mimeType ?? "")?.[1] ?? usualRate);
     const format = formatOf("google", request, formats, "wav");
-    return new BinaryAnswer(format === "wav" ? toWav(samples, rate) : samples, speechTypes[format] ?? "");
+    return new BinaryAnswer(
+      format === "wav" ? toWav(samples, rateOf(first.mimeType)) : samples,
+      speechTypes[format] ?? "",
+    );
   },
 };

@@ -4,8 +4,9 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import { failureOfError } from "../failures.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import { sharedMembers } from "./answer.ts";
-import { extrasOf, imagesOf, soundOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
+import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
+import { soundOf } from "./sound.ts";
 import { toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part, type UsageMetadata } from "./wire.ts";
 
@@ -58,7 +59,7 @@ function toDelta(parts: readonly Part[], progress: Progress, { id, strict }: { i
   const thoughts = strict ? undefined : textOf(parts, { thought: true });
   const blocks = strict ? [] : toBlocks(parts, progress);
   const images = strict ? imagesOf(parts) : [];
-  const sound = soundOf(parts);
+  const sound = soundOf(parts, { asWav: false });
   const calls = parts.flatMap((part) => {
     const call = toToolCall(part, `${id}_${progress.calls}`, strict);
     return call ? [{ index: progress.calls++, ...call }] : [];

@@ -20,6 +20,8 @@ export const huggingface = defineProvider({
   baseUrl: ({ base_url }) => base_url ?? "https://router.huggingface.co",
   isBaseInfluenced: true,
   authenticate: bearer,
+  // behind a colon stands who is to serve it (https://huggingface.co/docs/inference-providers/index)
+  models: { variantOf: (model) => (model.includes(":") ? model.replace(/:.*$/, "") : undefined) },
   operations: {
     chat: plainChat("huggingface", () => "/v1/chat/completions"),
     complete: { path: () => "/v1/completions", toUpstream: withStreamUsage },

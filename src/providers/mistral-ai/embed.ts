@@ -13,8 +13,9 @@ const members = {
 export const embed: OperationAdapter<"embed"> = {
   path: () => "/embeddings",
   toUpstream: (request, { drop }) => ({
-    ...{ model: modelName(request.model), input: requireTexts("mistral-ai", request) },
-    ...copyMembers(request, members, { handled: ["model", "input"], drop }),
+    ...copyMembers(request, members, { handled: ["model", "input"], kind: "embed", drop }),
+    model: modelName(request.model),
+    input: requireTexts("mistral-ai", request),
   }),
   fromUpstream: embeddingList,
 };

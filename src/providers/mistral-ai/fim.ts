@@ -12,9 +12,10 @@ function toFim(request: ChatRequest | CompletionRequest, prompt: string, { drop 
   requireOneChoice("mistral-ai", request);
   const maxTokens = maxTokensOf(request);
   return {
-    ...{ model: modelName(request.model), prompt },
-    ...(isGiven(request.suffix) && { suffix: request.suffix }),
     ...copyMembers(request, sharedMembers, { handled, drop }),
+    model: modelName(request.model),
+    prompt,
+    ...(isGiven(request.suffix) && { suffix: request.suffix }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
   };
 }

@@ -6,6 +6,7 @@ import { ocrAt } from "../shapes/ocr.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { chatAsFim, complete } from "./fim.ts";
+import { modelName } from "./request.ts";
 import { transcribe } from "./transcribe.ts";
 
 /** Mistral AI (https://docs.mistral.ai/api). */
@@ -19,6 +20,7 @@ export const mistral = defineProvider({
   },
   baseUrl: "https://api.mistral.ai/v1",
   authenticate: bearer,
+  models: { canonical: modelName },
   operations: ({ fim_completion }) => ({
     chat: fim_completion === "true" ? chatAsFim : chat,
     complete,

@@ -1,5 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { withoutPrefixes } from "../model-names.ts";
 import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shapes/members.ts";
 import { imageOf, isGiven, type Message, type Part, readMessages, refuseMember } from "../shapes/messages.ts";
 import type { ConversionOptions } from "../types.ts";
@@ -24,7 +25,7 @@ const handled = ["model", "messages", "max_tokens", "max_completion_tokens", "to
 
 /** The model's plain name. */
 export function modelName(model: string): string {
-  return model.replace(/^mistralai\./, "");
+  return withoutPrefixes(model, /^mistralai\./);
 }
 
 function toThinking({ thinking, signature }: Part): object {
@@ -103,14 +104,14 @@ function toTools({ tools, functions }: ChatRequest): object[] | undefined {
   });
 }
 
-/** The upstream's request (https://docs.mistral.ai/api/#tag/chat); members it does not know would be refused. */
+/** The upstream's request (https://docs.mistral.ai/api/#tag/chat). */
 export function toUpstream(request: ChatRequest, options: ConversionOptions): object {
   const maxTokens = maxTokensOf(request);
   const tools = toTools(request);
   return {
+    ...copyMembers(request, members, { handled, drop: options.drop }),
     model: modelName(request.model),
     messages: readMessages(request).map((message) => toMessage(message, options)),
-    ...copyMembers(request, members, { handled, drop: options.drop }),
     ...(tools && { tools }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
   };

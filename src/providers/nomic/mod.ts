@@ -22,7 +22,11 @@ const embed: OperationAdapter<"embed"> = {
     const { model } = request;
     requireNumbers("nomic", request);
     const handled = ["model", "input", "encoding_format"];
-    return { model, texts: requireTexts("nomic", request), ...copyMembers(request, members, { handled, drop }) };
+    return {
+      ...copyMembers(request, members, { handled, kind: "embed", drop }),
+      model,
+      texts: requireTexts("nomic", request),
+    };
   },
   fromUpstream(body, request) {
     const { embeddings, usage } = v.parse(Reply, body);

@@ -20,7 +20,11 @@ export const embed: OperationAdapter<"embed"> = {
     const { model } = request;
     requireNumbers("ollama", request);
     const handled = ["model", "input", "encoding_format"];
-    return { model, input: requireTexts("ollama", request), ...copyMembers(request, members, { handled, drop }) };
+    return {
+      ...copyMembers(request, members, { handled, kind: "embed", drop }),
+      model,
+      input: requireTexts("ollama", request),
+    };
   },
   fromUpstream(body, request) {
     const { embeddings, prompt_eval_count: tokens } = v.parse(Reply, body);

@@ -12,6 +12,10 @@ export const ollama = defineProvider({
   settings: { prefix: "ollama", schema: v.object({}) },
   baseUrl: hostRequired("ollama"),
   authenticate: bearer,
+  // https://github.com/ollama/ollama/blob/main/docs/api.md#model-names
+  models: {
+    canonical: (model) => model.replace(/^(?:registry\.ollama\.ai\/)?(?:library\/)?/i, "").replace(/:latest$/i, ""),
+  },
   operations: {
     chat,
     embed,

@@ -1,4 +1,5 @@
 import type { Operations } from "../operations.ts";
+import type { RequestKind } from "../shapes/known.ts";
 import { refuseMember } from "../shapes/messages.ts";
 import type { ConversionOptions, OperationAdapter, OperationAdapters } from "../types.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
@@ -46,10 +47,12 @@ export function refuseSpeechEvents(provider: string, { stream_format: format }: 
 
 type Request = Operations[MediaOperation]["request"];
 
+const kindOf = (name: MediaOperation): RequestKind => (name === "speak" ? "speech" : "image");
+
 /** The map of an operation; undefined where requests go on as they came. */
 function requestMapOf(slug: string, name: MediaOperation, { media, speechEvents }: MediaRules) {
   const rules = media?.[name];
-  const map = rules && createRequestMap(slug, rules, { streams: false });
+  const map = rules && createRequestMap(slug, rules, { streams: false, kind: kindOf(name) });
   if (name !== "speak" || speechEvents) return map;
   return (request: Request, options: ConversionOptions): object => {
     refuseSpeechEvents(slug, request as Operations["speak"]["request"]); // as named

@@ -9,6 +9,7 @@ import { requireTextOrObjects } from "../shapes/inputs.ts";
 import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
 import type {
   ConversionOptions,
+  ModelNaming,
   OperationAdapter,
   OperationAdapters,
   Provider,
@@ -79,10 +80,14 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   settings: SettingsDefinition<Settings>;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
+  /** Names in lower case of headers its clients send: they go along unasked. Never ones with credentials. */
+  clientHeaders?: readonly string[];
   /** Files, batches and tuning jobs, where they are not OpenAI's too. */
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
   /** Batches it makes of files. Absent: it has none. */
   batches?: BatchRules;
+  /** How its models are named, if not by one plain name each. */
+  models?: ModelNaming<Settings>;
 }
 
 /** Operations with texts. */
@@ -120,7 +125,8 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
 function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAdapter<"embed"> {
   const { pathPrefix = "", embed, embedModel, embedsTexts, embedsAtMost } = rules;
   const isMapped = embed !== undefined || embedModel !== undefined;
-  const map = isMapped && createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false });
+  const map =
+    isMapped && createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false, kind: "embed" });
   const adapter: OperationAdapter<"embed"> = {
     path: () => `${pathPrefix}/embeddings`,
     fromUpstream: encodeWhereAsked,
@@ -179,9 +185,11 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
     ...(options.relays && { relays: options.relays }),
     authenticate: options.authenticate ?? bearer,
+    ...(options.clientHeaders && { clientHeaders: options.clientHeaders }),
     ...(options.hasLogprobs && { hasLogprobs: true }),
     operations: createOperations(options.slug, options),
     ...options.recordKeeping,
     ...(options.batches && { batches: options.batches }),
+    ...(options.models && { models: options.models }),
   });
 }

@@ -1,5 +1,6 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
+import { isKnownMember, type RequestKind } from "../shapes/known.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { ConversionOptions } from "../types.ts";
 import { adaptMessages, adaptTools, type MessageRules } from "./messages.ts";
@@ -11,9 +12,9 @@ export type RequestBody = Record<string, unknown>;
 export interface RequestRules extends MessageRules {
   /** Members the provider refuses: they are left out and told. */
   unsupported?: readonly string[];
-  /** Members the provider takes besides the model, the input and `stream`; all others are left out and told. */
+  /** Members of OpenAI's the provider takes besides the model, the input and `stream`; all others of OpenAI's are left out. */
   only?: readonly string[];
-  /** Members with another name there. A value under the new name wins. */
+  /** Members with another name there. A value under the provider's own name wins, but not one under an older name of OpenAI's. */
   rename?: Readonly<Record<string, string>>;
   /** Least and greatest values of numbers; what lies outside becomes the nearest one. */
   bounds?: Readonly<Record<string, readonly [number, number]>>;
@@ -62,8 +63,11 @@ function renameMembers(body: RequestBody, names: Readonly<Record<string, string>
     if (value === undefined) continue;
     delete body[name];
     if (value === null) continue;
-    if (body[there] === undefined || body[there] === null) body[there] = value;
-    else if (body[there] !== value) drop(name);
+    const other = body[there] ?? undefined;
+    // where both names are OpenAI's, the newer one counts
+    const isNewer = isKnownMember(there);
+    if (other !== undefined && other !== value) drop(isNewer ? there : name);
+    if (other === undefined || isNewer) body[there] = value;
   }
 }
 
@@ -77,19 +81,23 @@ function applyBounds(body: RequestBody, { bounds }: RequestRules, provider: stri
 }
 
 /** What of a request a provider takes. */
-function createFilter(rules: RequestRules): (member: string) => boolean {
+function createFilter(rules: RequestRules, kind: RequestKind | undefined): (member: string) => boolean {
   const only = rules.only && new Set([...always, ...rules.only]);
   const unsupported = new Set(rules.unsupported);
   if (!rules.thinking) unsupported.add("thinking");
-  return (member) => (only ? only.has(member) : !unsupported.has(member));
+  return (member) => (only ? only.has(member) || !isKnownMember(member, kind) : !unsupported.has(member));
 }
 
 /**
  * Makes the map of one operation of one provider. It throws `InvalidRequestError` where leaving a member out would make
  * the answer another one than was asked for.
  */
-export function createRequestMap(provider: string, rules: RequestRules, { streams }: { streams: boolean }): RequestMap {
-  const takes = createFilter(rules);
+export function createRequestMap(
+  provider: string,
+  rules: RequestRules,
+  { streams, kind }: { streams: boolean; kind?: RequestKind },
+): RequestMap {
+  const takes = createFilter(rules, kind);
   const tell = (member: string, request: RequestBody, { drop }: ConversionOptions): void => {
     const value = request[member];
     if (value === null || value === undefined) return;

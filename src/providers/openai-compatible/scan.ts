@@ -3,48 +3,56 @@ const colon = 0x3a;
 const backslash = 0x5c;
 const space = 0x20;
 
-/** Numbers stay below 2^30: engines keep those in place. */
-const mask = 0x3fffffff;
+/** Names with the quote before them, in a table by their last two bytes. */
+export type NameTable = readonly (readonly Uint8Array[])[];
 
-/**
- * A number for the bytes of the name that ends before `end`, read backwards to its quote (FNV-1a,
- * http://www.isthe.com/chongo/tech/comp/fnv/); different names have different ones.
- */
-function numberOf(bytes: Uint8Array, end: number): number {
-  let hash = 0x811c9dc5 & mask;
-  for (let index = end - 1; index >= 0; index--) {
-    const byte = bytes[index] ?? quote;
-    if (byte === quote) break;
-    hash = Math.imul(hash ^ byte, 0x01000193) & mask;
-  }
-  return hash;
-}
+const places = 256;
 
-/** Numbers of names, for `findMember`. */
-export function namesOf(names: readonly string[]): ReadonlySet<number> {
+/** Names for `findMember`. */
+export function namesOf(names: readonly string[]): NameTable {
   const encoder = new TextEncoder();
-  return new Set(
-    names.map((name) => {
-      const bytes = encoder.encode(name);
-      return numberOf(bytes, bytes.length);
-    }),
-  );
+  const table: Uint8Array[][] = Array.from({ length: places }, () => []);
+  for (const name of new Set(names)) {
+    const bytes = encoder.encode(`"${name}`);
+    const last = bytes.length - 1;
+    table[placeOf(bytes[last] ?? 0, bytes[last - 1] ?? 0)]?.push(bytes);
+  }
+  return table;
+}
+
+function placeOf(last: number, before: number): number {
+  return (last * 31 + before) & (places - 1);
+}
+
+/** Whether the bytes before `end`, which is that of a closing quote, are one of the names: all of its bytes are compared. */
+function isListed(names: NameTable, bytes: Uint8Array, end: number): boolean {
+  const found = names[placeOf(bytes[end - 1] ?? 0, bytes[end - 2] ?? 0)];
+  if (found === undefined) return false;
+  for (let at = 0; at < found.length; at++) {
+    const name = found[at] as Uint8Array; // the index lies inside
+    const start = end - name.length;
+    let index = name.length - 1;
+    while (index >= 0 && name[index] === bytes[start + index]) index--;
+    // behind a backslash the quote is part of a longer name
+    if (index < 0) return bytes[start - 1] !== backslash;
+  }
+  return false;
 }
 
 /**
- * Whether the objects of a stream's events have a member for whose name the test is true, at whichever depth. It is given the
- * number of the name, as `namesOf` has it. Nothing is decoded: a name is what stands between quotes before a colon, and quotes
- * inside texts are escaped. A text that begins with a colon may be taken for a name; a name that ends with a backslash is not
- * seen.
+ * Whether the objects of a stream's events have a member that is among these names, or one that is not, at whichever depth.
+ * Nothing is decoded: a name is what stands between quotes before a colon, and quotes inside texts are escaped. A text that
+ * begins with a colon may be taken for a name; a name that ends with a backslash is not seen.
  */
-export function findMember(bytes: Uint8Array, test: (name: number) => boolean): boolean {
+export function findMember(bytes: Uint8Array, names: NameTable, wanted: "listed" | "other"): boolean {
+  const wantsListed = wanted === "listed";
   const { length } = bytes;
   for (let at = 1; at < length; at++) {
     if (bytes[at] !== colon) continue;
     let end = at - 1;
     while (bytes[end] === space) end--;
     if (bytes[end] !== quote || bytes[end - 1] === backslash) continue;
-    if (test(numberOf(bytes, end))) return true;
+    if (isListed(names, bytes, end) === wantsListed) return true;
   }
   return false;
 }

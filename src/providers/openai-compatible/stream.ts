@@ -173,7 +173,7 @@ export function createChunkCorrector(reader: AnswerReader, options: ConversionOp
     concerns: (block) =>
       !choices.hasBegun ||
       choices.hasBlocks ||
-      findMember(block, (name) => (strict ? !plainNames.has(name) : thoughtNames.has(name))),
+      (strict ? findMember(block, plainNames, "other") : findMember(block, thoughtNames, "listed")),
     correct(chunk) {
       requireSuccess(chunk, reader);
       const given: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];

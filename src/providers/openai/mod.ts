@@ -28,6 +28,7 @@ export const openai = openaiCompatible({
   operations: [...textOperations, "responses", ...mediaOperations],
   speechEvents: true,
   // https://platform.openai.com/docs/guides/batch
+  clientHeaders: ["openai-beta"],
   batches: {
     endpoints: [
       ...["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/moderations"],

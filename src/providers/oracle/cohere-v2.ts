@@ -18,6 +18,9 @@ const names: Readonly<Record<string, string>> = {
   tool_choice: "toolsChoice",
 };
 
+/** Members that are converted; others belong to the model. */
+const converted = new Set(["model", "messages", "tools", "response_format", "thinking", "stream"]);
+
 function upper(value: unknown): unknown {
   return typeof value === "string" ? value.toUpperCase() : value;
 }
@@ -44,14 +47,15 @@ function toMessage(message: unknown): object {
 export function toCohereV2Request(request: ChatRequest, options: ConversionOptions): object {
   const body: Record<string, unknown> = { ...toCohereBody(request, options) };
   const { messages, tools, response_format: format, thinking } = body;
-  const renamed = Object.entries(names).flatMap(([name, here]) =>
-    body[name] === undefined ? [] : [[here, body[name]]],
-  );
+  const renamed = Object.entries(body).flatMap(([name, value]) => {
+    if (value === undefined || converted.has(name)) return [];
+    return [[Object.hasOwn(names, name) ? names[name] : name, value]];
+  });
   const isStream = request.stream === true;
   return {
+    ...Object.fromEntries(renamed),
     apiFormat: "COHEREV2",
     messages: Array.isArray(messages) ? messages.map(toMessage) : [],
-    ...Object.fromEntries(renamed),
     ...(Array.isArray(tools) && { tools: tools.map((tool) => ({ ...tool, type: "FUNCTION" })) }),
     ...(isObject(format) && {
       responseFormat: { type: "JSON_OBJECT", ...(isObject(format.json_schema) && { schema: format.json_schema }) },

@@ -13,8 +13,8 @@ import {
   requireOneChoice,
   type ToolFunction,
   textOf,
-  unreadMembers,
 } from "../chat-messages.ts";
+import { passUnknown } from "../shapes/known.ts";
 import { maxTokensOf } from "../shapes/members.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import { numberNames, renamed, stopsOf } from "./generic.ts";
@@ -69,7 +69,6 @@ function toolsOf(request: ChatRequest): object[] {
 /** The request of models of Cohere's format: the last message apart from what was said before. */
 export function toCohereRequest(request: ChatRequest, options: ConversionOptions): object {
   requireOneChoice(request);
-  for (const name of unreadMembers(request, read)) options.drop(name);
   const messages = readMessages(request);
   if (messages.some(({ parts }) => parts.some((part) => typeof part !== "string"))) {
     refuseValue("messages", "models of Cohere's format take texts");
@@ -84,6 +83,7 @@ export function toCohereRequest(request: ChatRequest, options: ConversionOptions
   const format = readJsonFormat(request);
   const most = maxTokensOf(request);
   return {
+    ...passUnknown(request, (name) => read.has(name), options),
     apiFormat: "COHERE",
     message: last?.message ?? "",
     chatHistory: results.length === 0 ? history.slice(0, -1) : history.slice(0, lastOther),

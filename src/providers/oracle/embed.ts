@@ -38,7 +38,7 @@ export function toEmbedRequest(request: EmbeddingRequest, { drop }: ConversionOp
   return {
     // as for Cohere's own interface, whose models these are
     inputType: "SEARCH_DOCUMENT",
-    ...copyMembers(request, members, { handled: ["model", "input", "encoding_format"], drop }),
+    ...copyMembers(request, members, { handled: ["model", "input", "encoding_format"], kind: "embed", drop }),
     ...toInputs(request),
   };
 }

@@ -10,8 +10,8 @@ import {
   readToolChoice,
   readTools,
   refuseValue,
-  unreadMembers,
 } from "../chat-messages.ts";
+import { passUnknown } from "../shapes/known.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import {
   GenericAnswer,
@@ -98,7 +98,6 @@ export function stopsOf({ stop }: ChatRequest): string[] | undefined {
 
 /** The request of models of the generic format. */
 export function toGenericRequest(request: ChatRequest, options: ConversionOptions): object {
-  for (const name of unreadMembers(request, read)) options.drop(name);
   const tools = readTools(request).map(({ name, description, parameters }) => ({
     ...{ type: "FUNCTION", name, ...(description && { description }), parameters },
   }));
@@ -108,6 +107,7 @@ export function toGenericRequest(request: ChatRequest, options: ConversionOption
   const effort = request.reasoning_effort;
   const { maxTokens, ...numbers } = renamed(request, numberNames);
   return {
+    ...passUnknown(request, (name) => read.has(name), options),
     apiFormat: "GENERIC",
     messages: readMessages(request).map(toMessage),
     ...numbers,

@@ -79,7 +79,7 @@ function chatOperation(values: Settings): OperationAdapter<"chat"> {
 function embedOperation(values: Settings): OperationAdapter<"embed"> {
   return {
     path: () => `/${values.api_version}/actions/embedText`,
-    toUpstream: (request, options) => ({ ...placeOf(request.model, values), ...toEmbedRequest(request, options) }),
+    toUpstream: (request, options) => ({ ...toEmbedRequest(request, options), ...placeOf(request.model, values) }),
     fromUpstream: fromEmbedAnswer,
     split: splitEmbedRequest,
     join: joinEmbeddings,

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { keyHeader } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
+import { geminiNaming } from "../google/model.ts";
 import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
 import { toTextCompletion } from "../shapes/completions.ts";
 import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
@@ -47,11 +48,11 @@ function toPrompt(request: ChatRequest, options: ConversionOptions): object {
   if (stopSequences !== undefined) options.drop("stop");
   if (maxTokensOf(request) !== undefined) options.drop("max_tokens");
   return {
+    ...copied,
     prompt: {
       messages: messages.filter((one) => !isSystem(one)).map(({ role, text }) => ({ author: role, content: text })),
       ...(context.length > 0 && { context: context.join("\n") }),
     },
-    ...copied,
   };
 }
 
@@ -73,8 +74,8 @@ const complete: OperationAdapter<"complete"> = {
     if (typeof prompt !== "string") refuseMember("palm", "prompt", "it takes one prompt, as text");
     const maxTokens = maxTokensOf(request);
     return {
-      prompt: { text: prompt },
       ...copyMembers(request, members, { handled, drop }),
+      prompt: { text: prompt },
       ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
     };
   },
@@ -89,7 +90,8 @@ const embed: OperationAdapter<"embed"> = {
   toUpstream(request, { drop }) {
     const [text] = requireTexts("palm", request);
     requireNumbers("palm", request);
-    return { text, ...copyMembers(request, {}, { handled: ["model", "input", "encoding_format"], drop }) };
+    const handledHere = ["model", "input", "encoding_format"];
+    return { ...copyMembers(request, {}, { handled: handledHere, kind: "embed", drop }), text };
   },
   fromUpstream: (body, request) => toEmbeddingAnswer([v.parse(EmbedReply, body).embedding.value], request, undefined),
   ...inBatches(1),
@@ -101,5 +103,6 @@ export const palm = defineProvider({
   settings: { prefix: "palm", schema: v.object({}) },
   baseUrl: "https://generativelanguage.googleapis.com/v1beta3",
   authenticate: keyHeader("x-goog-api-key"),
+  models: geminiNaming,
   operations: { chat, complete, embed },
 });

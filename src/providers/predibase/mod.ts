@@ -26,6 +26,11 @@ export const predibase = defineProvider({
   settings: { prefix: "predibase", schema: v.object({}) },
   baseUrl: "https://serving.app.predibase.com",
   authenticate: bearer,
+  models: {
+    // an adapter is a variant of the deployment it sits on
+    variantOf: (model) => (model.includes(":") ? partsOf(model).deployment : undefined),
+    inPath: (path) => /(?:^|\/)llms\/([^/]+)/i.exec(path)?.[1],
+  },
   operations: {
     chat: {
       ...plainChat("predibase", chatPath),

@@ -90,10 +90,10 @@ function toUpstream(request: ChatRequest, { drop }: ConversionOptions): object {
   refuseResponseFormat("reka-ai", request);
   const most = maxTokensOf(request);
   return {
+    ...copyMembers(request, members, { handled, drop }),
     model_name: request.model,
     conversation_history: toHistory(request),
     ...(isGiven(most) && { request_output_len: most }),
-    ...copyMembers(request, members, { handled, drop }),
   };
 }
 

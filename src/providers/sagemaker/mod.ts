@@ -36,5 +36,6 @@ export const sagemaker = defineProvider({
     ),
   }),
   authorize: createAwsAuthorize({ provider: "sagemaker", service: "sagemaker" }),
+  models: { inPath: (path) => /(?:^|\/)endpoints\/([^/]+)/i.exec(path)?.[1] },
   operations: {},
 });

@@ -25,10 +25,10 @@ const generateImage: OperationAdapter<"generateImage"> = {
     requireBytes("segmind", request);
     const size = sizeOf(request);
     return {
+      ...copyMembers(request, members, { handled: pictureMembers, kind: "image", drop }),
       prompt: request.prompt,
       ...(typeof request.n === "number" && { samples: request.n }),
       ...(size && { img_width: size.width, img_height: size.height }),
-      ...copyMembers(request, members, { handled: pictureMembers, drop }),
       base64: true,
     };
   },
@@ -46,5 +46,7 @@ export const segmind = defineProvider({
   settings: { prefix: "segmind", schema: v.object({}) },
   baseUrl: "https://api.segmind.com/v1",
   authenticate: keyHeader("x-api-key"),
+  // the whole path is the name of a model
+  models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { generateImage },
 });

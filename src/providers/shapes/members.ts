@@ -1,3 +1,4 @@
+import { passUnknown, type RequestKind } from "./known.ts";
 import { isGiven } from "./messages.ts";
 
 /** Members whose absence changes nothing: the gateway itself acts on them, or they are the default. */
@@ -9,29 +10,47 @@ export interface MemberMap {
   readonly [name: string]: string | readonly [name: string, convert: (value: never) => unknown];
 }
 
+/** What copying members goes by. */
+export interface MemberRules {
+  /** Members the adapter converts itself. */
+  handled: readonly string[];
+  /** Default: text. */
+  kind?: RequestKind;
+  drop: (member: string) => void;
+}
+
+/** Members under the provider's names, apart from those that belong to the provider and keep their names. */
+export function splitMembers(
+  request: Readonly<Record<string, unknown>>,
+  map: MemberMap,
+  { handled, ...rules }: MemberRules,
+): { taken: Record<string, unknown>; unknown: Record<string, unknown> } {
+  const taken: Record<string, unknown> = {};
+  const isTaken = (name: string) => handled.includes(name) || silent.has(name) || Object.hasOwn(map, name);
+  for (const [name, value] of Object.entries(request)) {
+    if (!isGiven(value) || handled.includes(name)) continue;
+    const rule = Object.hasOwn(map, name) ? map[name] : undefined;
+    if (rule === undefined) continue;
+    if (typeof rule === "string") taken[rule] = value;
+    else {
+      const converted = rule[1](value as never); // the map names the type of each member
+      if (converted !== undefined) taken[rule[0]] = converted;
+    }
+  }
+  return { taken, unknown: passUnknown(request, isTaken, rules) };
+}
+
 /**
- * Copies members under the provider's names. Members that are absent or null are left out; those nobody knows are told.
- *
- * @param handled Members the adapter converts itself.
+ * As `splitMembers`, in one object. It stands before what an adapter makes itself: a member of the provider's own replaces
+ * nothing of that.
  */
 export function copyMembers(
   request: Readonly<Record<string, unknown>>,
   map: MemberMap,
-  { handled, drop }: { handled: readonly string[]; drop: (member: string) => void },
+  rules: MemberRules,
 ): Record<string, unknown> {
-  const copied: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(request)) {
-    if (!isGiven(value) || handled.includes(name)) continue;
-    const rule = Object.hasOwn(map, name) ? map[name] : undefined;
-    if (rule === undefined) {
-      if (!silent.has(name)) drop(name);
-    } else if (typeof rule === "string") copied[rule] = value;
-    else {
-      const converted = rule[1](value as never); // the map names the type of each member
-      if (converted !== undefined) copied[rule[0]] = converted;
-    }
-  }
-  return copied;
+  const { taken, unknown } = splitMembers(request, map, rules);
+  return { ...unknown, ...taken };
 }
 
 /** A conversion that keeps a number within bounds; other values are the provider's business. */

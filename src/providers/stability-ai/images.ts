@@ -16,7 +16,7 @@ import { copyMembers } from "../shapes/members.ts";
 import type { ConversionOptions, OperationAdapter } from "../types.ts";
 
 /** Last segment of the path of a newer model, which is a service of its own; undefined for engines, called by name. */
-function serviceOf(model: string): "core" | "ultra" | "sd3" | undefined {
+export function serviceOf(model: string): "core" | "ultra" | "sd3" | undefined {
   if (/^(?:stable-image-)?core\b/.test(model)) return "core";
   if (/^(?:stable-image-)?ultra\b/.test(model)) return "ultra";
   return /^(?:sd3|stable-diffusion-3)/.test(model) ? "sd3" : undefined;
@@ -38,9 +38,9 @@ export function toNewer(provider: string, request: ImageRequest, { drop }: Conve
   requireOnePicture(provider, request);
   const ratio = ratioOf(request, ratios);
   return {
-    prompt: request.prompt,
     ...(ratio !== undefined && { aspect_ratio: ratio }),
-    ...copyMembers(request, newerMembers, { handled: pictureMembers, drop }),
+    ...copyMembers(request, newerMembers, { handled: pictureMembers, kind: "image", drop }),
+    prompt: request.prompt,
   };
 }
 
@@ -57,10 +57,10 @@ export function toEngine(
 ): Record<string, unknown> {
   requireBytes(provider, request);
   return {
+    ...copyMembers(request, engineMembers, { handled: pictureMembers, kind: "image", drop }),
     text_prompts: [{ text: request.prompt, weight: 1 }],
     ...sizeOf(request),
     ...(typeof request.n === "number" && { samples: request.n }),
-    ...copyMembers(request, engineMembers, { handled: pictureMembers, drop }),
   };
 }
 

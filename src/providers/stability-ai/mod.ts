@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
-import { generateImage } from "./images.ts";
+import { generateImage, serviceOf } from "./images.ts";
 
 /** Stability AI (https://platform.stability.ai/docs/api-reference). */
 export const stability = defineProvider({
@@ -23,5 +23,17 @@ export const stability = defineProvider({
     ...(client_user_id !== undefined && { "stability-client-user-id": client_user_id }),
     ...(client_version !== undefined && { "stability-client-version": client_version }),
   }),
+  models: {
+    canonical(model) {
+      const service = serviceOf(model);
+      return service === undefined || service === "sd3" ? model : service;
+    },
+    inPath(path) {
+      const [, engine] = /(?:^|\/)generation\/([^/]+)/i.exec(path) ?? [];
+      const [, service] = /(?:^|\/)v2beta\/(?:stable-image\/generate\/)?(.+)$/i.exec(path) ?? [];
+      // which of these is meant is told in the form
+      return service === "sd3" ? null : (engine ?? service);
+    },
+  },
   operations: { generateImage },
 });

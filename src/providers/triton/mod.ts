@@ -27,7 +27,7 @@ const complete: OperationAdapter<"complete"> = {
     const { prompt } = request;
     if (typeof prompt !== "string") refuseMember("triton", "prompt", "it takes one prompt, as text");
     const copied = copyMembers(request, members, { handled: ["model", "prompt"], drop });
-    return { text_input: prompt, ...defaults, ...copied };
+    return { ...defaults, ...copied, text_input: prompt };
   },
   fromUpstream(body, { model }, options) {
     const { text_output: text } = v.parse(Reply, body);

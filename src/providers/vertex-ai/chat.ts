@@ -53,10 +53,20 @@ export const claudeHost: ClaudeHost = {
   omits: ["model", "service_tier", "speed", "container", "mcp_servers"],
 };
 
-/** Headers that tell how soon an answer is needed (https://cloud.google.com/vertex-ai/generative-ai/docs/provisioned-throughput/use-provisioned-throughput). */
+const requestType = "x-vertex-ai-llm-request-type";
+const sharedRequestType = "x-vertex-ai-llm-shared-request-type";
+
+/**
+ * Headers that tell how soon an answer is needed
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/provisioned-throughput/use-provisioned-throughput). Clients may send
+ * them themselves.
+ */
+export const tierHeaderNames: readonly string[] = [requestType, sharedRequestType];
+
+/** Headers of the tier a request names. */
 function tierHeaders({ service_tier: tier }: ChatRequest): Record<string, string> {
-  if (tier === "dedicated" || tier === "shared") return { "x-vertex-ai-llm-request-type": tier };
-  if (tier === "flex" || tier === "priority") return { "x-vertex-ai-llm-shared-request-type": tier };
+  if (tier === "dedicated" || tier === "shared") return { [requestType]: tier };
+  if (tier === "flex" || tier === "priority") return { [sharedRequestType]: tier };
   return {};
 }
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
-import { dropUnmapped, embedMembers, fromEmbedAnswer, readContents } from "../google/embed.ts";
+import { embedMembers, fromEmbedAnswer, readContents, unmappedMembers } from "../google/embed.ts";
 import { encodeVector, joinEmbeddings, requireNumbers, splitInputs, toEmbeddingAnswer } from "../shapes/embeddings.ts";
 import { requireTexts } from "../shapes/inputs.ts";
 import { type MediaInput, type Medium, readInputs } from "../shapes/media-inputs.ts";
@@ -82,15 +82,20 @@ function toMediaInstance({ text, image, video }: MediaInput): object {
 function toBody(request: EmbeddingRequest, options: ConversionOptions): object {
   const kind = kindOf(modelOf(request));
   requireNumbers("vertex-ai", request);
-  dropUnmapped(request, options, ["metadata", "labels", ...(kind === "text" ? ["auto_truncate"] : [])]);
+  const unknown = unmappedMembers(request, options, [
+    "metadata",
+    "labels",
+    ...(kind === "text" ? ["auto_truncate"] : []),
+  ]);
   const { dimensions, task_type: task, title, auto_truncate: truncate } = request;
   if (kind === "content") {
     const [content] = readContents("vertex-ai", request);
-    return { content, ...embedMembers(request) };
+    return { ...unknown, content, ...embedMembers(request) };
   }
   if (kind === "media") {
     const parameters = typeof dimensions === "number" ? { parameters: { dimension: dimensions } } : {};
-    return { instances: readInputs("vertex-ai", request).map(toMediaInstance), ...parameters, ...toLabels(request) };
+    const instances = readInputs("vertex-ai", request).map(toMediaInstance);
+    return { ...unknown, instances, ...parameters, ...toLabels(request) };
   }
   const beside = { ...(typeof task === "string" && { task_type: task }), ...(typeof title === "string" && { title }) };
   const parameters = {
@@ -98,6 +103,7 @@ function toBody(request: EmbeddingRequest, options: ConversionOptions): object {
     ...(typeof truncate === "boolean" && { autoTruncate: truncate }),
   };
   return {
+    ...unknown,
     instances: requireTexts("vertex-ai", request).map((content) => ({ content, ...beside })),
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...toLabels(request),

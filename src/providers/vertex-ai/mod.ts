@@ -3,14 +3,13 @@ import { InvalidRequestError } from "../../errors.ts";
 import { authorizeGoogle, isApiKey } from "../auth/google.ts";
 import { defineProvider, passBelow } from "../define.ts";
 import { fromGoogleImages, isImagen, toGoogleImages } from "../google/images.ts";
-import { decodeSegment } from "../shapes/hosts.ts";
 import { modelOf } from "../shapes/images.ts";
 import type { OperationAdapter } from "../types.ts";
-import { createChat } from "./chat.ts";
+import { createChat, tierHeaderNames } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
 import { createGemini } from "./gemini.ts";
-import { googleModelPath, readModel } from "./publishers.ts";
+import { googleModelPath, readModel, vertexNaming } from "./publishers.ts";
 import { createRecords } from "./records.ts";
 import { createRerank } from "./rerank.ts";
 import { baseUrlOf, projectOf, VertexSettings } from "./settings.ts";
@@ -58,14 +57,15 @@ export const vertexAi = defineProvider({
   settings: {
     prefix: "vertex",
     unprefixed: ["provider_file_name", "provider_model", "provider_batch_endpoint"],
+    configNames: { provider_batch_endpoint: ["vertex_batch_endpoint"] },
     schema: VertexSettings,
   },
   passPath(asked) {
-    const [, publisher, name = ""] = /\/publishers\/([^/]+)\/models\/([^/:]+)/.exec(asked.path) ?? [];
-    const owner = publisher === undefined || publisher === "google" ? "" : `${publisher}.`;
-    return { ...passBelow(asked, "/v1"), ...(name && { model: owner + decodeSegment(name) }) };
+    return passBelow(asked, "/v1");
   },
+  models: vertexNaming,
   authenticate: () => ({}),
+  clientHeaders: tierHeaderNames,
   async authorize(request, settings, tools) {
     const { service_account_json: serviceAccount, auth_type: authType } = settings;
     const needsProject = request.url.includes("/publishers/google/models/") && projectOf(settings) === undefined;

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
-import { dropUnknown } from "../google/request.ts";
 import { requireNoError } from "../google/stream.ts";
+import { passUnknown } from "../shapes/known.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import type { PublishedModel } from "./publishers.ts";
 
@@ -27,7 +27,7 @@ export function toOpenModelRequest(
   };
 }
 
-/** Members Mistral's models take (https://docs.mistral.ai/api); others they refuse. */
+/** Members Mistral's models take (https://docs.mistral.ai/api). */
 const ofMistral = new Set([
   ...["model", "messages", "temperature", "top_p", "max_tokens", "stream", "stop", "random_seed", "response_format"],
   ...["tools", "tool_choice", "presence_penalty", "frequency_penalty", "n", "prediction", "parallel_tool_calls"],
@@ -37,9 +37,9 @@ const ofMistral = new Set([
 /** Body for Mistral's models (https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/mistral). */
 export function toMistralRequest(request: ChatRequest, { name }: PublishedModel, options: ConversionOptions): object {
   const { messages, max_completion_tokens: limit, seed, stream_options: _, tool_choice: choice, ...rest } = request;
-  dropUnknown(rest, (member) => ofMistral.has(member), options);
   const kept = Object.fromEntries(Object.entries(rest).filter(([member]) => ofMistral.has(member)));
   return {
+    ...passUnknown(rest, (member) => ofMistral.has(member), options),
     ...kept,
     model: name,
     messages: toPlainMessages(messages),

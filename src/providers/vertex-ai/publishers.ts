@@ -61,6 +61,39 @@ export function readModel(model: string): PublishedModel {
   return { ...known, publisher, name };
 }
 
+/** One name for the spellings of a model: with its publisher, which Google's own do without. */
+function canonicalModel(model: string): string {
+  const plain = model.replace(/^.*(?=publishers\/[^/]+\/models\/)/, "");
+  let name = plain;
+  for (let rounds = 0; rounds < 64; rounds++) {
+    let next = modelName(name);
+    try {
+      const found = readModel(next);
+      next = found.publisher === "google" ? found.name : `${found.publisher}.${found.name}`;
+    } catch {
+      // a name no call takes: it is its own
+    }
+    if (next === name) break;
+    name = next;
+  }
+  return name;
+}
+
+/** How models are named here. */
+export const vertexNaming = {
+  canonical: canonicalModel,
+  // of a model of others a version may be named
+  variantOf: (model: string) => (model.includes("@") ? model.replace(/@.*$/, "") : undefined),
+  inPath(path: string) {
+    const [, publisher, name] = /(?:^|\/)publishers\/([^/]+)\/models\/([^:]+)/i.exec(path) ?? [];
+    if (publisher !== undefined && name !== undefined) return `publishers/${publisher}/models/${name}`;
+    const [, endpoint] = /(?:^|\/)endpoints\/([^/:]+)/i.exec(path) ?? [];
+    if (endpoint === undefined) return undefined;
+    // behind this one stand all models in OpenAI's shape, named in the body
+    return endpoint.toLowerCase() === "openapi" ? null : `endpoints.${endpoint}`;
+  },
+};
+
 /** Path of a call of one of Google's own models; without a project as keys allow it. */
 export function googleModelPath({ name }: PublishedModel, action: string, settings: VertexSettings): string {
   const base = projectOf(settings) === undefined ? "/v1" : locationPath(settings);

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { fromBase64 } from "../../lib/base64.ts";
 import { refuseSpeechEvents } from "../openai-compatible/media.ts";
 import { BinaryAnswer } from "../operations.ts";
+import { isKnownMember, passUnknown } from "../shapes/known.ts";
 import { formatOf, speechTypes, voiceOf } from "../shapes/speech.ts";
 import type { OperationAdapter } from "../types.ts";
 
@@ -23,10 +24,12 @@ export const speak: OperationAdapter<"speak"> = {
   toUpstream(request, { drop }) {
     refuseSpeechEvents("vertex-ai", request);
     const { model, input, instructions, speed, language, language_code: code } = request;
+    const isTaken = (name: string) => name === "language" || name === "language_code" || isKnownMember(name, "speech");
     const isGemini = model.startsWith("gemini-");
     if (instructions && !isGemini) drop("instructions");
     const voice = voiceOf(request);
     return {
+      ...passUnknown(request, isTaken, { kind: "speech", drop }),
       input: { text: input, ...(instructions && isGemini && { prompt: instructions }) },
       voice: { languageCode: languageOf(voice, code ?? language), name: voice, ...(isGemini && { modelName: model }) },
       audioConfig: {

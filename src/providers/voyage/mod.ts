@@ -45,11 +45,13 @@ function toContent({ text, image, video, sent }: MediaInput): unknown {
 function toUpstream(request: EmbeddingRequest, { drop }: ConversionOptions): object {
   const { model } = request;
   if (!isMultimodal(request)) {
-    return { model, input: requireTexts("voyage", request), ...copyMembers(request, members, { handled, drop }) };
+    const copied = copyMembers(request, members, { handled, kind: "embed", drop });
+    return { ...copied, model, input: requireTexts("voyage", request) };
   }
   requireNumbers("voyage", request);
   const inputs = readInputs("voyage", request).map(toContent);
-  return { model, inputs, ...copyMembers(request, shared, { handled: [...handled, "encoding_format"], drop }) };
+  const rules = { handled: [...handled, "encoding_format"], kind: "embed", drop } as const;
+  return { ...copyMembers(request, shared, rules), model, inputs };
 }
 
 /** Voyage AI (https://docs.voyageai.com/reference/embeddings-api, https://docs.voyageai.com/reference/multimodal-embeddings-api). */

@@ -39,8 +39,8 @@ function toUpstream(request: ChatRequest, options: ConversionOptions): object {
   requireOneChoice("workers-ai", request);
   const maxTokens = maxTokensOf(request);
   return {
-    messages: toPlainMessages(request, options),
     ...copyMembers(request, members, { handled, drop: options.drop }),
+    messages: toPlainMessages(request, options),
     ...toFreeTools("workers-ai", request),
     ...toResponseFormat(request.response_format),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),

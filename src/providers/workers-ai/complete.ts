@@ -16,8 +16,8 @@ export const complete: OperationAdapter<"complete"> = {
     if (typeof prompt !== "string") refuseMember("workers-ai", "prompt", "it takes one prompt, as text");
     const handled = ["model", "prompt", "max_tokens"];
     return {
-      prompt,
       ...copyMembers(request, sharedMembers, { handled, drop }),
+      prompt,
       ...(isGiven(max_tokens) && { max_tokens }),
     };
   },

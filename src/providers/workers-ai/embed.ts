@@ -14,7 +14,10 @@ export const embed: OperationAdapter<"embed"> = {
     requireNumbers("workers-ai", request);
     const handled = ["model", "input", "encoding_format"];
     const members = { pooling: "pooling" };
-    return { text: requireTexts("workers-ai", request), ...copyMembers(request, members, { handled, drop }) };
+    return {
+      ...copyMembers(request, members, { handled, kind: "embed", drop }),
+      text: requireTexts("workers-ai", request),
+    };
   },
   fromUpstream: (body, request) => toEmbeddingAnswer(v.parse(Reply, body).result.data, request, undefined),
   ...inBatches(100),

@@ -19,9 +19,9 @@ export const generateImage: OperationAdapter<"generateImage"> = {
     requireBytes("workers-ai", request);
     requireOnePicture("workers-ai", request);
     return {
+      ...copyMembers(request, members, { handled: pictureMembers, kind: "image", drop }),
       prompt: request.prompt,
       ...sizeOf(request),
-      ...copyMembers(request, members, { handled: pictureMembers, drop }),
     };
   },
   fromUpstream: (body, _request, options) => toImageAnswer([{ b64_json: v.parse(Reply, body).result.image }], options),

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
 import { addressSetting } from "../settings.ts";
@@ -7,16 +8,21 @@ import { complete } from "./complete.ts";
 import { embed } from "./embed.ts";
 import { generateImage } from "./images.ts";
 
-const AccountId = v.pipe(
-  v.string("is required: it names the account"),
-  v.regex(/^[A-Za-z0-9-]{1,63}$/, "must be 1 to 63 letters, digits or hyphens"),
+const AccountId = v.optional(
+  addressSetting(v.pipe(v.string(), v.regex(/^[A-Za-z0-9-]{1,63}$/, "must be 1 to 63 letters, digits or hyphens"))),
 );
 
 /** Cloudflare Workers AI (https://developers.cloudflare.com/api/resources/ai/methods/run/). */
 export const workersAi = defineProvider({
   slug: "workers-ai",
-  settings: { prefix: "workers-ai", schema: v.object({ account_id: addressSetting(AccountId) }) },
-  baseUrl: ({ account_id }) => `https://api.cloudflare.com/client/v4/accounts/${account_id}/ai/run`,
+  settings: { prefix: "workers-ai", schema: v.object({ account_id: AccountId }) },
+  baseUrl({ account_id: account }) {
+    const param = "x-gateway-workers-ai-account-id";
+    if (account) return `https://api.cloudflare.com/client/v4/accounts/${account}/ai/run`;
+    throw new InvalidRequestError(`Cannot call workers-ai: give ${param}`, { param, code: "invalid_header" });
+  },
   authenticate: bearer,
+  // the whole path is the name of a model
+  models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { chat, complete, embed, generateImage },
 });

@@ -1,0 +1,150 @@
+// Which test files run on which runtime, and which of them share a process.
+//
+// A file belongs to the first tier that names it. What a host can change runs on all three runtimes; code that is the same
+// text on two engines runs on both; what only drives our own API runs on Bun, with a sample on the others.
+
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./lib.mjs";
+
+export const runtimes = ["bun", "node", "deno"];
+
+/** Names are those of folders or files below tests/, without `.test.ts`. */
+const tiers = [
+  {
+    name: "host",
+    runtimes: ["bun", "node", "deno"],
+    names: [
+      "serve",
+      "handler",
+      "handler-fuzz",
+      ...["lifecycle", "outbound", "realtime", "cli", "embed", "openai-sdk", "nodes"].map((name) => `runtimes/${name}`),
+      ...["streams", "faults", "hardening", "multipart", "audio", "realtime"].map((name) => `inference/${name}`),
+      ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
+    ],
+  },
+  { name: "clients", runtimes: ["bun"], names: ["runtimes", "agents", "openapi-client", "docs"] },
+  { name: "text", runtimes: ["bun"], names: ["architecture", "openapi", "adversarial"] },
+  {
+    name: "engine",
+    runtimes: ["bun", "node"],
+    names: [
+      ...["auth", "dialects", "guardrails", "lib", "logs", "pricing", "prompts", "providers", "routing", "schemas"],
+      ...["settings", "inference/routing-faults"],
+    ],
+  },
+  { name: "product", runtimes: ["bun"], sampledOn: ["node", "deno"], names: [""] },
+];
+
+/** Lists of the items that have the same key. */
+function groupBy(items, keyOf) {
+  const groups = new Map();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
+
+/** Test files below a folder, as paths from the repository's root. */
+function listTests(folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .filter(({ name }) => name !== "node_modules")
+    .flatMap(({ name }) => {
+      const path = `${folder}/${name}`;
+      if (statSync(join(root, path)).isDirectory()) return listTests(path);
+      return name.endsWith(".test.ts") ? [path] : [];
+    });
+}
+
+function tierOf(file) {
+  const name = file.slice("tests/".length, -".test.ts".length);
+  return tiers.find(({ names }) => names.some((one) => one === "" || name === one || name.startsWith(`${one}/`)));
+}
+
+/** One file of each folder: another one with each seed. */
+function oneOfEachFolder(files, seed) {
+  const folders = groupBy(files, (file) => file.slice(0, file.lastIndexOf("/")));
+  return [...folders.values()].map((group) => group[seed % group.length]);
+}
+
+/**
+ * The files of each runtime.
+ *
+ * @param {{ paths: string[], isWhole: boolean, seed: number, runtimes: string[] }} options `paths`: files or folders;
+ *   none: all. Whole, or with paths, every file runs on every runtime.
+ */
+export function assignFiles({ paths, isWhole, seed, runtimes: asked }) {
+  const listed = paths.flatMap((path) => (statSync(join(root, path)).isDirectory() ? listTests(path) : [path]));
+  const files = paths.length > 0 ? listed : listTests("tests");
+  const byTier = groupBy(files, tierOf);
+  const assigned = Object.fromEntries(asked.map((runtime) => [runtime, []]));
+  const rows = tiers.flatMap((tier) => {
+    const own = byTier.get(tier) ?? [];
+    if (own.length === 0) return [];
+    const counts = asked.map((runtime) => {
+      const all = isWhole || tier.runtimes.includes(runtime);
+      const sampled = !all && tier.sampledOn?.includes(runtime) ? oneOfEachFolder(own, seed) : [];
+      const chosen = all ? own : sampled;
+      assigned[runtime].push(...chosen);
+      return `${runtime} ${chosen.length}`;
+    });
+    return [`${tier.name.padEnd(8)} ${String(own.length).padStart(3)} files: ${counts.join(", ")}`];
+  });
+  return { assigned, rows };
+}
+
+const durationsFile = join(root, "tests/durations.json");
+
+/** Seconds each file took on each runtime when `--save-durations` last wrote them; files of no moment are left out. */
+export function readDurations() {
+  return existsSync(durationsFile) ? JSON.parse(readFileSync(durationsFile, "utf8")) : {};
+}
+
+export { durationsFile };
+
+/** Files with a set-up of their own that share a process on Node: all of what they set up stands until the last test. */
+const sharedFiles = 12;
+
+/**
+ * How a file can share a process on Node. What it does once, before or after its tests, may be done while those of others
+ * run; what it does for each test would be done for theirs.
+ */
+function kindOnNode(file) {
+  const text = readFileSync(join(root, file), "utf8");
+  if (file.startsWith("tests/runtimes/") || /^(?:beforeEach|afterEach)\(|support\/process/m.test(text)) return "alone";
+  return /^(?:before|after)\(/m.test(text) ? "setUp" : "plain";
+}
+
+/** Groups whose sums of seconds are near each other and not far above `wanted`. */
+function cut(files, secondsOf, wanted) {
+  const total = files.reduce((sum, file) => sum + secondsOf(file), 0);
+  const groups = Array.from({ length: Math.max(1, Math.round(total / wanted)) }, () => ({ files: [], seconds: 0 }));
+  for (const file of files.toSorted((one, other) => secondsOf(other) - secondsOf(one))) {
+    const least = groups.reduce((best, group) => (group.seconds < best.seconds ? group : best));
+    least.files.push(file);
+    least.seconds += secondsOf(file);
+  }
+  return groups.filter((group) => group.files.length > 0);
+}
+
+/** Seconds of a slice, about: short enough that the last ones end together. */
+const sliceSeconds = 60;
+
+/**
+ * The processes of a runtime: each `{ runtime, files, seconds, isAlone }`, `isAlone` for Node's runs with a process a file.
+ */
+export function sliceFiles(runtime, files, durations) {
+  const secondsOf = (file) => durations[runtime]?.[file] ?? 0.2;
+  const slice = (group, isAlone = false) => ({ ...group, files: group.files.toSorted(), runtime, isAlone });
+  if (runtime !== "node") return cut(files, secondsOf, sliceSeconds).map((group) => slice(group));
+  const kinds = groupBy(files, kindOnNode);
+  const of = (kind) => kinds.get(kind) ?? [];
+  const setUp = of("setUp");
+  const shared = Array.from({ length: Math.ceil(setUp.length / sharedFiles) }, (_, index) =>
+    setUp.slice(index * sharedFiles, (index + 1) * sharedFiles),
+  );
+  const sum = (group) => ({ files: group, seconds: group.reduce((total, file) => total + secondsOf(file), 0) });
+  return [
+    ...(of("plain").length > 0 ? cut(of("plain"), secondsOf, sliceSeconds) : []).map((group) => slice(group)),
+    ...shared.map((group) => slice(sum(group))),
+    ...(of("alone").length > 0 ? cut(of("alone"), secondsOf, sliceSeconds) : []).map((group) => slice(group, true)),
+  ];
+}

@@ -1,0 +1,61 @@
+/** What may stand before a credential: no letter or digit, unless it belongs to an escape of JSON. */
+const before = "(?<=^|[^A-Za-z0-9]|\\\\[bfnrt])";
+
+/**
+ * Forms of credentials that are masked wherever they stand in a stored text. None reaches over a quote: JSON stays JSON. A
+ * form ends where its last class does, and may not ask for anything behind it: what begins inside of a long run of one class
+ * would be looked at from each of its letters.
+ */
+const forms: readonly RegExp[] = [
+  "sk-[A-Za-z0-9_-]{16,}",
+  "AIza[0-9A-Za-z_-]{30,}",
+  "A(?:KIA|SIA)[0-9A-Z]{16}(?![0-9A-Za-z])",
+  "(?:gsk|ek)_[A-Za-z0-9]{20,}",
+  "hf_[A-Za-z0-9]{30,}",
+  "(?:xai|pplx)-[A-Za-z0-9]{20,}",
+  'openai-insecure-api-key\\.[^\\s,"]+',
+].map((form) => new RegExp(before + form, "g"));
+
+const privateKey =
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]+|\\[nrt])*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g;
+
+/** A JWT from the beginning of the run of its letters, which may hold more than its first part. */
+const jwt = /(?<![A-Za-z0-9_-])([A-Za-z0-9_-]{11,})\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g;
+const jwtHead = new RegExp(`${before}eyJ[A-Za-z0-9_-]{8}`);
+
+/** Masks the JWT in a match of `jwt`; what its run holds before stays. */
+function maskJwt(masked: string) {
+  return (found: string, run: string, offset: number, text: string): string => {
+    // the first letter of the run may be that of an escape: `\n`
+    const lead = text[offset - 1] === "\\" ? "\\" : "";
+    const head = jwtHead.exec(lead + run);
+    return head ? run.slice(0, head.index - lead.length) + masked : found;
+  };
+}
+
+/**
+ * Short pieces of which every form has one. Most texts have none, and are looked at once instead of once for each form. The
+ * rare last letter of `sk-`, `xai-` and `pplx-` comes first: what starts with common ones is looked for at half the speed.
+ */
+const hints =
+  "(?:(?<=s)k|(?<=a)i|(?<=l)x)-[A-Za-z0-9_-]{16}|AIza|A(?:KIA|SIA)[0-9A-Z]{16}|[kf]_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8}|Y-----|insecure-api-key\\.";
+
+/** The forms of credentials, with those of this gateway. */
+export interface SecretForms {
+  /** False where `mask` would change nothing. */
+  mayStandIn(text: string): boolean;
+  mask(text: string): string;
+}
+
+/** @param prefixes Prefixes of keys and tokens this gateway gives out. */
+export function createSecretForms(prefixes: readonly string[], masked: string): SecretForms {
+  const own = new RegExp(`${before}(?:${prefixes.join("|")})_[0-9A-Za-z]{12}_[0-9A-Za-z]{20,}`, "g");
+  const all = [own, ...forms, privateKey];
+  const hint = new RegExp(`${hints}|[${prefixes.map((prefix) => prefix.slice(-1)).join("")}]_[0-9A-Za-z]{12}_`);
+  const mayStandIn = (text: string) => hint.test(text);
+  const asMasked = maskJwt(masked);
+  return {
+    mayStandIn,
+    mask: (text) => all.reduce((result, form) => result.replace(form, masked), text).replace(jwt, asMasked),
+  };
+}

@@ -1,0 +1,172 @@
+import { kindOfMember } from "../lib/secret-names.ts";
+
+// Works on the text of JSON, not on its value: stored bodies are not parsed for it, and may be cut, events of a stream, or
+// JSON inside of strings.
+
+/**
+ * The last three letters of the names `kindOfMember` knows, and what stands between a name and its value. The quote, or the
+ * escape before it, stands fourth in each: engines skip three letters at a time where there is none.
+ */
+export const memberHint =
+  '(?:key|KEY|Key|ret|RET|ord|ORD|swd|pwd|(?<=phr)ase|(?<=ent)ial|(?<=enti)als|(?<=izat)ion|(?<=sert)ion|(?<=IZAT)ION|(?<=[Cc]oo)kie|(?<=COO)KIE|ken|KEN)[\\\\"](?:[\\\\"]|\\s)*:';
+
+const candidate = new RegExp(memberHint, "g");
+
+const lettersOfHint = 3;
+const backslash = 0x5c;
+/** What stands where a secret stood. */
+export const masked = "[masked]";
+
+const longestName = 64;
+
+/** Shortest value under a bare `token` that is no piece of a text, as log probabilities list them. */
+const bareToken = /^(?=\S*[A-Za-z0-9]{4})\S{16,}$/;
+
+/** What stands there already where a digest or a mask replaced a secret. */
+const hiddenAlready = /^(?:hmac:[0-9a-f]{12}|\[masked\]|\*+)$/;
+
+/** The string of JSON that begins behind an opening quote. */
+interface Quoted {
+  /** Where its closing quote begins, escapes included; the end of the text where it was cut. */
+  end: number;
+  /** Where what follows begins. */
+  next: number;
+}
+
+/** A text, and where its lines end: no string of JSON reaches over one. */
+interface Lines {
+  text: string;
+  /** Asked for places that do not go back: each line is looked through once. */
+  lineEnd(from: number): number;
+}
+
+function readLines(text: string): Lines {
+  let known = -1;
+  return {
+    text,
+    lineEnd(from) {
+      if (from > known) known = text.indexOf("\n", from);
+      if (known < 0) known = text.length;
+      return known;
+    },
+  };
+}
+
+/** Backslashes right before a place, not further back than `from`. */
+function countBackslashes(text: string, place: number, from: number): number {
+  let count = 0;
+  while (place - count > from && text.charCodeAt(place - count - 1) === backslash) count++;
+  return count;
+}
+
+/**
+ * Finds the end of a string.
+ *
+ * @param escapes Backslashes before its opening quote: 0 in JSON, 1 in JSON inside of a string, 3 one level deeper.
+ */
+function readQuoted({ text, lineEnd }: Lines, from: number, escapes: number): Quoted {
+  const end = lineEnd(from);
+  for (let quote = text.indexOf('"', from); quote >= 0 && quote < end; quote = text.indexOf('"', quote + 1)) {
+    const count = countBackslashes(text, quote, from);
+    // fewer than its own: the string around it ends
+    if (count < escapes) return { end: quote - count, next: quote - count };
+    const inner = Math.floor((count - escapes) / (escapes + 1));
+    if (inner % 2 === 0) return { end: quote - escapes, next: quote + 1 };
+  }
+  return { end, next: end };
+}
+
+function skipSpace(text: string, from: number): number {
+  let place = from;
+  for (let code = text.charCodeAt(place); code === 32 || (code >= 9 && code <= 13); code = text.charCodeAt(place))
+    place++;
+  return place;
+}
+
+/** The member whose name ends behind a place: its name, the quotes around it and where its value may begin. */
+function memberAt(text: string, nameEnd: number): { name: string; quote: string; from: number } | undefined {
+  let place = nameEnd;
+  while (text.charCodeAt(place) === backslash) place++;
+  const colon = skipSpace(text, place + 1);
+  const start = text.lastIndexOf('"', nameEnd - 1) + 1;
+  if (text[place] !== '"' || text[colon] !== ":" || start === 0 || nameEnd - start > longestName) return undefined;
+  return { name: text.slice(start, nameEnd), quote: text.slice(nameEnd, place + 1), from: colon + 1 };
+}
+
+const number = /-?\d[\d.eE+-]*/y;
+
+/** Puts a text together again with some of its pieces replaced, in order. */
+class Replaced {
+  readonly #text: string;
+  readonly #pieces: string[] = [];
+  #done = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  replace(start: number, end: number, by: string): void {
+    this.#pieces.push(this.#text.slice(this.#done, start), by);
+    this.#done = end;
+  }
+
+  result(): string {
+    if (this.#pieces.length === 0) return this.#text;
+    this.#pieces.push(this.#text.slice(this.#done));
+    return this.#pieces.join("");
+  }
+}
+
+/** Where the value of a secret member stands, and what it is worth. */
+interface Value {
+  from: number;
+  quote: string;
+  isToken: boolean;
+}
+
+/** Masks the string, the number or the list of strings that begins at a place; tells where it ends. */
+function maskValue(lines: Lines, { from, quote, isToken }: Value, replaced: Replaced): number {
+  const { text } = lines;
+  let place = skipSpace(text, from);
+  const isList = text[place] === "[";
+  if (isList) place = skipSpace(text, place + 1);
+  let next = place;
+  while (text.startsWith(quote, place)) {
+    const start = place + quote.length;
+    const { end, next: behind } = readQuoted(lines, start, quote.length - 1);
+    next = behind;
+    if (end > start && isSecretValue(text.slice(start, end), isToken)) replaced.replace(start, end, masked);
+    place = skipSpace(text, next);
+    if (!isList || text[place] !== ",") return next;
+    place = skipSpace(text, place + 1);
+  }
+  const code = text.charCodeAt(place);
+  if (isToken || isList || !(code === 0x2d || (code >= 0x30 && code <= 0x39))) return next;
+  number.lastIndex = place;
+  if (!number.test(text)) return next;
+  const end = number.lastIndex;
+  replaced.replace(place, end, quote + masked + quote);
+  return end;
+}
+
+function isSecretValue(shown: string, isToken: boolean): boolean {
+  if (hiddenAlready.test(shown)) return false;
+  return !isToken || bareToken.test(shown);
+}
+
+/** Masks the values of members that are named like secrets, in a text of JSON of any kind. */
+export function maskMembers(text: string): string {
+  const lines = readLines(text);
+  const replaced = new Replaced(text);
+  candidate.lastIndex = 0;
+  for (let match = candidate.exec(text); match; match = candidate.exec(text)) {
+    const nameEnd = match.index + lettersOfHint;
+    const member = memberAt(text, nameEnd);
+    candidate.lastIndex = member?.from ?? nameEnd + 1;
+    const kind = member ? kindOfMember(member.name) : "plain";
+    if (!member || kind === "plain") continue;
+    const { from, quote } = member;
+    candidate.lastIndex = maskValue(lines, { from, quote, isToken: kind === "token" }, replaced);
+  }
+  return replaced.result();
+}

@@ -1,0 +1,53 @@
+import { type Endpoint, isAdminEndpoint } from "../endpoint.ts";
+import { pathParameters } from "../lib/route-path.ts";
+
+const text = { type: "string" };
+const traceId = { type: "string", maxLength: 256 };
+const flag = { type: "string", enum: ["true", "false"] };
+
+/** Headers of requests that reach a provider, by their names behind `x-gateway-`. */
+const requestHeaders: Readonly<Record<string, readonly [description: string, schema: object]>> = {
+  provider: ["Slug of a provider, or @slug of a stored one", text],
+  "virtual-key": ["Slug of a stored provider", text],
+  config: ["Slug of a saved config, or a config as JSON", text],
+  "custom-host": ["Base URL in place of the provider's own", text],
+  "trace-id": ["Groups requests; generated when absent", traceId],
+  "span-id": ["Id of this request's span under the trace", traceId],
+  "parent-span-id": ["Id of the span this one belongs to", traceId],
+  "span-name": ["Name of this request's span", traceId],
+  metadata: ["JSON object of strings, stored with the log row; _user names the end user", text],
+  "request-timeout": ["Milliseconds each attempt may take", { type: "integer", minimum: 1 }],
+  "forward-headers": ["Names of further headers the provider receives, separated by commas", text],
+  "sensitive-headers": ["Names of further headers whose values are hashed in logs, separated by commas", text],
+  debug: ["false: request and response bodies are not stored", flag],
+  "ignore-service-log": ["true: request and response bodies are not stored", flag],
+  "strict-openai-compliance": ["false: responses may have members beyond OpenAI's", flag],
+  beta: ["Names of opt-in behaviour, separated by commas", text],
+};
+
+/** Components the parameters of operations refer to. */
+export const parameterComponents: Readonly<Record<string, object>> = Object.fromEntries(
+  Object.entries(requestHeaders).map(([name, [description, schema]]) => [
+    name,
+    { name: `x-gateway-${name}`, in: "header", required: false, description, schema },
+  ]),
+);
+
+const references = Object.keys(requestHeaders).map((name) => ({ $ref: `#/components/parameters/${name}` }));
+
+/** Whether requests of an endpoint reach a provider, and so take the headers that say which and how. */
+function reachesProvider(endpoint: Endpoint): boolean {
+  return "operation" in endpoint && endpoint.operation !== undefined && !isAdminEndpoint(endpoint);
+}
+
+/** Parameters of an operation: of its path, its query and its headers. */
+export function parametersOf(endpoint: Endpoint): object[] {
+  const inPath = pathParameters(endpoint.path).map((name) => ({ name, in: "path", required: true, schema: text }));
+  const rest = { name: "path", in: "path", required: true, description: "Rest of the path, slashes included" };
+  return [
+    ...inPath,
+    ...(endpoint.path.endsWith("*") ? [{ ...rest, schema: text }] : []),
+    ...(endpoint.query ?? []).map((query) => ({ ...query, in: "query", schema: text })),
+    ...(reachesProvider(endpoint) ? references : []),
+  ];
+}

@@ -1,0 +1,21 @@
+import * as v from "valibot";
+import { fromBase64 } from "../../lib/base64.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import { requireNoFailure } from "./stream.ts";
+
+const decoder = new TextDecoder();
+const Chunk = v.looseObject({ bytes: v.string() });
+
+/**
+ * What a model says in an event of a stream of InvokeModel: base64 of JSON. Undefined for events that say nothing.
+ *
+ * @throws {UpstreamError} The failure the event tells of.
+ */
+export function readChunk({ event, data }: { event: string; data: string }): Record<string, unknown> | undefined {
+  requireNoFailure(event, data);
+  if (event !== "chunk") return undefined;
+  const { bytes } = v.parse(Chunk, parseJson(data));
+  const said = parseJson(decoder.decode(fromBase64(bytes)));
+  if (!isObject(said)) throw new TypeError("the chunk holds no event");
+  return said;
+}

@@ -1,0 +1,36 @@
+import type { Transport } from "../lib/outbound.ts";
+
+/** The runtime of this process. */
+export const runtime: "bun" | "deno" | "node" =
+  typeof Bun !== "undefined" ? "bun" : typeof Deno !== "undefined" ? "deno" : "node";
+
+/** The transport of this runtime. Loaded late: it is not needed to listen. */
+export async function loadTransport(): Promise<Transport> {
+  const transports = await import("./transport.ts");
+  switch (runtime) {
+    case "bun":
+      return transports.createBunTransport();
+    case "deno":
+      return transports.createDenoTransport();
+    case "node":
+      return transports.createNodeTransport();
+  }
+}
+
+/** The transport of this runtime, loaded when it is first used. */
+export function createLateTransport(): Transport {
+  let loading: Promise<Transport> | undefined;
+  const load = () => {
+    loading ??= loadTransport();
+    return loading;
+  };
+  const required = <Method>(method: Method | undefined): Method => {
+    if (method === undefined) throw new TypeError("Cannot send: this runtime has no sockets");
+    return method;
+  };
+  return {
+    send: async (url, init) => (await load()).send(url, init),
+    sendChecked: async (url, init, allows) => required((await load()).sendChecked)(url, init, allows),
+    openSocket: async (url, init, allows) => required((await load()).openSocket)(url, init, allows),
+  };
+}
