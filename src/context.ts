@@ -6,6 +6,7 @@ import { createLogDraft, type LogDraft } from "./context/log-draft.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { FileStorage } from "./control/files/storage.ts";
 import type { ControlPlane } from "./control/plane.ts";
+import type { ContentRules } from "./control/sealed-contents.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
 import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
@@ -108,6 +109,8 @@ export interface Services {
   readonly scimAuthenticator: ScimAuthenticator;
   readonly logStore: LogStore;
   readonly control: ControlPlane;
+  /** Which members of saved contents are secrets. */
+  readonly contentRules: ContentRules;
   readonly files: FileStorage;
   readonly batches: BatchWork;
   readonly responses: StoredResponses;

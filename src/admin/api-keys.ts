@@ -11,6 +11,7 @@ import { kindOf, toKeyRecord } from "./api-key-record.ts";
 import { rotateKey, toStoredPolicy } from "./api-key-rotation.ts";
 import { decideExpiry, readScopes, readUserKeyRules, requireGrantable, type UserKeyRules } from "./api-key-rules.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
+import { findCreator } from "./key-creator.ts";
 import { mintKey } from "./key-minting.ts";
 import { toStoredUsage } from "./limits.ts";
 import { applyMetadataSchema } from "./metadata-schema.ts";
@@ -85,7 +86,7 @@ async function readKey(call: AdminCall<undefined>) {
 /** The person a new key belongs to: a member of its workspace. */
 async function readUser(call: AdminCall<CreateApiKey>, tenant: Tenant): Promise<string> {
   const { body, stores, context } = call;
-  const id = body.user_id ?? context.principal.userId;
+  const id = body.user_id ?? context.principal.userId ?? (await findCreator(call, context.principal.keyId));
   if (id === null) return refuseField("user_id", "must be given for the key of a person");
   const user = await stores.users.find({ ...tenant, workspaceId: null }, { id, status: "active" });
   const isMember =

@@ -1,7 +1,9 @@
+import type { Services } from "../context.ts";
 import type { ConfigRow, ConfigVersionRow } from "../db/tables/configs.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../errors.ts";
+import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
 import { readConfig as readRoutingConfig } from "../routing/read-config.ts";
@@ -20,6 +22,7 @@ import {
   requireWorkspace,
   toIso,
 } from "./request.ts";
+import { openVersion, requireSecrets, sealVersion } from "./sealed-versions.ts";
 
 /** Names of guardrails in a config that lead to none the workspace may use. */
 async function findUnknown(config: ConfigNode, call: AdminCall<unknown>, tenant: Tenant): Promise<string[]> {
@@ -32,17 +35,19 @@ function listNodes(node: ConfigNode): ConfigNode[] {
 }
 
 /**
- * A config as it is stored.
+ * A config as its author means it, in clear.
  *
+ * @param former The config before: masks that come back stand for its secrets.
  * @throws {InvalidRequestError} AB01, naming everything that is wrong with it.
  */
 async function toContent(
   config: Record<string, unknown> | string,
   call: AdminCall<unknown>,
-  tenant: Tenant,
-): Promise<string> {
+  { tenant, former }: { tenant: Tenant; former?: unknown },
+): Promise<unknown> {
   const { services } = call;
-  const value = typeof config === "string" ? parseJson(config) : config;
+  const given = typeof config === "string" ? parseJson(config) : config;
+  const value = requireSecrets(call, given, former, "config");
   if (!isObject(value)) throw refuseField("config", "must be an object, or the same as JSON text");
   const text = JSON.stringify(value);
   const excess = findConfigExcess(text);
@@ -51,7 +56,8 @@ async function toContent(
   const unknown = read.config ? await findUnknown(read.config, call, tenant) : [];
   const ofGuardrails = unknown.map((name) => ({ path: "", message: `Following guardrails are not valid: ${name}` }));
   const problems = read.problems ?? ofGuardrails;
-  if (problems.length === 0) return text;
+  if (read.config) checkHosts(read.config, services);
+  if (problems.length === 0) return value;
   const errors = problems.map(({ path, message }) => `path: ${path || "config"}, message: ${message}`);
   const [first] = problems;
   throw new InvalidRequestError(`Invalid request: config: ${errors.slice(0, 3).join("; ")}`, {
@@ -59,6 +65,19 @@ async function toContent(
     param: first?.path ? `config.${first.path}` : "config",
     errors: errors.slice(0, 50),
   });
+}
+
+/** Refuses hosts that would be refused when a request goes there. */
+function checkHosts(node: ConfigNode, services: Services): void {
+  if (node.customHost !== undefined) {
+    try {
+      requireBaseUrl(services.addressGuard, node.customHost);
+    } catch (error) {
+      if (!(error instanceof AddressRefusedError)) throw error;
+      refuseField(`${node.path}.custom_host`, error.reason);
+    }
+  }
+  for (const target of node.targets) checkHosts(target, services);
 }
 
 function toSummary(row: ConfigRow) {
@@ -127,16 +146,17 @@ function clearDefault(call: AdminCall<unknown>, tenant: Tenant) {
 async function createConfig(call: AdminCall<CreateConfig>) {
   const { body, stores, now, actor } = call;
   const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
-  const content = await toContent(body.config, call, tenant);
+  const config = await toContent(body.config, call, { tenant });
   const isDefault = body.isDefault ?? body.is_default ?? false;
   const id = crypto.randomUUID();
   const versionId = crypto.randomUUID();
   const slug = createSlug(body.name, { prefix: "pc" });
-  const config = {
+  const { text, sealed } = await sealVersion(call, { ...tenant, kind: "configs", recordId: versionId }, config);
+  const row = {
     ...{ id, ...tenant, slug, name: body.name, isDefault, status: "active", versionId },
     ...{ ownerId: actor, createdAt: now, lastUpdatedAt: now },
   };
-  const version = { id: versionId, ...tenant, configId: id, content, ownerId: actor, createdAt: now };
+  const version = { id: versionId, ...tenant, configId: id, content: text, ownerId: actor, createdAt: now };
   return {
     answer: {
       ...{ id, version_id: versionId, slug, object: "config" },
@@ -145,8 +165,9 @@ async function createConfig(call: AdminCall<CreateConfig>) {
     recordId: id,
     statements: [
       ...(isDefault ? [clearDefault(call, tenant)] : []),
-      stores.configs.insert(tenant, config),
+      stores.configs.insert(tenant, row),
       stores.configVersions.insert(tenant, version),
+      ...sealed,
     ],
   };
 }
@@ -154,19 +175,22 @@ async function createConfig(call: AdminCall<CreateConfig>) {
 async function updateConfig(call: AdminCall<UpdateConfig>) {
   const { body, stores, now, actor } = call;
   const { row, tenant } = await findConfig(call);
-  const content = body.config === undefined ? undefined : await toContent(body.config, call, tenant);
   const current = await stores.configVersions.get(tenant, row.versionId);
+  const former = body.config === undefined || !current ? undefined : await openVersion(call, "configs", current);
+  const config = body.config === undefined ? undefined : await toContent(body.config, call, { tenant, former });
   // the same content again is no new version
-  const isNew = content !== undefined && content !== current?.content;
+  const isNew = config !== undefined && JSON.stringify(config) !== JSON.stringify(former);
   const versionId = isNew ? crypto.randomUUID() : row.versionId;
   const isDefault = body.isDefault ?? body.is_default;
   const changes = { name: body.name, status: body.status, isDefault };
   if (body.status === "archived") await refuseInUse(call, row);
+  const place = { ...tenant, kind: "configs", recordId: versionId } as const;
+  const { text, sealed } = await sealVersion(call, place, isNew ? config : {});
   const version = {
     id: versionId,
     ...tenant,
     configId: row.id,
-    content: content ?? "",
+    content: text,
     ownerId: actor,
     createdAt: now,
   };
@@ -175,7 +199,7 @@ async function updateConfig(call: AdminCall<UpdateConfig>) {
     recordId: row.id,
     statements: [
       ...(isDefault ? [clearDefault(call, tenant)] : []),
-      ...(isNew ? [stores.configVersions.insert(tenant, version)] : []),
+      ...(isNew ? [stores.configVersions.insert(tenant, version), ...sealed] : []),
       stores.configs.update(tenant, { id: row.id }, { ...changes, versionId, updatedBy: actor, lastUpdatedAt: now }),
     ],
   };
@@ -200,7 +224,16 @@ async function refuseInUse({ stores }: AdminCall<unknown>, row: ConfigRow): Prom
 async function deleteConfig(call: AdminCall<undefined>) {
   const { row, tenant } = await findConfig(call);
   await refuseInUse(call, row);
-  return { answer: {}, recordId: row.id, statements: [call.stores.configs.remove(tenant, { id: row.id })] };
+  const versions = await call.stores.configVersions.all(tenant, { where: { configId: row.id } });
+  const ids = versions.map(({ id }) => id);
+  return {
+    answer: {},
+    recordId: row.id,
+    statements: [
+      ...(ids.length > 0 ? [call.stores.secrets.remove(tenant, { kind: "configs", recordId: ids })] : []),
+      call.stores.configs.remove(tenant, { id: row.id }),
+    ],
+  };
 }
 
 const audit = (action: string) => ({ resource: "configs", action });

@@ -20,6 +20,7 @@ import {
   requireFound,
   toIso,
 } from "./request.ts";
+import { openVersion, requireSecrets, sealVersion } from "./sealed-versions.ts";
 
 /** Where a route stands: guardrails of workspaces and the organisation, or those of the organisation alone. */
 type Level = "any" | "organisation";
@@ -62,7 +63,7 @@ async function findGuardrail(call: AdminCall<unknown>, level: Level, verb: strin
 }
 
 /**
- * A content as it is stored.
+ * A content that is in order, in clear.
  *
  * @param uses Directions it is used in already.
  * @throws {InvalidRequestError} AB01, naming everything that is wrong with it.
@@ -71,7 +72,7 @@ function toContent(
   { checks, actions }: SavedGuardrail,
   { services }: AdminCall<unknown>,
   uses: readonly Direction[] = [],
-): string {
+): SavedGuardrail {
   const content = { checks, actions };
   const own = services.guardrails.findSavedProblems(content);
   const problems =
@@ -79,7 +80,7 @@ function toContent(
       ? own
       : uses.flatMap((direction) => services.guardrails.findSavedProblems(content, phaseOf[direction]));
   const [first] = problems;
-  if (!first) return JSON.stringify(content);
+  if (!first) return content;
   const errors = problems.map(({ path, message }) => `path: ${path}, message: ${message}`);
   throw new InvalidRequestError(`Invalid request: ${errors.slice(0, 3).join("; ")}`, {
     ...{ code: "AB01", param: first.path, errors: errors.slice(0, 50) },
@@ -155,9 +156,11 @@ async function createGuardrail(call: AdminCall<CreateGuardrail>, level: Level) {
   const { body, stores, now, actor } = call;
   const tenant = await readPlace(call, level);
   await requireScopes(call.context, [scopeOf(tenant, "create")], call.services);
-  const content = toContent(body, call);
+  const checks = requireSecrets(call, body.checks, undefined, "checks") as typeof body.checks; // the same with secrets for masks
   const id = crypto.randomUUID();
   const versionId = crypto.randomUUID();
+  const place = { ...tenant, kind: "guardrails", recordId: versionId } as const;
+  const { text: content, sealed } = await sealVersion(call, place, toContent({ ...body, checks }, call));
   const slug = createSlug(body.name, { prefix: "pg" });
   const row = {
     ...{ id, ...tenant, slug, name: body.name, target: body.target, status: "active", versionId },
@@ -167,7 +170,7 @@ async function createGuardrail(call: AdminCall<CreateGuardrail>, level: Level) {
   return {
     answer: { id, slug, version_id: versionId, object: "guardrail", ...toWarnings(body, call) },
     recordId: id,
-    statements: [stores.guardrails.insert(tenant, row), stores.guardrailVersions.insert(tenant, version)],
+    statements: [stores.guardrails.insert(tenant, row), stores.guardrailVersions.insert(tenant, version), ...sealed],
   };
 }
 
@@ -177,13 +180,17 @@ async function updateGuardrail(call: AdminCall<UpdateGuardrail>, level: Level) {
   const { organisationId, workspaceId } = row;
   if (body.target !== undefined && body.target !== row.target) refuseField("target", "cannot be changed");
   const current = requireFound(await stores.guardrailVersions.get(row, row.versionId), "guardrail");
-  const { checks, actions } = readGuardrailContent(current);
-  const wanted = { checks: body.checks ?? checks, actions: body.actions ?? actions };
-  const isSame = JSON.stringify(wanted) === current.content;
+  const former = await openVersion(call, "guardrails", current);
+  const { checks, actions } = readGuardrailContent({ content: JSON.stringify(former) });
+  const given = body.checks && requireSecrets(call, body.checks, checks, "checks");
+  const wanted = { checks: (given as typeof body.checks) ?? checks, actions: body.actions ?? actions }; // as above
+  const isSame = JSON.stringify(wanted) === JSON.stringify(former);
   // what names it already must go on working
   const uses = isSame ? [] : (await findUses(call, row)).map(({ direction }) => direction);
-  const content = isSame ? current.content : toContent(wanted, call, [...new Set(uses)]);
   const versionId = isSame ? row.versionId : crypto.randomUUID();
+  const place = { organisationId, workspaceId, kind: "guardrails", recordId: versionId } as const;
+  const meant = isSame ? {} : toContent(wanted, call, [...new Set(uses)]);
+  const { text: content, sealed } = await sealVersion(call, place, meant);
   const version = {
     ...{ id: versionId, organisationId, workspaceId, guardrailId: row.id, content },
     ...{ ownerId: actor, createdAt: now },
@@ -193,7 +200,7 @@ async function updateGuardrail(call: AdminCall<UpdateGuardrail>, level: Level) {
     answer: { id: row.id, slug: row.slug, version_id: versionId, ...toWarnings(wanted, call) },
     recordId: row.id,
     statements: [
-      ...(isSame ? [] : [stores.guardrailVersions.insert(row, version)]),
+      ...(isSame ? [] : [stores.guardrailVersions.insert(row, version), ...sealed]),
       stores.guardrails.update(row, { id: row.id }, changes),
     ],
   };
@@ -207,7 +214,16 @@ async function deleteGuardrail(call: AdminCall<undefined>, level: Level) {
     const named = `${holders.slice(0, 3).join(", ")}${more}`;
     throw new ConflictError(`Cannot delete this guardrail: it is named by ${named}`, { code: "AB07" });
   }
-  return { answer: {}, recordId: row.id, statements: [call.stores.guardrails.remove(row, { id: row.id })] };
+  const versions = await call.stores.guardrailVersions.all(row, { where: { guardrailId: row.id } });
+  const ids = versions.map(({ id }) => id);
+  return {
+    answer: {},
+    recordId: row.id,
+    statements: [
+      ...(ids.length > 0 ? [call.stores.secrets.remove(row, { kind: "guardrails", recordId: ids })] : []),
+      call.stores.guardrails.remove(row, { id: row.id }),
+    ],
+  };
 }
 
 const audit = (action: string) => ({ resource: "guardrails", action });

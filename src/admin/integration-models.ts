@@ -4,10 +4,11 @@ import type { AdminEndpoint } from "../endpoint.ts";
 import { isObject } from "../lib/json.ts";
 import { RemoveModels, UpdateModels } from "../schemas/integrations.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
-import { findIntegration, scopeOf, tenantOf } from "./integration-records.ts";
+import { findIntegration, mappedFields, scopeOf, tenantOf, toRules } from "./integration-records.ts";
 import {
   type Credentials,
   changeCredentials,
+  requireSecretsWithAddress,
   type StoredCredentials,
   sealSecrets,
   showConfigurations,
@@ -69,7 +70,7 @@ function changeModel(
     readStored(stored),
     { configurations },
     {
-      ...{ services, family: { members: {}, required: [] }, prefix: modelFieldPrefix(slug) },
+      ...{ services, family: { members: {}, required: [] }, owner: "models", prefix: modelFieldPrefix(slug) },
       paramOf: (path) => `${param}.${path}`,
     },
   );
@@ -107,6 +108,16 @@ function mergeModel(
   return { statement, credentials };
 }
 
+/** A host of a model gets the integration's credential and the model's headers; without one, its headers go elsewhere. */
+function requireSecretsOfModels(integration: IntegrationRow, [own, ...ofModels]: readonly Credentials[]): void {
+  const hasHost = ({ configurations }: Credentials) => isObject(configurations) && "custom_host" in configurations;
+  for (const part of ofModels) {
+    const together = own && hasHost(part) ? [own, part] : [part];
+    requireSecretsWithAddress(together, hasHost(part) ? mappedFields(integration.secretMappings) : undefined);
+  }
+  if (own) requireSecretsWithAddress([own], mappedFields(integration.secretMappings));
+}
+
 async function updateModels(call: AdminCall<UpdateModels>) {
   const { body, stores, now } = call;
   const integration = await findIntegration(call, "update");
@@ -117,12 +128,16 @@ async function updateModels(call: AdminCall<UpdateModels>) {
   const merged = body.models.map((given, index) =>
     mergeModel(call, integration, { given, stored: storedOf.get(given.slug), index }),
   );
-  const sealed = await sealSecrets(
-    call,
-    { ...tenantOf(integration), recordId: integration.id },
-    merged.map(({ credentials }) => credentials),
-  );
-  const changes = { allowAllModels: body.allow_all_models, lastUpdatedAt: now };
+  const own = changeCredentials(integration, body, toRules(call, integration.aiProviderId));
+  const parts = [own, ...merged.map(({ credentials }) => credentials)];
+  requireSecretsOfModels(integration, parts);
+  const sealed = await sealSecrets(call, { ...tenantOf(integration), recordId: integration.id }, parts);
+  const changes = {
+    allowAllModels: body.allow_all_models,
+    configurations: own.configurations,
+    masked: own.masked,
+    lastUpdatedAt: now,
+  };
   return {
     answer: {},
     recordId: integration.id,

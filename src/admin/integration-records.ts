@@ -14,6 +14,7 @@ import {
   changeCredentials,
   familyOf,
   requireComplete,
+  requireSecretsWithAddress,
   sealSecrets,
 } from "./integration-secrets.ts";
 import { readTenant, readText, refuseField, requireFound, requireReferenced } from "./request.ts";
@@ -101,7 +102,7 @@ export async function readMappings(
 }
 
 /** Fields that are mapped from secrets outside. */
-function mappedFields(mappings: unknown): ReadonlySet<string> {
+export function mappedFields(mappings: unknown): ReadonlySet<string> {
   const list = Array.isArray(mappings) ? mappings : [];
   return new Set(list.flatMap((mapping) => (isObject(mapping) ? [String(mapping.target_field)] : [])));
 }
@@ -140,12 +141,13 @@ export async function createIntegrationRows(
   return { id, statements: [stores.integrations.insert(tenantOf(tenant), row), ...sealed] };
 }
 
-function toRules(
+/** What settings of an integration are checked against. */
+export function toRules(
   { services }: AdminCall<unknown>,
   aiProviderId: string,
-  paramOf: CredentialRules["paramOf"],
+  paramOf?: CredentialRules["paramOf"],
 ): CredentialRules {
-  return { services, family: familyOf(aiProviderId), ...(paramOf && { paramOf }) };
+  return { services, family: familyOf(aiProviderId, services), owner: aiProviderId, ...(paramOf && { paramOf }) };
 }
 
 /** Changes of an integration; absent ones stay, null clears. */
@@ -168,6 +170,7 @@ export async function updateIntegrationRows(
   const mappings = await readMappings(call, row, given.secretMappings);
   const credentials = changeCredentials(row, given, rules);
   requireComplete(credentials, mappedFields(mappings === undefined ? row.secretMappings : mappings), rules);
+  requireSecretsWithAddress([credentials], mappings === undefined ? mappedFields(row.secretMappings) : undefined);
   const optional = (value: unknown): JsonValue | undefined => (value === undefined ? undefined : toJson(value));
   const changes = {
     ...{ name: given.name, description: given.description, secretMappings: optional(mappings) },

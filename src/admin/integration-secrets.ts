@@ -51,12 +51,24 @@ export interface Credentials {
   secrets: ReadonlyMap<string, string>;
   /** Fields whose sealed secret goes away. */
   removed: ReadonlySet<string>;
+  /** Members that say where requests go and that changed. */
+  moved: readonly MovedAddress[];
+}
+
+/** A member that says where requests go and that changed. */
+interface MovedAddress {
+  /** As the caller names it. */
+  param: string;
+  /** How fields of the secrets begin that go there. */
+  fields: string;
 }
 
 /** What a change is checked against. */
 export interface CredentialRules {
   services: Services;
   family: ProviderFamily;
+  /** Who the settings belong to, as messages name it. */
+  owner: string;
   /** How the caller names a configuration. Default `configurations.<path>`. */
   paramOf?: (path: string) => string;
   /** What stands before a path in the field of its secret. */
@@ -69,10 +81,19 @@ const maxHeaders = 100;
 const maxHeaderLength = 8_192;
 const maxSecretLength = 16_384;
 
-/** The members a provider takes. */
-export function familyOf(aiProviderId: string): ProviderFamily {
-  return providerFamilies.get(aiProviderId) ?? otherFamily;
+/** The members a provider takes: those written down for integrations, and its settings, whose marks count for both. */
+export function familyOf(aiProviderId: string, { providers }: Services): ProviderFamily {
+  const family = providerFamilies.get(aiProviderId) ?? otherFamily;
+  const members = new Map<string, ConfigurationMember>(Object.entries(family.members));
+  for (const { member, isSecret, shapesAddress } of providers.get(aiProviderId)?.settings ?? []) {
+    const known = members.get(member) ?? openMember;
+    members.set(member, { ...known, ...(isSecret && { secret: true }), ...(shapesAddress && { shapesAddress: true }) });
+  }
+  return { ...family, members: Object.fromEntries(members) };
 }
+
+/** A setting whose form the provider itself checks. */
+const openMember: ConfigurationMember = { schema: v.unknown() };
 
 /** Texts by name, as a column of JSON holds them. */
 function readTexts(value: unknown): Map<string, string> {
@@ -164,9 +185,15 @@ function readChanges(configurations: Readonly<Record<string, unknown>>, rules: C
   return [...toPaths(configurations)].flatMap(([path, value]): [string, unknown][] => {
     const { group, name } = splitPath(path);
     if (name.startsWith("masked_")) return [];
-    if (group === "oauth" && !Object.hasOwn(commonMembers, path)) return [];
+    const isKnown = group === "custom_headers" || memberOf(path, rules) !== undefined;
+    if (!isKnown && value !== null) refuseField(paramOf(path), `is not a setting of ${rules.owner}`);
     return [[group === "custom_headers" ? path.toLowerCase() : path, value]];
   });
+}
+
+/** What is known of a member; undefined for one there is not. */
+function memberOf(path: string, { family }: Pick<CredentialRules, "family">): ConfigurationMember | undefined {
+  return [family.members, commonMembers].find((members) => Object.hasOwn(members, path))?.[path];
 }
 
 /** What is stored while it is being changed. */
@@ -207,7 +234,7 @@ export function changeCredentials(
   { key, configurations }: CredentialChanges,
   rules: CredentialRules,
 ): Credentials {
-  const { family, paramOf = defaultParam, prefix = configurationPrefix } = rules;
+  const { paramOf = defaultParam, prefix = configurationPrefix } = rules;
   const draft = openDraft(stored, prefix);
   if (key === null) draft.dropField("key");
   else if (key !== undefined) draft.keepSecret("key", key);
@@ -218,8 +245,7 @@ export function changeCredentials(
   for (const [path, value] of readChanges(configurations ?? {}, rules)) {
     draft.drop(path);
     if (value === null || value === undefined) continue;
-    const member = [family.members, commonMembers].find((members) => Object.hasOwn(members, path))?.[path];
-    const { secret } = checkValue(path, value, member, rules);
+    const { secret } = checkValue(path, value, memberOf(path, rules), rules);
     if (!secret) draft.plain.set(path, value);
     else if (toText(value).length > maxSecretLength)
       refuseField(paramOf(path), `must have at most ${maxSecretLength} characters`);
@@ -232,7 +258,44 @@ export function changeCredentials(
   if (JSON.stringify(content).length > maxPlainLength) {
     refuseField("configurations", `must have at most ${maxPlainLength} characters`);
   }
-  return { configurations: toJson(content), masked: Object.fromEntries(masked), secrets, removed };
+  const moved = findMoved(stored, plain, rules);
+  return { configurations: toJson(content), masked: Object.fromEntries(masked), secrets, removed, moved };
+}
+
+/** Members that say where requests go and do not say what they said before. */
+function findMoved(
+  stored: StoredCredentials | undefined,
+  plain: ReadonlyMap<string, unknown>,
+  rules: CredentialRules,
+): MovedAddress[] {
+  const { paramOf = defaultParam, prefix = configurationPrefix } = rules;
+  const before = toPaths(stored?.configurations);
+  const shapes = (path: string) => {
+    const member = memberOf(path, rules);
+    return member?.shapesAddress === true || member?.address !== undefined;
+  };
+  return [...new Set([...before.keys(), ...plain.keys()])]
+    .filter((path) => shapes(path) && JSON.stringify(before.get(path)) !== JSON.stringify(plain.get(path)))
+    .map((path) => ({ param: paramOf(path), fields: path.startsWith("oauth.") ? `${prefix}oauth.` : "" }));
+}
+
+/**
+ * Refuses to send stored secrets somewhere else: whoever may change an address need not know them.
+ *
+ * @param parts Everything that is stored together with what moved, after the change.
+ * @param mapped Fields that are mapped from secrets outside and that the change does not name again.
+ * @throws {InvalidRequestError} AB01, naming the address and the secrets that must be given again.
+ */
+export function requireSecretsWithAddress(
+  parts: readonly Pick<Credentials, "masked" | "secrets" | "moved">[],
+  mapped: ReadonlySet<string> = new Set(),
+): void {
+  const stored = parts.flatMap(({ masked, secrets }) => Object.keys(masked).filter((field) => !secrets.has(field)));
+  for (const { param, fields } of parts.flatMap(({ moved }) => moved)) {
+    const left = [...stored, ...mapped].filter((field) => field.startsWith(fields));
+    if (left.length === 0) continue;
+    refuseField(param, `cannot change alone: give the secrets that go there again with it: ${left.join(", ")}`);
+  }
 }
 
 /**

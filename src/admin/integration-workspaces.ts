@@ -140,7 +140,7 @@ async function defaultProviders(
   grants: readonly Grant[],
 ): Promise<Statement[]> {
   const { body, stores } = call;
-  const { id: integrationId, name, organisationId } = integration;
+  const { id: integrationId, name, slug: integrationSlug, organisationId } = integration;
   const existing = await stores.providers.all(organisationOf(integration), { where: { integrationId } });
   const served = new Set(existing.map(({ workspaceId }) => workspaceId));
   const statements: Statement[] = [];
@@ -151,10 +151,11 @@ async function defaultProviders(
     const slug = given?.default_provider_slug ?? body.default_provider_slug;
     const place = given?.default_provider_slug ? `${param}.` : "";
     const provider = {
-      ...{ name, integrationId, slug, note: "Made when access was given" },
+      ...{ name, integrationId, slug, integrationSlug, note: "Made when access was given" },
       param: `${place}default_provider_slug`,
     };
-    statements.push(await createDefaultProvider(call, { organisationId, workspaceId }, provider));
+    const { statement } = await createDefaultProvider(call, { organisationId, workspaceId }, provider);
+    statements.push(statement);
   }
   return statements;
 }

@@ -101,13 +101,14 @@ async function readIntegration(call: AdminCall<undefined>) {
 async function defaultProvider(
   call: AdminCall<CreateIntegration>,
   { organisationId, workspaceId }: Tenant,
-  integrationId: string,
-): Promise<Statement[]> {
+  integration: { id: string; slug: string },
+): Promise<{ slug: string; statement: Statement } | undefined> {
   const { name, create_default_provider, default_provider_slug: slug } = call.body;
-  if (workspaceId === null || create_default_provider === false) return [];
+  if (workspaceId === null || create_default_provider === false) return undefined;
   const note = "Made together with its integration";
-  const provider = { name, integrationId, slug, note, param: "default_provider_slug" };
-  return [await createDefaultProvider(call, { organisationId, workspaceId }, provider)];
+  const named = { integrationId: integration.id, slug, integrationSlug: integration.slug };
+  const provider = { name, ...named, note, param: "default_provider_slug" };
+  return createDefaultProvider(call, { organisationId, workspaceId }, provider);
 }
 
 async function createIntegration(call: AdminCall<CreateIntegration>) {
@@ -120,8 +121,12 @@ async function createIntegration(call: AdminCall<CreateIntegration>) {
     ...{ aiProviderId: requireKnownProvider(call, body.ai_provider_id, "ai_provider_id") },
     ...{ secretMappings: body.secret_mappings, pricingAdjustments: body.pricing_adjustments },
   });
-  const provider = await defaultProvider(call, tenant, id);
-  return { answer: { id, slug }, recordId: id, statements: [...statements, ...provider] };
+  const provider = await defaultProvider(call, tenant, { id, slug });
+  return {
+    answer: { id, slug, ...(provider && { provider_slug: provider.slug }) },
+    recordId: id,
+    statements: [...statements, ...(provider ? [provider.statement] : [])],
+  };
 }
 
 async function updateIntegration(call: AdminCall<UpdateIntegration>) {

@@ -22,7 +22,7 @@ import {
   type MembershipParts,
 } from "./memberships.ts";
 import { isRecordId, requireFound } from "./request.ts";
-import { checkBody, maxAdminBodyBytes, toAdminError } from "./serve.ts";
+import { checkWholeBody, maxAdminBodyBytes, toAdminError } from "./serve.ts";
 
 /** How long an invite can be accepted. */
 export const inviteLifetimeMs = 7 * dayMs;
@@ -234,7 +234,7 @@ const audit = { resource: "invites", action: "accept" };
 
 async function accept(context: RequestContext, services: Services) {
   const { value } = await readJsonBody(context, maxAdminBodyBytes, services.timers);
-  const body = checkBody(AcceptInvite, value);
+  const body = checkWholeBody(AcceptInvite, value);
   const found = await findInvite(context, body.token, services);
   const { stores } = services.control;
   const tenant = { organisationId: found.organisationId, workspaceId: null };

@@ -94,11 +94,13 @@ export interface DefaultProvider {
   name: string;
   integrationId: string;
   slug: string | null | undefined;
+  /** Slug of the integration: the provider has it too where it is free and the body names none. */
+  integrationSlug: string;
   note: string;
 }
 
 /**
- * The statement that writes a provider which comes with an integration.
+ * A provider which comes with an integration: its slug, and the statement that writes it.
  *
  * @param param Member of the body that names the slug.
  * @throws {InvalidRequestError} AB01 if the workspace has a provider with the slug.
@@ -106,11 +108,10 @@ export interface DefaultProvider {
 export async function createDefaultProvider(
   call: AdminCall<unknown>,
   tenant: WorkspaceTenant,
-  { param, ...provider }: DefaultProvider & { param: string },
-): Promise<Statement> {
+  { param, integrationSlug, ...provider }: DefaultProvider & { param: string },
+): Promise<{ slug: string; statement: Statement }> {
   const { slug } = provider;
-  if (slug && (await call.stores.providers.find(tenant, { slug }))) {
-    refuseField(param, "is taken by another provider of the workspace");
-  }
-  return createProviderRow(call, tenant, provider).statement;
+  const isTaken = (await call.stores.providers.find(tenant, { slug: slug ?? integrationSlug })) !== undefined;
+  if (slug && isTaken) refuseField(param, "is taken by another provider of the workspace");
+  return createProviderRow(call, tenant, isTaken ? provider : { ...provider, slug: slug ?? integrationSlug });
 }

@@ -12,6 +12,7 @@ import {
   authSchemas,
   CreateSecretReference,
   managerTypes,
+  movingAuthFields,
   secretAuthFields,
   UpdateSecretReference,
 } from "../schemas/secret-references.ts";
@@ -185,6 +186,12 @@ async function mergeAuth(call: AdminCall<unknown>, row: SecretReferenceRow, give
   const entries = Object.entries(config);
   const sealed = await sealAuth(call, row.id, Object.fromEntries(entries.filter(([name]) => !isKept(name))));
   const gone = Object.keys(masked).filter((name) => !Object.hasOwn(config, name));
+  const before = textsOf(row.authConfig);
+  const moved = movingAuthFields.find((name) => before[name] !== config[name]);
+  const kept = entries.map(([name]) => name).filter(isKept);
+  if (moved !== undefined && kept.length > 0) {
+    refuseField(`auth_config.${moved}`, `cannot change alone: give the secrets again with it: ${kept.join(", ")}`);
+  }
   return {
     authConfig: sealed.plain,
     masked: { ...Object.fromEntries(entries.filter(([name]) => isKept(name))), ...sealed.masked },

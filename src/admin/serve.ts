@@ -15,6 +15,7 @@ import { isObject } from "../lib/json.ts";
 import { hasEncodedSlash } from "../lib/path.ts";
 import type { Reply } from "../lib/reply.ts";
 import { auditRefusal } from "./audited.ts";
+import { deepestIssue, findStray } from "./strict-body.ts";
 
 /** Largest body of a route of the control plane. */
 export const maxAdminBodyBytes = 1024 * 1024;
@@ -53,19 +54,40 @@ export async function readAdminBody(
 export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
   const checked = v.safeParse(schema, value, { abortEarly: true });
   if (checked.success) return checked.output;
-  const [issue] = checked.issues;
-  const path = v.getDotPath(issue) ?? undefined;
-  throw new InvalidRequestError(`Invalid request body: ${path === undefined ? "" : `${path}: `}${issue.message}`, {
+  const { path, message } = deepestIssue(checked.issues[0]);
+  return refuseBody(path, message);
+}
+
+function refuseBody(path: string | undefined, problem: string): never {
+  throw new InvalidRequestError(`Invalid request body: ${path === undefined ? "" : `${path}: `}${problem}`, {
     code: "AB01",
     ...(path !== undefined && { param: path }),
   });
+}
+
+/** Every body of the control plane may name the organisation of its key; which one it names was looked at before. */
+function withoutOrganisation(value: unknown): unknown {
+  if (!isObject(value) || typeof value.organisation_id !== "string") return value;
+  const { organisation_id: _, ...others } = value;
+  return others;
+}
+
+/**
+ * As `checkBody`, and refuses what the schema would drop in silence: a limit that is misspelt must not be no limit.
+ *
+ * @throws {InvalidRequestError} AB01, naming the member that is wrong or that there is not.
+ */
+export function checkWholeBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
+  const stray = findStray(schema, withoutOrganisation(value));
+  if (stray) refuseBody(stray.path.length === 0 ? undefined : stray.path.join("."), stray.problem);
+  return checkBody(schema, value);
 }
 
 async function readBody(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<unknown> {
   if (!endpoint.body) return undefined;
   const value = await readAdminBody(context, services, endpoint.bodyOptional);
   requireOwnOrganisation(context, value);
-  return checkBody(endpoint.body, value);
+  return checkWholeBody(endpoint.body, value);
 }
 
 /** @throws {InvalidRequestError} If a segment of the path holds a slash. */

@@ -13,6 +13,7 @@ import { refuseField, requireWorkspace } from "./request.ts";
 
 /** Settings of a virtual key by their names in `configurations`. */
 const settingNames = {
+  custom_host: "custom_host",
   aws_access_key_id: "awsAccessKeyId",
   aws_secret_access_key: "awsSecretAccessKey",
   aws_region: "awsRegion",

@@ -4,7 +4,7 @@ import type { JsonValue } from "../db/tables/columns.ts";
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import { securitySettingsOf } from "../endpoint/role.ts";
 import type { AdminCall } from "./endpoint.ts";
-import { forbid } from "./request.ts";
+import { forbid, refuseField } from "./request.ts";
 import { toJson } from "./stored-values.ts";
 
 /** Members by name; null goes back to what holds without it. */
@@ -20,11 +20,11 @@ function definedOf(changes: Changes): [string, unknown][] {
   return Object.entries(changes).filter(([, value]) => value !== undefined);
 }
 
-/** Switches a body names, without those that are none. */
+/** Switches a body names. @throws {InvalidRequestError} AB01 for one there is not. */
 export function knownSwitches(switches: Changes | null | undefined): Changes {
-  return Object.fromEntries(
-    Object.entries(switches ?? {}).filter(([name]) => Object.hasOwn(defaultSecuritySettings, name)),
-  );
+  const unknown = Object.keys(switches ?? {}).find((name) => !Object.hasOwn(defaultSecuritySettings, name));
+  if (unknown !== undefined) refuseField(`security_settings.${unknown}`, "is not a switch");
+  return switches ?? {};
 }
 
 /**

@@ -9,6 +9,7 @@ import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
 import { toLimitList, toStoredUsageList } from "./limits.ts";
 import { joinChanges, joiningStatements, revokingStatements } from "./memberships.ts";
 import { createSlug, forbid, readChoice, readPage, readText, refuseField, toList } from "./request.ts";
+import { joinByGroups } from "./scim/memberships.ts";
 import { toJson } from "./stored-values.ts";
 import {
   applyDefaults,
@@ -112,15 +113,22 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>) {
   );
   const { statements, changed } = joinChanges(joinings);
   const times = { createdAt: now, lastUpdatedAt: now };
-  const users = members.map(({ user, role }) =>
-    toMember({ ...tenant, userId: user.id, role, source: "manual", ...times }, user, { organisation, workspace: row }),
-  );
+  const memberRow = ({ user, role }: (typeof members)[number]) => ({
+    ...{ ...tenant, userId: user.id, role, source: "manual", ...times },
+  });
+  const users = members.map((member) => toMember(memberRow(member), member.user, { organisation, workspace: row }));
+  const byGroups = await joinByGroups(call, row, members.map(memberRow));
   const [record] = await toWorkspaces(call, organisation, [row]);
   return {
     answer: { ...record, users },
     recordId: row.id,
-    changed,
-    statements: [stores.workspaces.insert(call.tenant, row), ...statements, ...(await lendIntegrations(call, tenant))],
+    changed: [...changed, ...byGroups.changed],
+    statements: [
+      stores.workspaces.insert(call.tenant, row),
+      ...statements,
+      ...byGroups.statements,
+      ...(await lendIntegrations(call, tenant)),
+    ],
   };
 }
 

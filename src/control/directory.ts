@@ -13,6 +13,7 @@ import type { Tenant } from "../db/tenant-store.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { type GuardrailLibrary, readGuardrailLibrary } from "./guardrail-library.ts";
 import { type PromptLibrary, readPromptLibrary } from "./prompt-library.ts";
+import type { ContentOpener } from "./sealed-contents.ts";
 import { mayUseReference, secretKind } from "./secret-managers/open.ts";
 
 /** A stored provider with all it needs to be called. */
@@ -38,8 +39,8 @@ export interface StoredReference {
 /** A saved config with its current content. */
 export interface StoredConfig {
   row: ConfigRow;
-  /** The routing object as JSON text. */
-  content: string;
+  /** The routing object as JSON text, its secrets in clear; undefined where they cannot be opened. */
+  content: string | undefined;
 }
 
 /** A person's place in a workspace. */
@@ -145,11 +146,15 @@ async function readProviders(stores: ControlStores, tenant: Tenant): Promise<Map
   return byName(records);
 }
 
-async function readConfigs(stores: ControlStores, tenant: Tenant): Promise<Map<string, StoredConfig>> {
+async function readConfigs(
+  stores: ControlStores,
+  opener: ContentOpener,
+  tenant: Tenant,
+): Promise<Map<string, StoredConfig>> {
   const rows = await stores.configs.all(tenant, { where: { status: "active" } });
   const versions = await stores.configVersions.all(tenant, { where: { id: rows.map(({ versionId }) => versionId) } });
-  const contentOf = new Map(versions.map(({ id, content }) => [id, content]));
-  return byName(rows.map((row) => ({ row, content: contentOf.get(row.versionId) ?? "{}" })));
+  const contentOf = await opener.open("configs", versions);
+  return byName(rows.map((row) => ({ row, content: contentOf.get(row.versionId) })));
 }
 
 async function readMembers(stores: ControlStores, tenant: Tenant): Promise<Map<string, Membership>> {
@@ -170,6 +175,7 @@ async function readMembers(stores: ControlStores, tenant: Tenant): Promise<Map<s
 
 async function readView(
   stores: ControlStores,
+  opener: ContentOpener,
   tenant: Tenant & { workspaceId: string },
 ): Promise<WorkspaceView | undefined> {
   const { organisationId, workspaceId } = tenant;
@@ -180,10 +186,10 @@ async function readView(
   if (!organisation || workspace?.status !== "active") return undefined;
   const [providers, configs, library, members, guardrailLibrary] = await Promise.all([
     readProviders(stores, tenant),
-    readConfigs(stores, tenant),
+    readConfigs(stores, opener, tenant),
     readPromptLibrary(stores, tenant),
     readMembers(stores, tenant),
-    readGuardrailLibrary(stores, tenant, { organisation, workspace }),
+    readGuardrailLibrary(stores, tenant, { organisation, workspace, opener }),
   ]);
   return { organisation, workspace, providers, configs, library, members, ...guardrailLibrary };
 }
@@ -196,8 +202,8 @@ interface Held {
   stale: boolean;
 }
 
-/** Creates the directory over the stores. */
-export function createDirectory(stores: ControlStores): Directory {
+/** Creates the directory over the stores; `opener` opens what is sealed in contents. */
+export function createDirectory(stores: ControlStores, opener: ContentOpener): Directory {
   // keyed by the workspace's id, a random UUID that no tenant chooses
   const views = new BoundedMap<string, Held>(maxViews);
   let reading = new Map<string, Promise<WorkspaceView | undefined>>();
@@ -208,7 +214,7 @@ export function createDirectory(stores: ControlStores): Directory {
     const readIn = generation;
     const own = reading;
     try {
-      const view = await readView(stores, tenant);
+      const view = await readView(stores, opener, tenant);
       const { organisationId } = tenant;
       if (readIn === generation) views.set(tenant.workspaceId, { organisationId, view, stale: false });
       return view;

@@ -4,6 +4,7 @@ import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import type { SavedGuardrail } from "../guardrails/read-hooks.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import type { ContentOpener } from "./sealed-contents.ts";
 import { toRecord } from "./settings.ts";
 
 /** A saved guardrail with its current content. */
@@ -36,8 +37,16 @@ export function listDefaultGuardrails(defaults: unknown, direction: "input" | "o
   return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
 }
 
-/** Guardrails a workspace may use, the organisation's first; seen from the organisation its own alone. */
-export async function readUsableGuardrails(stores: ControlStores, tenant: Tenant): Promise<StoredGuardrail[]> {
+/**
+ * Guardrails a workspace may use, the organisation's first; seen from the organisation its own alone.
+ *
+ * @param opener Opens the secrets in them; without it masks stand there, and where one does not open.
+ */
+export async function readUsableGuardrails(
+  stores: ControlStores,
+  tenant: Tenant,
+  opener?: ContentOpener,
+): Promise<StoredGuardrail[]> {
   const { organisationId, workspaceId } = tenant;
   const where = { status: "active", target: "llm", ...(workspaceId === null && { workspaceId: null }) };
   const rows = await stores.guardrails.all(tenant, { where, includeOrganisation: true });
@@ -45,7 +54,8 @@ export async function readUsableGuardrails(stores: ControlStores, tenant: Tenant
     { organisationId, workspaceId: null },
     { where: { id: rows.map(({ versionId }) => versionId) } },
   );
-  const versionOf = new Map(versions.map((version) => [version.id, version]));
+  const opened = await opener?.open("guardrails", versions);
+  const versionOf = new Map(versions.map(({ id, content }) => [id, { content: opened?.get(id) ?? content }] as const));
   const stored = rows.flatMap((row): StoredGuardrail[] => {
     const version = versionOf.get(row.versionId);
     return version ? [{ row, ...readGuardrailContent(version) }] : [];
@@ -58,9 +68,16 @@ export async function readUsableGuardrails(stores: ControlStores, tenant: Tenant
 export async function readGuardrailLibrary(
   stores: ControlStores,
   tenant: Tenant,
-  { organisation, workspace }: { organisation: OrganisationRow; workspace: WorkspaceRow },
+  {
+    organisation,
+    workspace,
+    opener,
+  }: { organisation: OrganisationRow; workspace: WorkspaceRow; opener: ContentOpener },
 ): Promise<GuardrailLibrary> {
-  const [usable, exclusions] = await Promise.all([readUsableGuardrails(stores, tenant), stores.exclusions.all(tenant)]);
+  const [usable, exclusions] = await Promise.all([
+    readUsableGuardrails(stores, tenant, opener),
+    stores.exclusions.all(tenant),
+  ]);
   const isExcluded = (direction: string) => exclusions.some((exclusion) => exclusion.direction === direction);
   const defaultsOf = (direction: "input" | "output") => [
     ...new Set([

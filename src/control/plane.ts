@@ -10,6 +10,7 @@ import { type Credentials, createCredentials } from "./credentials.ts";
 import { createDirectory, type Directory } from "./directory.ts";
 import { createFollower, type Follower } from "./follower.ts";
 import { createKeyUpkeep } from "./key-upkeep.ts";
+import { type ContentOpener, createContentOpener } from "./sealed-contents.ts";
 import { createSecretResolver } from "./secret-managers/resolver.ts";
 import type { Vault } from "./vault.ts";
 
@@ -17,6 +18,7 @@ import type { Vault } from "./vault.ts";
 export interface ControlPlane {
   readonly stores: ControlStores;
   readonly vault: Vault;
+  readonly contents: ContentOpener;
   readonly committer: Committer;
   readonly directory: Directory;
   readonly follower: Follower;
@@ -46,7 +48,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const { database, vault, clock, outbound, guard } = options;
   const { now } = clock;
   const stores = createControlStores(database);
-  const directory = createDirectory(stores);
+  const contents = createContentOpener(stores, vault);
+  const directory = createDirectory(stores, contents);
   const applied = (changes: readonly Change[]) => {
     directory.forget(changes);
     options.changed(changes);
@@ -64,5 +67,5 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     await keepKeys();
   };
   const credentials = createCredentials({ vault, clock, resolver });
-  return { stores, vault, committer, directory, follower, credentials, upkeep };
+  return { stores, vault, contents, committer, directory, follower, credentials, upkeep };
 }

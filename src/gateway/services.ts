@@ -8,6 +8,8 @@ import { createBatchWork } from "../control/batches.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
 import { createControlPlane } from "../control/plane.ts";
+import { sealStored } from "../control/seal-stored.ts";
+import type { ContentRules } from "../control/sealed-contents.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
 import { createTokens } from "../control/tokens.ts";
 import { createVault } from "../control/vault.ts";
@@ -15,6 +17,7 @@ import { isRefusedStatement } from "../db/client.ts";
 import { createApiKeyStore } from "../db/stores/api-keys.ts";
 import type { Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
+import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createLogStore, type LogStore } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
@@ -34,6 +37,7 @@ import { createRedactor, type RedactionSettings, type Redactor } from "../logs/r
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
 import { createTokenCache } from "../providers/auth/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
+import type { ProviderSetting } from "../providers/settings.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { type OpenData, readerOf } from "./data.ts";
@@ -195,6 +199,22 @@ function createOwnStore(
   return { files, batches: createBatchWork(createBatchStore(database)) };
 }
 
+/** Which settings in saved configs are credentials, and which shape an address: as their providers declare them. */
+function toContentRules(providers: ProviderRegistry): ContentRules {
+  const settings = [...providers.values()].flatMap((provider) => provider.settings);
+  // configs know some settings by further names
+  const names = new Map<string, readonly string[]>();
+  for (const { settingMembers } of providers.values()) {
+    for (const members of settingMembers.values()) names.set(members[0] ?? "", members);
+  }
+  const named = (marked: readonly ProviderSetting[]) =>
+    new Set(marked.flatMap(({ member }) => [member, ...(names.get(member) ?? [])]));
+  return {
+    secretSettings: named(settings.filter(({ isSecret }) => isSecret)),
+    addressSettings: named(settings.filter(({ shapesAddress }) => shapesAddress)),
+  };
+}
+
 /** Who may act as the operator in clouds. */
 async function readIdentityOrganisations(
   { identityOrganisations }: GatewayOptions,
@@ -223,8 +243,11 @@ export async function createServices(
   const providers = createProviderRegistry(options.providers);
   const guardrails = createGuardrails(createChecks({ outbound, clock }), warnOf(options));
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
+  const contentRules = toContentRules(providers);
+  const sealing = { store: createContentSealingStore(parts.database), vault: identity.control.vault };
+  await sealStored({ ...sealing, rules: contentRules, now: clock.now() });
   const services: Services = {
-    ...identity,
+    ...{ ...identity, contentRules },
     ...createOwnStore(options, parts, { control: identity.control, outbound }),
     ...{ clock, createId, isReady, outbound, addressGuard: guard, timers: createTimers() },
     openSocket: createSocketOutbound({ transport, guard }),

@@ -1,7 +1,7 @@
 import type { CallerContext, Services } from "../context.ts";
 import type { StoredConfig, WorkspaceView } from "../control/directory.ts";
 import { blocksInlineConfig } from "../control/settings.ts";
-import { InvalidRequestError } from "../errors.ts";
+import { InvalidRequestError, UnavailableError } from "../errors.ts";
 import { crc32 } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
@@ -38,14 +38,27 @@ function requireConfig(result: ReadConfigResult | undefined): ConfigNode {
 const longConfigs = new WeakMap<StoredConfig, ReadConfigResult | undefined>();
 
 function readSaved(saved: StoredConfig, { routing }: Services): ReadConfigResult | undefined {
-  if (saved.content.length <= 64 * 1024) return routing.read(saved.content);
-  if (!longConfigs.has(saved)) longConfigs.set(saved, routing.read(saved.content));
+  const { content } = saved;
+  if (content === undefined) {
+    throw new UnavailableError(`Cannot use the config ${saved.row.slug}: a credential in it is unavailable`, {
+      code: "credential_unavailable",
+      retryAfterSeconds: 5,
+    });
+  }
+  if (content.length <= 64 * 1024) return routing.read(content);
+  if (!longConfigs.has(saved)) longConfigs.set(saved, routing.read(content));
   return longConfigs.get(saved);
 }
 
 function fromSaved(saved: StoredConfig, view: WorkspaceView, services: Services): RequestConfig {
   const node = requireConfig(readSaved(saved, services));
   return { node, id: saved.row.versionId, slug: saved.row.slug, view };
+}
+
+/** Whether the config of a request, where it has one, is a saved one: its caller need not know what it holds. */
+export function hasSavedConfig(context: CallerContext): boolean {
+  const text = context.header("config");
+  return text === null || text.startsWith("pc-");
 }
 
 /** Headers that shape the address of a provider. */

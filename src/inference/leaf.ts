@@ -4,7 +4,7 @@ import { InvalidRequestError } from "../errors.ts";
 import type { Destination } from "../providers/call.ts";
 import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
 import { readCallerSetting, withoutKey } from "./caller-setting.ts";
-import type { RequestConfig } from "./config-source.ts";
+import { hasSavedConfig, type RequestConfig } from "./config-source.ts";
 import { requireCustomHost } from "./custom-host.ts";
 import { readStoredDestination, readStoredName, refuseNames, type StoredName } from "./stored-provider.ts";
 import { readRequestDestination } from "./target.ts";
@@ -79,6 +79,12 @@ function textOf(value: unknown): string | null {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+/** Whether a leaf brings a credential of its own. */
+function holdsSecret({ apiKey, providerSettings }: ConfigNode, { contentRules }: Services): boolean {
+  const names = Object.keys(providerSettings);
+  return apiKey !== undefined || names.some((name) => name === "oauth" || contentRules.secretSettings.has(name));
+}
+
 /** A leaf with a provider of its own credential. */
 function plainDestination(
   node: ConfigNode,
@@ -94,7 +100,14 @@ function plainDestination(
     });
   }
   const { providerSettings } = node;
-  const customHost = readCallerSetting(context, "custom-host") ?? settings.customHost;
+  const ofCaller = readCallerSetting(context, "custom-host");
+  if (ofCaller !== null && hasSavedConfig(context) && holdsSecret(node, services)) {
+    throw new InvalidRequestError(
+      `Cannot use x-gateway-custom-host with the credential of ${node.path}: set custom_host in the saved config`,
+      { param: "x-gateway-custom-host", code: "invalid_custom_host" },
+    );
+  }
+  const customHost = ofCaller ?? settings.customHost;
   if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
   context.log.provider = slug;
   const read = (name: string) => {

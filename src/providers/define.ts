@@ -3,7 +3,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import { hasVersion } from "../lib/path.ts";
 import { authorizeByOauth, readOauthSettings } from "./auth/oauth-client.ts";
 import { modelInPath } from "./model-names.ts";
-import { createSettingsReader, parseSettings, settingHeaders, settingMembers } from "./settings.ts";
+import { createSettingsReader, listSettings, parseSettings, settingHeaders, settingMembers } from "./settings.ts";
 import type {
   AuthTools,
   BoundNaming,
@@ -128,6 +128,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
       return listOperations(definition, bindPlain);
     },
     settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
+    settings: listSettings(definition.settings),
     plainHeaders: definition.settings.plain ?? [],
     settingMembers: settingMembers(definition.settings),
     bind(read) {

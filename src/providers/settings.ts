@@ -15,6 +15,22 @@ export interface SettingsDefinition<Settings> {
   schema: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Settings>;
 }
 
+/** A setting that is a credential: where it is stored it is sealed, and it is shown masked. */
+export const secretSetting = <const Schema extends v.GenericSchema>(schema: Schema) =>
+  v.pipe(schema, v.metadata({ isSecret: true }));
+
+/** A setting that says where requests, and the credential with them, go. */
+export const addressSetting = <const Schema extends v.GenericSchema>(schema: Schema) =>
+  v.pipe(schema, v.metadata({ shapesAddress: true }));
+
+/** What is said of a setting besides its form. */
+export interface ProviderSetting {
+  /** Its name as a member of configs and integrations. */
+  readonly member: string;
+  readonly isSecret: boolean;
+  readonly shapesAddress: boolean;
+}
+
 /** A whole number in a header. */
 export const headerInteger = (minimum: number, maximum: number) =>
   v.pipe(
@@ -40,6 +56,20 @@ function headerOf({ prefix, unprefixed }: Omit<SettingsDefinition<unknown>, "sch
 /** Members of a settings schema and the headers that give them, without the gateway's prefix. */
 export function settingHeaders(definition: SettingsDefinition<unknown>) {
   return Object.keys(definition.schema.entries).map((name) => ({ name, header: headerOf(definition, name) }));
+}
+
+/** Marks of an entry; those below an optional or nullish one are its own. */
+function marksOf(entry: v.GenericSchema): Record<string, unknown> {
+  return "wrapped" in entry ? marksOf(entry.wrapped as v.GenericSchema) : v.getMetadata(entry); // wrapped is a schema
+}
+
+/** Settings as configs and integrations name them, with their marks. */
+export function listSettings(definition: SettingsDefinition<unknown>): ProviderSetting[] {
+  return settingHeaders(definition).map(({ name, header }) => {
+    const entry = definition.schema.entries[name];
+    const { isSecret = false, shapesAddress = false } = entry ? marksOf(entry as v.GenericSchema) : {}; // none is async
+    return { member: header.replaceAll("-", "_"), isSecret: isSecret === true, shapesAddress: shapesAddress === true };
+  });
 }
 
 /** Members of a routing config that give each setting, by its header: the header's own name first. */

@@ -4,7 +4,7 @@ import type { Outbound } from "../lib/outbound.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
 import type { BatchRules, RecordAdapters } from "./records.ts";
-import type { SettingsDefinition } from "./settings.ts";
+import type { ProviderSetting, SettingsDefinition } from "./settings.ts";
 
 /** What a conversion may know besides the request. */
 export interface ConversionOptions {
@@ -324,6 +324,8 @@ export interface Provider {
   readonly batches: BatchRules | undefined;
   /** Headers that give its settings, without the gateway's prefix. */
   readonly settingHeaders: readonly string[];
+  /** Its settings as members of configs and integrations. */
+  readonly settings: readonly ProviderSetting[];
   /** Those of them a caller with a credential of its own may give without the prefix. */
   readonly plainHeaders: readonly string[];
   /** Members of a routing config that give its settings, by their headers. */

@@ -6,11 +6,11 @@ import {
   Flag,
   MetadataDefaults,
   Name,
+  OneUsageLimit,
   RateLimits,
   Reference,
   Text,
   Time,
-  UsageLimits,
   wholeFrom,
 } from "./control.ts";
 
@@ -85,6 +85,7 @@ const RotationPolicy = v.pipe(
     ),
     ["key_transition_period_ms"],
   ),
+  v.metadata({ shownOnly: ["status"] }),
 );
 export type RotationPolicy = v.InferOutput<typeof RotationPolicy>;
 
@@ -100,7 +101,7 @@ const identity = {
 const settings = {
   description: Description,
   rate_limits: v.nullish(RateLimits),
-  usage_limits: v.nullish(UsageLimits),
+  usage_limits: v.nullish(OneUsageLimit),
   defaults: v.nullish(KeyDefaults),
   alert_emails: v.nullish(v.pipe(v.array(Email), v.maxLength(50, "must have at most 50 entries"))),
   expires_at: v.nullish(Time),
@@ -112,14 +113,34 @@ export const CreateApiKey = v.object({ ...refusedMembers, ...identity, ...settin
 export type CreateApiKey = v.InferOutput<typeof CreateApiKey>;
 
 /** Body of `PUT /api-keys/{id}`. */
-export const UpdateApiKey = v.object({
-  ...refusedMembers,
-  ...identity,
-  ...settings,
-  name: v.optional(Name),
-  scopes: v.optional(Scopes),
-  reset_usage: v.nullish(Flag),
-});
+export const UpdateApiKey = v.pipe(
+  v.object({
+    ...refusedMembers,
+    ...identity,
+    ...settings,
+    name: v.optional(Name),
+    scopes: v.optional(Scopes),
+    reset_usage: v.nullish(Flag),
+  }),
+  // what a record shows besides: a record that was read can be sent back
+  v.metadata({
+    shownOnly: [
+      "id",
+      "key",
+      "status",
+      "creation_mode",
+      "last_reset_at",
+      "next_usage_reset_at",
+      "expiry_enforced",
+      "allow_config_override",
+      "api_key_defaults_id",
+      "last_rotated_at",
+      "created_at",
+      "last_updated_at",
+      "object",
+    ],
+  }),
+);
 export type UpdateApiKey = v.InferOutput<typeof UpdateApiKey>;
 
 /** Body of `POST /api-keys/{id}/rotate`. */

@@ -61,16 +61,30 @@ export const wholeFrom = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
     v.maxValue(maximum, `must be at most ${maximum}`),
   );
 
-/** A budget. Cost is in US dollars, tokens are counted. */
-export const UsageLimits = v.pipe(
-  v.object({
+/** The same schema for objects alone: a list counts as an object too, one without the members that may be absent. */
+function withoutLists<Schema extends v.GenericSchema>(schema: Schema): Schema {
+  return {
+    ...schema,
+    "~run": (dataset, config) =>
+      schema["~run"](Array.isArray(dataset.value) ? { ...dataset, value: "a list" } : dataset, config),
+  };
+}
+
+const budgetMembers = v.object(
+  {
     type: v.optional(v.picklist(["cost", "tokens"], "must be cost or tokens"), "cost"),
     credit_limit: v.nullish(v.pipe(v.number("must be a number"), v.finite(), v.minValue(1, "must be at least 1"))),
     alert_threshold: v.nullish(v.pipe(v.number("must be a number"), v.finite(), v.minValue(1, "must be at least 1"))),
     periodic_reset: v.nullish(v.picklist(["monthly", "weekly"], "must be monthly or weekly")),
     periodic_reset_days: v.nullish(wholeFrom(1, 365)),
     next_usage_reset_at: v.nullish(Time),
-  }),
+  },
+  "must be an object",
+);
+
+/** A budget. Cost is in US dollars, tokens are counted. */
+export const UsageLimits = v.pipe(
+  withoutLists(budgetMembers),
   v.forward(
     v.check(
       ({ credit_limit, alert_threshold }) =>
@@ -86,6 +100,8 @@ export const UsageLimits = v.pipe(
     ),
     ["periodic_reset_days"],
   ),
+  // what answers show beside them: what was read can be sent back
+  v.metadata({ shownOnly: ["id", "status", "current_usage", "is_threshold_alerts_sent", "is_exhausted_alerts_sent"] }),
 );
 export type UsageLimits = v.InferOutput<typeof UsageLimits>;
 
@@ -108,6 +124,17 @@ export const RateLimits = v.pipe(
 
 /** A budget as workspaces and integrations write it: a list of at most one; empty is none. */
 export const UsageLimitList = v.pipe(v.array(UsageLimits), v.maxLength(1, "must have at most 1 entry"));
+/** A budget of a record that has one: itself, or a list of at most one; empty is none. */
+export const OneUsageLimit = v.union(
+  [
+    UsageLimits,
+    v.pipe(
+      UsageLimitList,
+      v.transform(([limits]) => limits ?? null),
+    ),
+  ],
+  "must be one budget, or a list of at most one",
+);
 /** As `UsageLimitList`. */
 export const RateLimitList = v.pipe(v.array(RateLimit), v.maxLength(1, "must have at most 1 entry"));
 

@@ -3,13 +3,15 @@ import * as v from "valibot";
 /** One member of an integration's `configurations`, by its path. */
 export interface ConfigurationMember {
   schema: v.GenericSchema;
-  /** It is sealed and shown masked. */
+  /** It is sealed and shown masked. Settings of a provider are marked where it declares them. */
   secret?: true;
+  /** It says where requests go. Settings of a provider are marked where it declares them. */
+  shapesAddress?: true;
   /** It is an address the gateway will call: a base that paths are appended to, or a whole URL. */
   address?: "base" | "url";
 }
 
-/** What providers of one family take in `configurations`. Members that are not listed are kept as they are. */
+/** What providers of one family take in `configurations`, besides the settings they declare. */
 export interface ProviderFamily {
   members: Readonly<Record<string, ConfigurationMember>>;
   /** Paths that must be there; `key` is the integration's key. */
@@ -29,7 +31,7 @@ const choice = (...values: [string, ...string[]]) => v.picklist(values, `must be
 
 const plain: ConfigurationMember = { schema: text(1024) };
 const identifier: ConfigurationMember = { schema: text(255) };
-const secret: ConfigurationMember = { schema: text(16_384), secret: true };
+const long: ConfigurationMember = { schema: text(16_384) };
 const hostLabel: ConfigurationMember = {
   schema: v.pipe(
     v.string("must be a text"),
@@ -56,7 +58,6 @@ const serviceAccount: ConfigurationMember = {
     v.check(isServiceAccount, "must be the JSON of a service account key"),
     v.check((value) => JSON.stringify(value).length <= 16_384, "must have at most 16384 characters"),
   ),
-  secret: true,
 };
 
 /** What every integration may have, whatever its provider. Header values below `custom_headers` have rules of their own. */
@@ -64,7 +65,7 @@ export const commonMembers: Readonly<Record<string, ConfigurationMember>> = {
   custom_host: baseAddress,
   "oauth.token_url": { schema: text(2048), address: "url" },
   "oauth.client_id": plain,
-  "oauth.client_secret": secret,
+  "oauth.client_secret": { ...long, secret: true },
   "oauth.scope": plain,
   "oauth.audience": plain,
   "oauth.auth_method": { schema: choice("basic", "post") },
@@ -78,12 +79,12 @@ const azureMembers: ProviderFamily["members"] = {
   azure_auth_mode: { schema: choice(...azureModes) },
   azure_entra_tenant_id: identifier,
   azure_entra_client_id: identifier,
-  azure_entra_client_secret: secret,
+  azure_entra_client_secret: long,
   azure_managed_client_id: identifier,
   azure_workload_client_id: identifier,
   azure_workload_tenant_id: identifier,
   azure_entra_scope: plain,
-  azure_ad_token: secret,
+  azure_ad_token: long,
 };
 const azureChoice: NonNullable<ProviderFamily["choice"]> = {
   member: "azure_auth_mode",
@@ -116,9 +117,9 @@ const awsFamily: ProviderFamily = {
   members: {
     aws_auth_type: { schema: choice("accessKey", "assumedRole", "apiKey") },
     aws_region: hostLabel,
-    aws_access_key_id: secret,
-    aws_secret_access_key: secret,
-    aws_session_token: secret,
+    aws_access_key_id: long,
+    aws_secret_access_key: long,
+    aws_session_token: long,
     aws_role_arn: plain,
     aws_external_id: plain,
   },
@@ -206,7 +207,7 @@ export const providerFamilies: ReadonlyMap<string, ProviderFamily> = new Map(
         databricks_workspace: plain,
         databricks_serving_endpoint_name: identifier,
         databricks_client_id: plain,
-        databricks_client_secret: secret,
+        databricks_client_secret: long,
       },
       required: [],
     },
@@ -220,8 +221,8 @@ export const providerFamilies: ReadonlyMap<string, ProviderFamily> = new Map(
         oracle_tenancy: identifier,
         oracle_user: identifier,
         oracle_fingerprint: identifier,
-        oracle_private_key: secret,
-        oracle_key_passphrase: secret,
+        oracle_private_key: long,
+        oracle_key_passphrase: long,
       },
       required: ["oracle_tenancy", "oracle_user", "oracle_fingerprint"],
     },

@@ -4,6 +4,7 @@ import {
   Description,
   Flag,
   Name,
+  OneUsageLimit,
   RateLimit,
   RateLimitList,
   Reference,
@@ -12,7 +13,6 @@ import {
   Text,
   Time,
   UsageLimitList,
-  UsageLimits,
 } from "./control.ts";
 import { JsonObject } from "./objects.ts";
 
@@ -160,6 +160,10 @@ export const UpdateModels = v.object({
     v.check((models) => new Set(models.map(({ slug }) => slug)).size === models.length, "must name each slug once"),
   ),
   allow_all_models: v.optional(Flag),
+  /** The integration's key, given again because a model gets a host of its own; it replaces the stored one. */
+  key: ProviderKey,
+  /** The same for secrets among its configurations. */
+  configurations: Configurations,
   workspace_id: v.nullish(Reference),
 });
 export type UpdateModels = v.InferOutput<typeof UpdateModels>;
@@ -203,7 +207,7 @@ export type UpdateWorkspaceAccess = v.InferOutput<typeof UpdateWorkspaceAccess>;
 /** Members of a provider that can change. */
 const providerMembers = {
   note: Description,
-  usage_limits: v.nullish(UsageLimits),
+  usage_limits: v.nullish(OneUsageLimit),
   /** One object, or a list of at most one. */
   rate_limits: v.nullish(
     v.union(
@@ -237,6 +241,7 @@ export type UpdateProvider = v.InferOutput<typeof UpdateProvider>;
 
 /** Settings of a provider under the names virtual keys have for them. Their bounds are those of `configurations`. */
 const virtualKeySettings = {
+  custom_host: v.nullish(v.string("must be a text")),
   apiVersion: v.nullish(Text(30)),
   resourceName: v.nullish(Text(255)),
   deploymentName: v.nullish(Text(255)),

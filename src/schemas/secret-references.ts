@@ -101,6 +101,9 @@ export const secretAuthFields: ReadonlySet<string> = new Set([
 /** Members of credentials that are addresses the gateway calls. */
 export const addressAuthFields = ["azure_vault_url", "vault_addr"] as const;
 
+/** Members of credentials that say where the others are sent. */
+export const movingAuthFields = [...addressAuthFields, "azure_entra_tenant_id"] as const;
+
 const Tags = v.pipe(
   JsonObject,
   v.record(Text(128), Text(256, 0)),

@@ -205,7 +205,7 @@ for (const [name, body, param] of [
   ["an unknown type", { type: "test" }, "type"],
   ["is_default that is a text", { is_default: "yes" }, "is_default"],
   ["a config that is a list", { deployment_config: [] }, "deployment_config"],
-  ["tags that are numbers", { tags: [1] }, "tags"],
+  ["tags that are numbers", { tags: [1] }, "tags.0"],
   ["51 tags", { tags: Array.from({ length: 51 }, String) }, "tags"],
   ["an address that is none", { auth_settings: { gateway_base_url: "ftp://a" } }, "auth_settings.gateway_base_url"],
   [

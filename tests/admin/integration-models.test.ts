@@ -70,7 +70,10 @@ test("settings of a model show their credentials as masks", async () => {
     custom_headers: { "X-Api-Key": "model-header-secret" },
   };
   const configurationsOf = async (configurations?: unknown) => {
-    await put({ models: [{ slug: "hosted", enabled: true, is_custom: true, configurations }] });
+    await put({
+      key: "the-key-given-again",
+      models: [{ slug: "hosted", enabled: true, is_custom: true, configurations }],
+    });
     return (await find("hosted"))?.configurations;
   };
   const shown = { custom_host: settings.custom_host, custom_headers: { "masked_x-api-key": "mo*****ret" } };

@@ -84,7 +84,7 @@ const secrets = {
       ...{ token_url: "https://login.example.com/token", client_id: "visible-client" },
       client_secret: "hidden-client-secret",
     },
-    my_access_token: "hidden-unknown-token",
+    openai_beta: "sk-hidden-unknown-token-0123456789",
   },
 };
 
@@ -120,7 +120,7 @@ test("each secret is sealed by itself and opens where it belongs", async () => {
     key: "hidden-key-0000-1",
     "configurations.custom_headers.authorization": "Bearer hidden-header-value",
     "configurations.oauth.client_secret": "hidden-client-secret",
-    "configurations.my_access_token": "hidden-unknown-token",
+    "configurations.openai_beta": "sk-hidden-unknown-token-0123456789",
   });
   const vertex = await create({ ai_provider_id: "vertex-ai", configurations: secrets["vertex-ai"], key: undefined });
   assert.deepEqual(await openAll(vertex.id), {
@@ -162,7 +162,7 @@ test("a new key is sealed anew, a removed secret is gone", async () => {
   const second = (await sealedOf(id)).get("key");
   assert.notEqual(second?.wrappedKey, first?.wrappedKey);
   assert.equal((await openAll(id)).key, "hidden-key-0000-3");
-  await update({ key: null, configurations: { oauth: null, my_access_token: null } });
+  await update({ key: null, configurations: { oauth: null, openai_beta: null } });
   assert.deepEqual([...(await sealedOf(id)).keys()], ["configurations.custom_headers.authorization"]);
   await update({
     key: "hidden-key-0000-4",

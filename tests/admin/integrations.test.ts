@@ -78,7 +78,7 @@ const serviceAccount = JSON.stringify({ client_email: "a@b.test", private_key: "
 const oauth = { token_url: "https://login.example.com/token", client_id: "c", client_secret: "oauth-secret-0123456" };
 
 for (const [provider, configurations, shown, withKey = false] of [
-  ["openai", { openai_organization: "org", other: [1] }, { openai_organization: "org", other: [1] }, true],
+  ["openai", { openai_organization: "org", openai_beta: "a" }, { openai_organization: "org", openai_beta: "a" }, true],
   ["azure-openai", azure, azure, true],
   [
     "azure-openai",
@@ -161,8 +161,8 @@ for (const [provider, configurations, shown, withKey = false] of [
       custom_headers: { "x-team": "blue", masked_authorization: "Be*****t-1", "masked_x-note": "Ba*****XNz" },
     },
   ],
-  ["openai", { my_api_key: "kept-out-of-sight" }, { masked_my_api_key: "ke*****ght" }, true],
-  ["openai", { note: "sk-0123456789abcdefghijklmn" }, { masked_note: "sk*****lmn" }, true],
+  ["modal", { modal_key: "kept-out-of-sight" }, { masked_modal_key: "ke*****ght" }, true],
+  ["openai", { openai_beta: "sk-0123456789abcdefghijklmn" }, { masked_openai_beta: "sk*****lmn" }, true],
   ["echo", { masked_aws_region: "ignored" }, {}],
 ] as const) {
   test(`POST /integrations keeps ${JSON.stringify(configurations).slice(0, 60)} of ${provider}`, async () => {
@@ -198,7 +198,7 @@ for (const [name, body, param] of [
   ["configurations that are a list", { ...openai, configurations: [] }, "configurations"],
   ["a configuration with a dot", config("openai", { "a.b": 1 }), "configurations.a.b"],
   ["an over-long member", config("openai", { openai_project: "p".repeat(256) }), "configurations.openai_project"],
-  ["65537 characters of configurations", config("openai", { other: "x".repeat(65_537) }), "configurations"],
+  ["65537 characters of configurations", config("openai", { openai_beta: "x".repeat(65_537) }), "configurations"],
   ["a secret in a list", config("openai", { list: [{ password: "x" }] }), "configurations.list"],
   ["a secret form in an object", config("openai", { o: { x: "sk-0123456789abcdefghijklmn" } }), "configurations.o"],
   [
@@ -364,7 +364,11 @@ test("PUT /integrations leaves what is absent, clears what is null and replaces 
   const custom_headers = { "x-team": "blue", authorization: "Bearer first-secret-00" };
   const { slug } = await create({
     ...openai,
-    ...{ description: "d", pricing_adjustments, configurations: { openai_project: "p", other: 1, custom_headers } },
+    ...{
+      description: "d",
+      pricing_adjustments,
+      configurations: { openai_project: "p", openai_beta: "b", custom_headers },
+    },
   });
   const update = async (body: object) => {
     assert.deepEqual(await done(call(gateway, `PUT /integrations/${slug}`, { key, body })), {});
@@ -379,7 +383,7 @@ test("PUT /integrations leaves what is absent, clears what is null and replaces 
   assert.deepEqual((await update({ configurations: renamed.configurations })).configurations, before.configurations);
   const changed = await update({
     ...{ key: "another-key-0123456", description: null, pricing_adjustments: null },
-    configurations: { openai_project: "q", other: null, custom_headers: { "x-team": null, "X-Region": "eu" } },
+    configurations: { openai_project: "q", openai_beta: null, custom_headers: { "x-team": null, "X-Region": "eu" } },
   });
   assert.deepEqual([changed.masked_key, changed.description, changed.pricing_adjustments], ["an*****456", null, null]);
   assert.deepEqual(changed.configurations, {

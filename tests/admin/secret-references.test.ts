@@ -128,7 +128,7 @@ for (const [name, changes, param] of [
   ["no manager", { manager_type: undefined }, "manager_type"],
   ["no auth_config", { auth_config: undefined }, "auth_config"],
   ["an unknown mode", { auth_config: { aws_auth_type: "root" } }, "auth_config.aws_auth_type"],
-  ["a mode of another manager", { manager_type: "azure_kv" }, "auth_config.azure_auth_mode"],
+  ["a mode of another manager", { manager_type: "azure_kv" }, "auth_config.aws_auth_type"],
   ["no secret", { auth_config: { ...awsAuth, aws_secret_access_key: undefined } }, "auth_config.aws_secret_access_key"],
   ["a region with a dot", { auth_config: { ...awsAuth, aws_region: "a.example.com/" } }, "auth_config.aws_region"],
   ["a region of 64 letters", { auth_config: { ...awsAuth, aws_region: "a".repeat(64) } }, "auth_config.aws_region"],
@@ -233,7 +233,7 @@ test("PUT /secret-references merges auth_config", async () => {
 
 for (const [name, body, param] of [
   ["nothing", {}, null],
-  ["only what it does not know", { slug: "new", manager_type: "azure_kv" }, null],
+  ["what it does not take", { slug: "new", manager_type: "azure_kv" }, "slug"],
   ["a mode of another manager", { auth_config: { aws_auth_type: "entra" } }, "auth_config.aws_auth_type"],
   ["a secret cleared", { auth_config: { aws_secret_access_key: null } }, "auth_config.aws_secret_access_key"],
   ["credentials that are a list", { auth_config: ["a"] }, "auth_config"],

@@ -115,6 +115,31 @@ export interface MembershipPlan {
   changed: { resource: string; recordId: string }[];
 }
 
+/**
+ * What gives the people of groups their places in a workspace that is new: groups may have been there before it.
+ *
+ * @param members People who are in it from its start, as they were given by hand.
+ */
+export async function joinByGroups(
+  call: AdminCall<unknown>,
+  workspace: WorkspaceRow,
+  members: readonly WorkspaceMemberRow[],
+): Promise<MembershipPlan> {
+  const { stores, tenant } = call;
+  const groups = await stores.scimGroups.all(tenant);
+  const named = groups.filter(({ displayName }) => {
+    const place = readGroupName(displayName);
+    return place !== undefined && findWorkspace([workspace], place.workspace) !== undefined;
+  });
+  if (named.length === 0) return { statements: [], changed: [] };
+  const groupIds = named.map(({ id }) => id);
+  const links = await readChunks(groupIds, (groupId) => stores.scimGroupMembers.all(tenant, { where: { groupId } }));
+  const facts = await readMembershipFacts(call, [...new Set(links.map(({ userId }) => userId))], groupIds);
+  facts.workspaces = [...facts.workspaces, workspace];
+  facts.current = [...facts.current, ...members];
+  return planMemberships(call, facts);
+}
+
 /** What makes memberships follow the groups. Those that people were given by hand stay as they are. */
 export function planMemberships({ stores, tenant, now }: AdminCall<unknown>, facts: MembershipFacts): MembershipPlan {
   const wanted = wantedRoles(facts);

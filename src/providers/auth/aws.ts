@@ -2,7 +2,7 @@ import { AwsV4Signer } from "aws4fetch";
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
-import { hostLabel } from "../settings.ts";
+import { hostLabel, secretSetting } from "../settings.ts";
 import type { AuthTools, SignableRequest } from "../types.ts";
 import { machineKeys } from "./aws-machine.ts";
 import {
@@ -16,13 +16,15 @@ import {
 import { bearer } from "./headers.ts";
 import { requireIdentity } from "./identity.ts";
 
-const Visible = v.optional(v.pipe(v.string(), v.regex(/^[!-~]{1,4096}$/, "must be visible characters without spaces")));
+const Secret = v.optional(
+  secretSetting(v.pipe(v.string(), v.regex(/^[!-~]{1,4096}$/, "must be visible characters without spaces"))),
+);
 
 /** Members of the settings of every provider on AWS. */
 export const awsEntries = {
-  access_key_id: Visible,
-  secret_access_key: Visible,
-  session_token: Visible,
+  access_key_id: Secret,
+  secret_access_key: Secret,
+  session_token: Secret,
   region: v.optional(hostLabel("must be lower-case letters, digits and hyphens"), "us-east-1"),
   auth_type: v.optional(v.picklist(["accessKey", "assumedRole", "apiKey", "serviceRole"])),
   role_arn: v.optional(

@@ -1,33 +1,35 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
+import { addressSetting, secretSetting } from "../settings.ts";
 import type { AuthTools, SignableRequest } from "../types.ts";
 import { bearer } from "./headers.ts";
 import { isSwitchedOn, requireIdentity } from "./identity.ts";
 import { requestToken, type TokenRequest } from "./token-request.ts";
 
 /** Id or domain of an Entra tenant, id of an application: never a path of their own. */
-const identifier = v.optional(
-  v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9.-]{0,254}$/, "must be an id or a domain name")),
-);
+const Identifier = v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9.-]{0,254}$/, "must be an id or a domain name"));
+const identifier = v.optional(Identifier);
+/** A tenant stands in the address tokens are asked for at. */
+const tenant = v.optional(addressSetting(Identifier));
 const scope = v.optional(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,500}$/, "must be one scope")));
 
 /** Settings that say who calls Azure. */
 export const azureAuthEntries = {
-  ad_token: v.optional(v.string()),
+  ad_token: v.optional(secretSetting(v.string())),
   auth_mode: v.optional(
     v.picklist(
       ["default", "entra", "managed", "workload", "entraFederated"],
       "must be default, entra, managed, workload or entraFederated",
     ),
   ),
-  entra_tenant_id: identifier,
+  entra_tenant_id: tenant,
   entra_client_id: identifier,
-  entra_client_secret: v.optional(v.string()),
+  entra_client_secret: v.optional(secretSetting(v.string())),
   entra_scope: scope,
   managed_client_id: identifier,
   workload_client_id: identifier,
-  workload_tenant_id: identifier,
+  workload_tenant_id: tenant,
 };
 export type AzureAuthSettings = v.InferOutput<v.ObjectSchema<typeof azureAuthEntries, undefined>>;
 

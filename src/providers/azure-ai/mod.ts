@@ -5,6 +5,7 @@ import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
 import { azureNaming } from "../azure-openai/deployment.ts";
 import { defineProvider } from "../define.ts";
+import { addressSetting } from "../settings.ts";
 import type { AddressFacts, OperationAdapters, SignableRequest } from "../types.ts";
 import { foundryMedia, inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
@@ -17,10 +18,12 @@ const param = "x-gateway-azure-foundry-url";
 
 const settings = v.object({
   foundry_url: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^https?:\/\/[^?#]+$/, "must be an address without a query"),
-      v.transform((url) => url.replace(/\/+$/, "")),
+    addressSetting(
+      v.pipe(
+        v.string(),
+        v.regex(/^https?:\/\/[^?#]+$/, "must be an address without a query"),
+        v.transform((url) => url.replace(/\/+$/, "")),
+      ),
     ),
   ),
   api_version: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9.-]{1,30}$/, "must be a version"))),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import { hostLabel } from "../settings.ts";
+import { addressSetting, hostLabel } from "../settings.ts";
 
 /** A name that becomes one segment of a path. */
 const segment = v.pipe(
@@ -45,7 +45,7 @@ const DeploymentConfig = v.pipe(
 
 /** Settings that say which deployment is called. */
 export const deploymentEntries = {
-  resource_name: v.optional(hostLabel("must be 1 to 63 lower-case letters, digits or hyphens")),
+  resource_name: v.optional(addressSetting(hostLabel("must be 1 to 63 lower-case letters, digits or hyphens"))),
   deployment_id: v.optional(segment),
   api_version: v.optional(version),
   model_name: v.optional(v.string()),

@@ -4,7 +4,7 @@ import { bearer } from "../auth/headers.ts";
 import { createRecords } from "../fireworks-ai/records.ts";
 import { withoutPrefixes } from "../model-names.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
-import { hostLabel } from "../settings.ts";
+import { addressSetting, hostLabel, secretSetting } from "../settings.ts";
 import { decideAt } from "../shapes/decisions.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
@@ -64,7 +64,7 @@ const modal = openaiCompatible({
   settings: {
     prefix: "modal",
     plain: ["modal-key", "modal-secret"],
-    schema: v.object({ key: v.optional(v.string()), secret: v.optional(v.string()) }),
+    schema: v.object({ key: v.optional(secretSetting(v.string())), secret: v.optional(secretSetting(v.string())) }),
   },
   authenticate: (credential, { key, secret }) => ({
     ...bearer(credential),
@@ -88,7 +88,7 @@ const fireworks = openaiCompatible({
     variantOf: (model) => (model.includes("#") ? model.replace(/#.*$/, "") : undefined),
     inPath: (path) => /(?:^|\/)(?:workflows|image_generation)\/(.+?)(?:\/text_to_image)?$/i.exec(path)?.[1],
   },
-  settings: { prefix: "fireworks", schema: v.object({ account_id: v.optional(HostLabel) }) },
+  settings: { prefix: "fireworks", schema: v.object({ account_id: v.optional(addressSetting(HostLabel)) }) },
   chat: {
     rename: oldTokenLimit,
     bounds: { max_tokens: [1, Infinity], top_k: [1, 128], n: [1, 128] },

@@ -2,16 +2,19 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
+import { addressSetting } from "../settings.ts";
 import { chat, complete } from "./chat.ts";
 import { embed } from "./embed.ts";
 
 const settings = v.object({
   account: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,3}$/, "must be 1 to 4 host labels joined with dots"),
-      // host names have no underscores: accounts that do are reached with hyphens
-      v.transform((account) => account.toLowerCase().replaceAll("_", "-")),
+    addressSetting(
+      v.pipe(
+        v.string(),
+        v.regex(/^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,3}$/, "must be 1 to 4 host labels joined with dots"),
+        // host names have no underscores: accounts that do are reached with hyphens
+        v.transform((account) => account.toLowerCase().replaceAll("_", "-")),
+      ),
     ),
   ),
   token_type: v.optional(

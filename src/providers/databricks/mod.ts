@@ -3,6 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { authorizeByOauth } from "../auth/oauth-client.ts";
 import { defineProvider } from "../define.ts";
+import { addressSetting, secretSetting } from "../settings.ts";
 import { encodeWhereAsked } from "../shapes/embeddings.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { OperationAdapters } from "../types.ts";
@@ -13,12 +14,14 @@ const workspaceForm =
   /^[a-z0-9-]{1,63}(?:(?:\.[a-z0-9-]{1,63})?\.(?:cloud\.databricks\.com|azuredatabricks\.net|gcp\.databricks\.com))?$/;
 
 const settings = v.object({
-  workspace: v.optional(v.pipe(v.string(), v.regex(workspaceForm, "must be the label or the host of a workspace"))),
+  workspace: v.optional(
+    addressSetting(v.pipe(v.string(), v.regex(workspaceForm, "must be the label or the host of a workspace"))),
+  ),
   serving_endpoint_name: v.optional(
     v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, "must be the name of a serving endpoint")),
   ),
   client_id: v.optional(v.string()),
-  client_secret: v.optional(v.string()),
+  client_secret: v.optional(secretSetting(v.string())),
 });
 type Settings = v.InferOutput<typeof settings>;
 

@@ -3,7 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { signOci } from "../auth/oci.ts";
 import { defineProvider } from "../define.ts";
-import { hostLabel } from "../settings.ts";
+import { hostLabel, secretSetting } from "../settings.ts";
 import { joinEmbeddings } from "../shapes/embeddings.ts";
 import type { ConversionOptions, OperationAdapter, OperationAdapters, StreamMapper } from "../types.ts";
 import { createCohereMapper, fromCohereAnswer, toCohereRequest } from "./cohere.ts";
@@ -23,8 +23,8 @@ const settings = v.object({
   tenancy: identifier,
   user: identifier,
   fingerprint: identifier,
-  private_key: v.optional(v.string()),
-  key_passphrase: v.optional(v.string()),
+  private_key: v.optional(secretSetting(v.string())),
+  key_passphrase: v.optional(secretSetting(v.string())),
 });
 type Settings = v.InferOutput<typeof settings>;
 

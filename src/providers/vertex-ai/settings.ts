@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { readServiceAccount } from "../auth/google.ts";
-import { hostLabel } from "../settings.ts";
+import { hostLabel, secretSetting } from "../settings.ts";
 
 const ProjectId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$/, "must be the id of a project"));
 
@@ -19,13 +19,15 @@ export const VertexSettings = v.object({
     v.picklist(["basic", "serviceAccount", "workload"], "must be basic, serviceAccount or workload"),
   ),
   service_account_json: v.optional(
-    v.pipe(
-      v.string(),
-      v.transform(readServiceAccount),
-      v.check((account) => account !== undefined, "must be the JSON key of a service account"),
-      v.check(
-        (account) => !account?.project_id || v.is(ProjectId, account.project_id),
-        "its project_id must be the id of a project",
+    secretSetting(
+      v.pipe(
+        v.string(),
+        v.transform(readServiceAccount),
+        v.check((account) => account !== undefined, "must be the JSON key of a service account"),
+        v.check(
+          (account) => !account?.project_id || v.is(ProjectId, account.project_id),
+          "its project_id must be the id of a project",
+        ),
       ),
     ),
   ),

@@ -2,13 +2,14 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
+import { addressSetting } from "../settings.ts";
 import { chat } from "./chat.ts";
 import { complete } from "./complete.ts";
 import { embed } from "./embed.ts";
 import { generateImage } from "./images.ts";
 
 const AccountId = v.optional(
-  v.pipe(v.string(), v.regex(/^[A-Za-z0-9-]{1,63}$/, "must be 1 to 63 letters, digits or hyphens")),
+  addressSetting(v.pipe(v.string(), v.regex(/^[A-Za-z0-9-]{1,63}$/, "must be 1 to 63 letters, digits or hyphens"))),
 );
 
 /** Cloudflare Workers AI (https://developers.cloudflare.com/api/resources/ai/methods/run/). */

@@ -1,0 +1,70 @@
+import { maskSecret } from "../auth/api-key.ts";
+import type { ContentSealingStore } from "../db/stores/content-sealing.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import { configurationPrefix, fromPaths, integrationSecretKind, toPaths } from "./integration-fields.ts";
+import { type ContentKind, type ContentRules, maskContent, sealContent } from "./sealed-contents.ts";
+import type { Vault } from "./vault.ts";
+
+/** What sealing works with. */
+export interface SealStoredOptions {
+  store: ContentSealingStore;
+  vault: Vault;
+  rules: ContentRules;
+  /** Unix milliseconds. */
+  now: number;
+}
+
+/** Rows that are read at a time. */
+const batchRows = 100;
+
+async function sealContents(kind: ContentKind, { store, vault, rules, now }: SealStoredOptions): Promise<void> {
+  for (let after = ""; ; ) {
+    const versions = await store.versions(kind, after, batchRows);
+    for (const { id, organisationId, workspaceId, content } of versions) {
+      const { text, secrets } = maskContent(parseJson(content), rules);
+      if (secrets.size === 0) continue;
+      const sealed = await sealContent(vault, { organisationId, workspaceId, kind, recordId: id }, secrets, now);
+      await store.replaceContent(kind, { id, from: content, to: text }, sealed);
+    }
+    after = versions.at(-1)?.id ?? "";
+    if (versions.length < batchRows) return;
+  }
+}
+
+async function sealIntegrations({ store, vault, rules, now }: SealStoredOptions): Promise<void> {
+  for (let after = ""; ; ) {
+    const rows = await store.integrations(after, batchRows);
+    for (const row of rows) {
+      const paths = toPaths(row.configurations);
+      const found = [...paths].filter(([path, value]) => rules.secretSettings.has(path) && typeof value === "string");
+      if (found.length === 0) continue;
+      const { id, organisationId, workspaceId } = row;
+      const masked: Record<string, string> = {};
+      const sealed = [];
+      for (const [path, value] of found) {
+        const field = `${configurationPrefix}${path}`;
+        const place = { organisationId, workspaceId, kind: integrationSecretKind, recordId: id, field };
+        sealed.push(await vault.seal(place, String(value), now));
+        masked[field] = maskSecret(String(value));
+        paths.delete(path);
+      }
+      const former = isObject(row.masked) ? row.masked : {};
+      await store.replaceConfigurations(
+        row,
+        { configurations: fromPaths(paths), masked: { ...former, ...masked } },
+        sealed,
+      );
+    }
+    after = rows.at(-1)?.id ?? "";
+    if (rows.length < batchRows) return;
+  }
+}
+
+/** Seals the secrets that earlier versions stored in clear; a database in which that is done is not walked again. */
+export async function sealStored(options: SealStoredOptions): Promise<void> {
+  if (await options.store.isDone()) return;
+  await sealContents("configs", options);
+  await sealContents("guardrails", options);
+  await sealIntegrations(options);
+  await options.store.markDone(options.now);
+}

@@ -1,0 +1,82 @@
+import { and, asc, eq, gt } from "drizzle-orm";
+import { type Database, toStatement } from "../client.ts";
+import type { JsonValue } from "../tables/columns.ts";
+import { configVersions } from "../tables/configs.ts";
+import { guardrailVersions } from "../tables/guardrails.ts";
+import { installation } from "../tables/installation.ts";
+import { type IntegrationRow, integrations } from "../tables/integrations.ts";
+import { type SecretRow, secrets } from "../tables/secrets.ts";
+
+/** A version of a content, of any organisation. */
+export interface StoredVersion {
+  id: string;
+  organisationId: string;
+  workspaceId: string | null;
+  content: string;
+}
+
+type SealedColumns = Pick<IntegrationRow, "configurations" | "masked">;
+
+/** For the start alone: contents and settings of every organisation, so that secrets in them can be sealed. */
+export interface ContentSealingStore {
+  isDone(): Promise<boolean>;
+  markDone(now: number): Promise<void>;
+  /** Versions in the order of their ids, after one of them. */
+  versions(kind: "configs" | "guardrails", after: string, limit: number): Promise<StoredVersion[]>;
+  /** Replaces a content together with its sealed secrets, unless it changed meanwhile. */
+  replaceContent(
+    kind: "configs" | "guardrails",
+    content: { id: string; from: string; to: string },
+    sealed: readonly SecretRow[],
+  ): Promise<void>;
+  /** Integrations in the order of their ids, after one of them. */
+  integrations(after: string, limit: number): Promise<IntegrationRow[]>;
+  replaceConfigurations(
+    row: IntegrationRow,
+    columns: { configurations: Record<string, unknown>; masked: Record<string, unknown> },
+    sealed: readonly SecretRow[],
+  ): Promise<void>;
+}
+
+const markName = "contents-sealed";
+
+/** The store over libSQL. */
+export function createContentSealingStore(database: Database): ContentSealingStore {
+  const { orm } = database;
+  // another process may seal the same row at the same time: the last one's secrets go with the same content
+  const insert = (row: SecretRow) => {
+    const statement = toStatement(orm.insert(secrets).values(row));
+    return { ...statement, sql: statement.sql.replace(/^insert into/, "insert or replace into") };
+  };
+  return {
+    async isDone() {
+      const rows = await orm.select().from(installation).where(eq(installation.name, markName)).limit(1);
+      return rows.length > 0;
+    },
+    async markDone(now) {
+      const row = { name: markName, value: "1", createdAt: now };
+      await database.write([toStatement(orm.insert(installation).values(row).onConflictDoNothing())]);
+    },
+    versions(kind, after, limit) {
+      const table = kind === "configs" ? configVersions : guardrailVersions;
+      return orm.select().from(table).where(gt(table.id, after)).orderBy(asc(table.id)).limit(limit);
+    },
+    async replaceContent(kind, { id, from, to }, sealed) {
+      const table = kind === "configs" ? configVersions : guardrailVersions;
+      const isSame = and(eq(table.id, id), eq(table.content, from));
+      await database.write([...sealed.map(insert), toStatement(orm.update(table).set({ content: to }).where(isSame))]);
+    },
+    integrations(after, limit) {
+      const { id } = integrations;
+      return orm.select().from(integrations).where(gt(id, after)).orderBy(asc(id)).limit(limit);
+    },
+    async replaceConfigurations({ id }, columns, sealed) {
+      // what was JSON before is JSON without some members
+      const changes = columns as Record<string, JsonValue> as unknown as SealedColumns;
+      await database.write([
+        ...sealed.map(insert),
+        toStatement(orm.update(integrations).set(changes).where(eq(integrations.id, id))),
+      ]);
+    },
+  };
+}

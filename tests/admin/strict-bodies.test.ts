@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as v from "valibot";
+import { adminEndpoints } from "../../src/admin/endpoints.ts";
+import { findStray } from "../../src/admin/strict-body.ts";
+import { mintApiKey } from "../../src/auth/api-key.ts";
+import { scopesOfKind } from "../../src/auth/scopes.ts";
+import { isAdminEndpoint } from "../../src/endpoint.ts";
+import { call, done } from "../support/control.ts";
+import { createTestGateway, insertKey, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import { problem } from "../support/people.ts";
+
+let gateway: TestGateway;
+let adminKey: string;
+before(async () => {
+  gateway = await createTestGateway({ inFile: true });
+  adminKey = mintApiKey("gk").key;
+  const scopes = JSON.stringify(scopesOfKind("organisation-service"));
+  await insertKey(await gateway.openFile(), adminKey, { kind: "organisation-service", scopes, workspaceId: null });
+});
+after(() => gateway.close());
+
+/** Entries of a body's schema; a variant's are those of all its options. */
+function entriesOf(schema: v.GenericSchema): Record<string, v.GenericSchema> {
+  const { entries, options = [] } = schema as unknown as {
+    entries?: Record<string, v.GenericSchema>;
+    options?: v.GenericSchema[];
+  }; // what valibot's schemas have
+  return entries ?? Object.assign({}, ...options.map(entriesOf));
+}
+
+const writes = adminEndpoints.filter(isAdminEndpoint).flatMap((row) => {
+  if (!row.body) return [];
+  const path = row.path.replace("/v1", "").replace(/:\w+/g, "00000000-0000-4000-8000-000000000000");
+  return [{ route: `${row.method} ${path}`, body: row.body }];
+});
+
+interface Refusal {
+  error?: { code: string; param: string | null };
+}
+
+const send = (route: string, body: unknown) => call<Refusal>(gateway, route, { key: adminKey, body });
+
+for (const { route, body: schema } of writes) {
+  const entries = entriesOf(schema);
+  test(`${route} refuses members there are not, and lists`, async () => {
+    const name = "no_such_member";
+    const { status, body } = await send(route, { [name]: 1 });
+    assert.deepEqual([status, body.error?.code, body.error?.param], [400, "AB01", name]);
+    for (const wrong of [[], [{}], [1], "text", 5, true]) {
+      const answer = await send(route, wrong);
+      assert.deepEqual([answer.status, answer.body.error?.code], [400, "AB01"], JSON.stringify(wrong));
+    }
+  });
+
+  test(`${route} refuses a wrong type of each member, naming it`, async () => {
+    const required = Object.keys(entries).filter(
+      (name) => !v.is(v.object({ [name]: entries[name] as v.GenericSchema }), {}),
+    );
+    for (const [name, entry] of Object.entries(entries)) {
+      for (const wrong of [[], [[]], {}, { no_such_member: 1 }, 12_345.5, -1, "", "\0", true]) {
+        const isMember = typeof wrong === "object" && "no_such_member" in wrong;
+        if (v.is(entry, wrong) && !(isMember && findStray(entry, wrong))) continue;
+        const { status, body } = await send(route, { [name]: wrong });
+        const param = body.error?.param ?? "";
+        const isNamed = [name, ...required].some((one) => param === one || param.startsWith(`${one}.`));
+        assert.equal(status, 400, `${name}: ${JSON.stringify(wrong)}`);
+        assert.ok(isNamed, `${name}: ${JSON.stringify(wrong)} answers ${param}`);
+      }
+    }
+  });
+}
+
+const budget = { type: "cost", credit_limit: 5 };
+
+for (const [name, create, path] of [
+  ["keys", { route: "POST /api-keys/workspace/service", body: { name: "k", scopes: ["logs.list"] } }, "/api-keys/"],
+  [
+    "virtual keys",
+    { route: "POST /virtual-keys", body: { name: "v", slug: "v", provider: "openai", key: "sk-1" } },
+    "/virtual-keys/v",
+  ],
+] as const) {
+  test(`a budget of ${name} is taken as an object or as a list of one, and nothing else`, async () => {
+    const key = workspaceKey;
+    const made = await done<{ id?: string }>(
+      call(gateway, create.route, { key, body: { ...create.body, usage_limits: [budget] } }),
+    );
+    const one = path + (made.id ?? "");
+    const read = async () =>
+      (await done<{ usage_limits: { credit_limit: number } | null }>(call(gateway, `GET ${one}`, { key })))
+        .usage_limits;
+    const put = (usage_limits: unknown) => problem(gateway, `PUT ${one}`, { key, body: { usage_limits } });
+    assert.equal((await read())?.credit_limit, 5);
+    assert.equal(await put([{ ...budget, credit_limit: 6 }]), "200 undefined undefined");
+    assert.equal((await read())?.credit_limit, 6);
+    for (const [wrong, param] of [
+      [-1, "usage_limits"],
+      ["5", "usage_limits"],
+      [[budget, budget], "usage_limits"],
+      [{ ...budget, credit_limit: -1 }, "usage_limits.credit_limit"],
+      [[{ ...budget, credit_limit: "5" }], "usage_limits.0.credit_limit"],
+      [{ ...budget, creditLimit: 5 }, "usage_limits.creditLimit"],
+      [[{ ...budget, limit: 5 }], "usage_limits.0.limit"],
+    ] as const) {
+      assert.equal(await put(wrong), `400 AB01 ${param}`, JSON.stringify(wrong));
+      assert.equal((await read())?.credit_limit, 6);
+    }
+    // what was read can be sent back
+    assert.equal(await put(await read()), "200 undefined undefined");
+    assert.equal((await read())?.credit_limit, 6);
+    for (const none of [[], null]) {
+      assert.equal(await put(budget), "200 undefined undefined");
+      assert.equal(await put(none), "200 undefined undefined");
+      assert.equal(await read(), null);
+    }
+  });
+}
+
+test("an unknown unit of a provider's rate limits is named", async () => {
+  const rate_limits = { type: "requests", unit: "rpx", value: 1 };
+  const { status, body } = await call<{ error: { message: string; param: string } }>(gateway, "PUT /virtual-keys/v", {
+    key: workspaceKey,
+    body: { rate_limits },
+  });
+  assert.deepEqual([status, body.error.param], [400, "rate_limits.unit"]);
+  assert.match(body.error.message, /must be rpm, rph, rpd, rps or rpw/);
+});
+
+test("a virtual key keeps its custom_host", async () => {
+  const key = workspaceKey;
+  const body = {
+    name: "h",
+    slug: "hosted",
+    provider: "openai",
+    key: "sk-1",
+    custom_host: "https://models.example.com/v1",
+  };
+  await done(call(gateway, "POST /virtual-keys", { key, body }));
+  const shown = await done<Record<string, unknown>>(call(gateway, "GET /virtual-keys/hosted", { key }));
+  assert.ok(JSON.stringify(shown).includes("https://models.example.com/v1"));
+  const refused = await problem(gateway, "POST /virtual-keys", {
+    key,
+    body: { ...body, slug: "x", custom_host: "http://10.0.0.1" },
+  });
+  assert.equal(refused, "400 AB01 custom_host");
+});
+
+test("a switch there is not is refused", async () => {
+  const { data } = await done<{ data: { id: string }[] }>(call(gateway, "GET /admin/workspaces"));
+  const body = { security_settings: { membersViewLog: false } };
+  const route = `PUT /admin/workspaces/${data[0]?.id}`;
+  assert.equal(await problem(gateway, route, { body }), "400 AB01 security_settings.membersViewLog");
+});
