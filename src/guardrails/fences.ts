@@ -10,13 +10,17 @@ const tildes = /^ {0,3}~~~/gm;
 /** What stands behind three backticks: more of them, blanks, the first word, also inside braces. */
 const opening = /^`*[ \t]*(?:\{\.)?([\w+#-]*)/;
 
-/** The fenced blocks of a text; one that is not closed goes on to the end. */
-export function readFences(text: string): Fence[] {
-  const parts = text.replaceAll(tildes, "```").split("```");
-  return parts
-    .filter((_, index) => index % 2 === 1)
-    .map((part) => {
-      const [whole = "", tag = ""] = opening.exec(part) ?? [];
-      return { tag: tag.toLowerCase(), content: part.slice(whole.length) };
-    });
+function toFence(part: string): Fence {
+  const [whole = "", tag = ""] = opening.exec(part) ?? [];
+  return { tag: tag.toLowerCase(), content: part.slice(whole.length) };
+}
+
+/** The fenced blocks of a text, one after the other; one that is not closed goes on to the end. */
+export function* readFences(text: string): Generator<Fence, void> {
+  const whole = text.includes("~~~") ? text.replaceAll(tildes, "```") : text;
+  for (let start = whole.indexOf("```"); start !== -1; ) {
+    const end = whole.indexOf("```", start + 3);
+    yield toFence(whole.slice(start + 3, end < 0 ? undefined : end));
+    start = end < 0 ? -1 : whole.indexOf("```", end + 3);
+  }
 }

@@ -1,6 +1,8 @@
 import type { GenericSchema } from "valibot";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import type { Steps } from "../lib/steps.ts";
+import type { JsonPieces } from "./json-pieces.ts";
 
 /** JSON object of a request or an answer. */
 export type Body = Readonly<Record<string, unknown>>;
@@ -26,6 +28,12 @@ export interface Work {
    * @throws {CheckError} If there is no time left.
    */
   spend<Result>(piece: () => Result): Result;
+  /**
+   * Does work that takes long, in slices: others have their turn between.
+   *
+   * @throws {CheckError} If there is no time left, or it takes too many steps.
+   */
+  run<Result>(work: Steps<Result>): Promise<Result>;
 }
 
 /** What a check sees of one call. Nothing of it may be changed in place. */
@@ -49,6 +57,8 @@ export interface CheckInput {
   readonly texts: readonly string[];
   /** The same as one text, its parts joined by line feeds. */
   readonly text: string;
+  /** The JSON in that text; it is looked for once, however many checks ask. */
+  readPieces(): Promise<JsonPieces>;
   /** Facts the caller and its key attached. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The hook denies: a check that cannot look at all of a text throws instead of looking at its beginning. */

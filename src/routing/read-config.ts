@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { isObject } from "../lib/json.ts";
+import { maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
 import {
   breakerMembers,
   cacheMembers,
@@ -32,7 +33,7 @@ export interface ReadConfigOptions {
   /** Before a config is saved: members nobody knows and spellings that clash are refused, not passed over. */
   strict: boolean;
   /** What is wrong with the hooks of a node, by member; absent: they are not looked at. */
-  findHookProblems?(hooks: InheritedSettings["hooks"]): readonly ConfigProblem[];
+  findHookProblems?(hooks: InheritedSettings["hooks"], sum: PatternSum): readonly ConfigProblem[];
 }
 
 /** A config that can be used, or all that is wrong with it. */
@@ -69,6 +70,7 @@ const otherSpellings: Readonly<Record<string, string>> = {
 class ConfigReader {
   readonly problems: ConfigProblem[] = [];
   readonly #options: ReadConfigOptions;
+  readonly #patterns = new PatternSum(maxConfigPatterns);
   readonly #readQuery: ReadQuery = createQueryReader(this.problems);
 
   constructor(options: ReadConfigOptions) {
@@ -235,7 +237,7 @@ class ConfigReader {
     const hooks = hookPhases
       .flat()
       .flatMap((name) => (Array.isArray(members[name]) ? [[name, members[name]] as const] : []));
-    for (const problem of this.#options.findHookProblems?.(Object.fromEntries(hooks)) ?? []) {
+    for (const problem of this.#options.findHookProblems?.(Object.fromEntries(hooks), this.#patterns) ?? []) {
       this.note(join(path, problem.path), problem.message);
     }
     const node: ConfigNode = {

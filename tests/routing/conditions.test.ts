@@ -213,7 +213,7 @@ for (const [written, expected] of [
   });
 }
 
-for (const pattern of ["(", "(?=a)", "(a)\\1", "[z-a]", "*", "((a{100}){100}){100}"]) {
+for (const pattern of ["(", "(?=a)", "(a)\\1", "[z-a]", "*"]) {
   test(`createQueryReader() tells what is wrong with the pattern ${pattern}`, () => {
     const [line = "", ...others] = problemLines({ "metadata.x": { $regex: pattern } });
     assert.match(line, /^query\.metadata\.x\.\$regex: is no pattern: ./);
@@ -223,14 +223,14 @@ for (const pattern of ["(", "(?=a)", "(a)\\1", "[z-a]", "*", "((a{100}){100}){10
 
 for (const [what, pattern, count, message] of [
   ["characters", "a".repeat(1_000), 25, "must, with all other patterns, have at most 25000 characters"],
-  ["instructions", "a{1000}", 100, "comes after patterns that repeat too much"],
+  ["instructions", "a{1000}", 29, "has, with those before it, too many and large patterns"],
 ] as const) {
   test(`createQueryReader() bounds the ${what} of all patterns of a config`, () => {
     const problems: ConfigProblem[] = [];
     const read = createQueryReader(problems);
     for (let index = 0; index < count; index++) read({ "metadata.x": { $regex: pattern } }, `q${index}`);
     assert.deepEqual(problems, []);
-    read({ "metadata.x": { $regex: "b" } }, "last");
+    read({ "metadata.x": { $regex: pattern } }, "last");
     assert.deepEqual(problems, [{ path: "last.metadata.x.$regex", message }]);
   });
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { findConflicts, findObjections, type Lists } from "../lists.ts";
+import { findConflicts, findObjections, type Lists, toSets } from "../lists.ts";
 import { factOf } from "../request-facts.ts";
 import { beforeOnly, type Check, CheckError } from "../types.ts";
 
@@ -41,7 +41,7 @@ export const allowedRequestTypes: Check<Lists<string>> = {
   seesPassthrough: true,
   run({ requestType, metadata }, own) {
     const lists = own.allowed.length + own.blocked.length > 0 ? own : readFacts(metadata);
-    const [objection] = findObjections([requestType], lists);
+    const [objection] = findObjections([requestType], toSets(lists));
     const stand = { blocked: "blocked", not_allowed: "not in the list of those allowed", none: "allowed" };
     const explanation = `The request type "${requestType}" is ${stand[objection ?? "none"]}`;
     const { allowed: allowedTypes, blocked: blockedTypes } = lists;

@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { readJsonPieces } from "../json-pieces.ts";
+import { WordList } from "../lists.ts";
 import { afterOnly, type Check, CheckError } from "../types.ts";
 
 const JsonKeys = v.object({
-  keys: v.pipe(v.array(v.string()), v.minLength(1)),
+  keys: WordList,
   operator: v.optional(v.picklist(["any", "all", "none"]), "any"),
 });
 
@@ -12,12 +12,15 @@ export const jsonKeys: Check<v.InferOutput<typeof JsonKeys>> = {
   id: "default.jsonKeys",
   phases: afterOnly,
   parameters: JsonKeys,
-  run({ text, mustSeeAll }, { keys, operator }) {
-    const { pieces, isCut } = readJsonPieces(text);
+  async run({ readPieces, mustSeeAll, work }, { keys, operator }) {
+    const { pieces, isCut } = await readPieces();
     if (pieces.length === 0 && !isCut) return { pass: false, data: { explanation: "The text has no JSON", operator } };
-    const foundIn = pieces.map((piece) => keys.filter((key) => !Array.isArray(piece) && Object.hasOwn(piece, key)));
-    const foundKeys = foundIn.reduce((most, found) => (found.length > most.length ? found : most), []);
-    const missingKeys = keys.filter((key) => !foundKeys.includes(key));
+    const foundIn = pieces.map((piece) =>
+      work.spend(() => keys.filter((key) => !Array.isArray(piece) && Object.hasOwn(piece, key))),
+    );
+    const foundKeys = foundIn.reduce((most, some) => (some.length > most.length ? some : most), []);
+    const found = new Set(foundKeys);
+    const missingKeys = keys.filter((key) => !found.has(key));
     const pass = { any: foundKeys.length > 0, all: missingKeys.length === 0, none: foundKeys.length === 0 }[operator];
     // a key found settles "any" and "none", all of them settle "all"; otherwise a later piece might
     const isSettled = operator === "all" ? pass : foundKeys.length > 0;
