@@ -5,8 +5,8 @@ export interface Fence {
   readonly content: string;
 }
 
-/** Fences of tildes, which mean the same as those of backticks. */
-const tildes = /^ {0,3}~~~/gm;
+/** What opens and closes a block: tildes at the beginning of a line mean the same as backticks anywhere. */
+const fence = /```|^ {0,3}~~~/gm;
 /** What stands behind three backticks: more of them, blanks, the first word, also inside braces. */
 const opening = /^`*[ \t]*(?:\{\.)?([\w+#-]*)/;
 
@@ -17,10 +17,13 @@ function toFence(part: string): Fence {
 
 /** The fenced blocks of a text, one after the other; one that is not closed goes on to the end. */
 export function* readFences(text: string): Generator<Fence, void> {
-  const whole = text.includes("~~~") ? text.replaceAll(tildes, "```") : text;
-  for (let start = whole.indexOf("```"); start !== -1; ) {
-    const end = whole.indexOf("```", start + 3);
-    yield toFence(whole.slice(start + 3, end < 0 ? undefined : end));
-    start = end < 0 ? -1 : whole.indexOf("```", end + 3);
+  let opened: number | undefined;
+  for (const { index, 0: found } of text.matchAll(fence)) {
+    if (opened === undefined) opened = index + found.length;
+    else {
+      yield toFence(text.slice(opened, index));
+      opened = undefined;
+    }
   }
+  if (opened !== undefined) yield toFence(text.slice(opened));
 }

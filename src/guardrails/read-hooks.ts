@@ -216,7 +216,8 @@ class HookReader {
     const known = knownChecks.get(written.source);
     const bound = known?.check === check ? known : this.#bind(written, check);
     if (!bound) return undefined;
-    this.#sum.size += check.size?.(bound.parameters) ?? 0;
+    const patterns = check.patterns?.(bound.parameters);
+    if (patterns) this.#sum.add(patterns);
     return this.#sum.isOver() ? this.#note(path, tooManyPatterns) : bound;
   }
 

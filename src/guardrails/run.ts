@@ -106,7 +106,8 @@ function createWork(clock: Clock): RunWork {
     }
   };
   const waitForTurn = async () => {
-    if (turns.isOver) await turns.next(spentMs < longWorkMs);
+    await undefined; // what began at the same time may have taken all of the turn
+    while (turns.isOver) await turns.next(spentMs < longWorkMs);
   };
   return {
     spend,
@@ -121,6 +122,16 @@ function createWork(clock: Clock): RunWork {
       }
     },
   };
+}
+
+/** Does what takes a moment, which counts as part of the turn. */
+function hold<Result>(clock: Clock, piece: () => Result): Result {
+  const startedAt = clock.monotonic();
+  try {
+    return piece();
+  } finally {
+    turns.spend(clock.monotonic() - startedAt);
+  }
 }
 
 function roundMs(ms: number): number {
@@ -269,7 +280,7 @@ async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checke
     },
   });
   try {
-    const outcome = await bound.check.run(toInput(begun, hook, { bound, see }), bound.parameters);
+    const outcome = await hold(clock, () => bound.check.run(toInput(begun, hook, { bound, see }), bound.parameters));
     if (outcome.isSkipped) return undefined;
     const { rests } = sight ?? { rests: [] };
     const { isChange, problem = outcome.error } = apply(outcome, run, { hook, scope: bound.scope, rests });

@@ -1,6 +1,7 @@
 import type { GenericSchema } from "valibot";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import type { PatternAmount } from "../lib/pattern.ts";
 import type { Steps } from "../lib/steps.ts";
 import type { JsonPieces } from "./json-pieces.ts";
 
@@ -96,8 +97,8 @@ export interface Check<Parameters = unknown> {
   readonly parameters: GenericSchema<unknown, Parameters>;
   /** Whether it may change what it looks at; absent: it never does. */
   changes?(parameters: Parameters): boolean;
-  /** How much memory its parameters take, in instructions of patterns; absent: little. */
-  size?(parameters: Parameters): number;
+  /** How much the patterns among its parameters are; absent: it has none. */
+  patterns?(parameters: Parameters): PatternAmount;
   /** Runs for requests that are passed on unread, too. */
   readonly seesPassthrough?: boolean;
   run(input: CheckInput, parameters: Parameters): CheckOutcome | Promise<CheckOutcome>;

@@ -38,7 +38,7 @@ function requireConfig(result: ReadConfigResult | undefined): ConfigNode {
 const longConfigs = new WeakMap<StoredConfig, ReadConfigResult | undefined>();
 
 function readSaved(saved: StoredConfig, { routing }: Services): ReadConfigResult | undefined {
-  if (saved.content.length <= 64 * 1024) return routing.read(saved.content);
+  if (saved.content.length <= 64 * 1024) return routing.read(saved.content, saved.row.workspaceId);
   if (!longConfigs.has(saved)) longConfigs.set(saved, routing.read(saved.content));
   return longConfigs.get(saved);
 }
@@ -144,7 +144,7 @@ function readInline(node: ConfigNode, text: string, { redactor }: Services): Inl
 /** The config of a text: JSON, or the slug of a saved one. */
 function fromText(text: string, view: WorkspaceView, services: Services): RequestConfig {
   if (!text.startsWith("pc-")) {
-    const node = requireConfig(services.routing.read(text));
+    const node = requireConfig(services.routing.read(text, view.workspace.id));
     return { node, id: readInline(node, text, services).id, slug: null, view };
   }
   const saved = view.configs.get(text);

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isObject } from "./json.ts";
 import { jsonFormats } from "./json-formats.ts";
-import { compilePattern, type Pattern, PatternSum } from "./pattern.ts";
+import { compilePattern, type Pattern, type PatternAmount, PatternSum } from "./pattern.ts";
 
 /** A JSON schema cannot be used, or a value is too large for it. The message is for the one who wrote the schema. */
 export class JsonSchemaError extends Error {
@@ -21,8 +21,8 @@ export class JsonSchemaError extends Error {
 /** A JSON schema that was read: keywords that are known, all of the right types. */
 export interface JsonSchema {
   readonly root: SchemaNode;
-  /** Instructions of its patterns. */
-  readonly patternSize: number;
+  /** How much its patterns are. */
+  readonly patterns: PatternAmount;
 }
 
 /** One schema, with those inside it. */
@@ -157,7 +157,7 @@ class SchemaReader {
     const { patternProperties } = written;
     const node = toNode(keywords, {
       pattern: keywords.pattern === undefined ? undefined : this.#toPattern(keywords.pattern),
-      namePatterns: new Map(
+      namePatterns: toMap(
         Object.keys(isObject(patternProperties) ? patternProperties : {}).map((text) => [text, this.#toPattern(text)]),
       ),
       ...readSchemas(written, inside),
@@ -223,6 +223,13 @@ function readInside<Result>(path: string, read: () => Result): Result {
   }
 }
 
+const none: ReadonlyMap<string, never> = new Map<string, never>();
+
+/** Most schemas have nothing of a kind: they share one map. */
+function toMap<Value>(entries: readonly (readonly [string, Value])[]): ReadonlyMap<string, Value> {
+  return entries.length === 0 ? none : new Map(entries);
+}
+
 /** The schemas inside a schema, by their keywords. */
 function readSchemas(written: Record<string, unknown>, read: (value: unknown, path: string) => SchemaNode) {
   const of = (names: readonly string[]) => names.filter((name) => Object.hasOwn(written, name));
@@ -237,10 +244,8 @@ function readSchemas(written: Record<string, unknown>, read: (value: unknown, pa
     if (!isObject(members)) throw new JsonSchemaError("must be an object of schemas", [name]);
     return [name, new Map(Object.entries(members).map(([key, one]) => [key, read(one, `${name}.${key}`)]))] as const;
   });
-  return { single: new Map(single), listed: new Map(listed), named: new Map(named) };
+  return { single: toMap(single), listed: toMap(listed), named: toMap(named) };
 }
-
-const none: ReadonlyMap<string, never> = new Map<string, never>();
 
 /** Most characters of a schema that a message shows. */
 const maxShown = 200;
@@ -286,5 +291,5 @@ export function readJsonSchema(written: unknown): JsonSchema {
   const reader = new SchemaReader();
   const root = reader.read(written, ownAddress);
   reader.resolve();
-  return { root, patternSize: reader.sum.size };
+  return { root, patterns: reader.sum };
 }

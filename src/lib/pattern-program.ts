@@ -123,13 +123,17 @@ function findFirstCharacters(
   const firstOnes = findFirst(instructions, start);
   if (firstOnes === undefined) return undefined;
   const first = new Uint8Array(256);
+  const seen = new Set<CharacterSet>();
   for (const index of firstOnes) {
     const { op: kind = op.fail, runes } = instructions[index] ?? {};
     if (kind === op.any || kind === op.anyButLine) return first.fill(1);
     const [rune = 256] = kind === op.rune1 ? (runes ?? []) : [];
     if (rune < 256) first[rune] = 1;
-    const latin = sets[index]?.latin;
-    for (let code = 0; latin && code < 256; code++) if ((latin[code >> 3] ?? 0) & (1 << (code & 7))) first[code] = 1;
+    const set = sets[index];
+    if (!set || seen.has(set)) continue;
+    seen.add(set);
+    const { latin } = set;
+    for (let code = 0; code < 256; code++) if ((latin[code >> 3] ?? 0) & (1 << (code & 7))) first[code] = 1;
   }
   return first;
 }
@@ -193,6 +197,6 @@ export function createProgram(compiled: RE2JS): Program {
     first: findFirstCharacters(instructions, sets, start),
     required: findRequired(instructions, start),
     isAnchored: isAnchored(instructions, start),
-    weight: 1_000 + 17 * instructions.length + weights,
+    weight: 2_500 + 17 * instructions.length + weights,
   };
 }

@@ -11,13 +11,25 @@ export const maxPatternSize = 2_500;
 export const maxConfigPatterns = 10_000;
 export const maxConditionPatterns = 30_000;
 
+/** How much patterns are: instructions, and bytes in memory, about. */
+export interface PatternAmount {
+  readonly size: number;
+  readonly weight: number;
+}
+
 /** Patterns that are read together, and the most instructions of all of them. */
-export class PatternSum {
+export class PatternSum implements PatternAmount {
   size = 0;
+  weight = 0;
   readonly #most: number;
 
   constructor(most: number) {
     this.#most = most;
+  }
+
+  add({ size, weight }: PatternAmount): void {
+    this.size += size;
+    this.weight += weight;
   }
 
   /** Whether so many more are too many. */
@@ -27,7 +39,7 @@ export class PatternSum {
 }
 
 /** A pattern of a tenant; looking at a text takes at most as many steps as it has instructions, for each character. */
-export class Pattern {
+export class Pattern implements PatternAmount {
   readonly #program: Program;
 
   constructor(program: Program) {
@@ -96,12 +108,11 @@ export function compilePattern(text: string, sum: PatternSum, flags = ""): Patte
   if (estimatePatternSize(text) > 2 * maxPatternSize) return tooLarge;
   if (sum.isOver()) return "has, with those before it, too many and large patterns";
   try {
-    const program = createProgram(RE2JS.compile(text, toFlags(flags)));
-    const { length } = program.ops;
-    if (length > maxPatternSize) return tooLarge;
-    if (sum.isOver(length)) return "has, with those before it, too many and large patterns";
-    sum.size += length;
-    return new Pattern(program);
+    const pattern = new Pattern(createProgram(RE2JS.compile(text, toFlags(flags))));
+    if (pattern.size > maxPatternSize) return tooLarge;
+    if (sum.isOver(pattern.size)) return "has, with those before it, too many and large patterns";
+    sum.add(pattern);
+    return pattern;
   } catch (error) {
     return `is no pattern: ${error instanceof Error ? error.message : String(error)}`;
   }

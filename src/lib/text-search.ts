@@ -57,19 +57,20 @@ const maxNativeWord = 32;
 const nativePiece = 64 * 1024;
 
 /** How much of a word's beginning is also its end, up to each of its characters (Knuth, Morris and Pratt). */
-function findBorders(word: string): Int32Array {
+function* findBorders(word: string): Steps<Int32Array> {
   const borders = new Int32Array(word.length);
   for (let index = 1, border = 0; index < word.length; index++) {
-    while (border > 0 && word[index] !== word[border]) border = borders[border - 1] ?? 0;
-    if (word[index] === word[border]) border++;
+    const code = word.charCodeAt(index);
+    while (border > 0 && code !== word.charCodeAt(border)) border = borders[border - 1] ?? 0;
+    if (code === word.charCodeAt(border)) border++;
     borders[index] = border;
+    if (index % nativePiece === nativePiece - 1) yield nativePiece >> 1;
   }
   return borders;
 }
 
 function* includesLong(text: string, word: string): Steps<boolean> {
-  const borders = findBorders(word);
-  yield word.length;
+  const borders = yield* findBorders(word);
   for (let index = 0, found = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     while (found > 0 && code !== word.charCodeAt(found)) found = borders[found - 1] ?? 0;

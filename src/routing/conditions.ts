@@ -88,12 +88,13 @@ const fieldForm = /^(metadata|params|url)\.([^\0]+)$/;
 /** Reads queries, noting what is wrong with them. */
 class QueryReader {
   readonly #problems: ConfigProblem[];
-  readonly #sum = new PatternSum(maxConditionPatterns);
+  readonly #sum: PatternSum;
   #patternsLength = 0;
   #patterns = 0;
 
-  constructor(problems: ConfigProblem[]) {
+  constructor(problems: ConfigProblem[], sum: PatternSum) {
     this.#problems = problems;
+    this.#sum = sum;
   }
 
   #note(path: string, message: string): undefined {
@@ -179,9 +180,13 @@ class QueryReader {
 /** Reads the query written at a path of a config. */
 export type ReadQuery = (written: unknown, path: string) => Query | undefined;
 
-/** Creates the reader of all queries of one config; what is wrong with them is added to `problems`. */
-export function createQueryReader(problems: ConfigProblem[]): ReadQuery {
-  const reader = new QueryReader(problems);
+/**
+ * Creates the reader of all queries of one config; what is wrong with them is added to `problems`.
+ *
+ * @param sum Of the patterns of the queries; it grows by them.
+ */
+export function createQueryReader(problems: ConfigProblem[], sum = new PatternSum(maxConditionPatterns)): ReadQuery {
+  const reader = new QueryReader(problems, sum);
   return (written, path) => reader.read(written, path);
 }
 

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createQueryReader, holds, type RequestFacts } from "../../src/routing/conditions.ts";
+import {
+  ConditionError,
+  ConditionWork,
+  createQueryReader,
+  holds,
+  type RequestFacts,
+} from "../../src/routing/conditions.ts";
 import type { ConfigProblem } from "../../src/routing/problem.ts";
 import { type Json, seeded } from "../support/routing.ts";
 
@@ -275,4 +281,30 @@ test(seeded("createQueryReader() never throws, whatever is written"), () => {
   const hostile = { toString: 1, valueOf: 1 };
   assert.deepEqual(problemLines({ "metadata.x": { $gt: hostile, $eq: hostile } }), []);
   assert.equal(evaluate({ "metadata.x": { $gt: hostile } }, { metadata: { x: 1 } }), false);
+});
+
+test("holds() refuses to decide where patterns take too many steps", () => {
+  const read = createQueryReader([]);
+  const query = read({ "params.x": { $regex: "^[ab]*a[ab]{999}[cd]$" } }, "query");
+  assert.ok(query);
+  const facts = { metadata: {}, params: { x: "ab".repeat(100_000) }, pathname: "/" };
+  assert.throws(() => holds(query, facts), ConditionError);
+  const work = new ConditionWork();
+  assert.throws(() => {
+    for (let round = 0; round < 100; round++) holds(query, { ...facts, params: { x: "ab".repeat(300) } }, work);
+  }, ConditionError);
+});
+
+test("holds() decides by patterns over long values where these take few steps", () => {
+  const long = "word ".repeat(40_000);
+  assert.equal(evaluate({ "params.x": { $regex: "(?i)secret" } }, { params: { x: `${long}SECRET` } }), true);
+  assert.equal(evaluate({ "params.x": { $regex: "^gpt-" } }, { params: { x: long } }), false);
+});
+
+test("holds() reads the beginning of a long number only", () => {
+  const digits = "9".repeat(20_000_000);
+  const query = { $or: Array.from({ length: 500 }, () => ({ "params.x": { $lt: 1 } })) };
+  const startedAt = performance.now();
+  assert.equal(evaluate(query, { params: { x: digits } }), false);
+  assert.ok(performance.now() - startedAt < 2_000);
 });

@@ -3,11 +3,15 @@ import { findConflicts, findObjections, type Lists, toSets } from "../lists.ts";
 import { factOf } from "../request-facts.ts";
 import { beforeOnly, type Check, CheckError } from "../types.ts";
 
+/** Most names of a list. */
+const maxNames = 1_000;
+
 /** Names in a list, or in a text with commas between them. */
 const Names = v.pipe(
   v.union([v.string(), v.array(v.string())], "must be a list of names, or a text with commas between them"),
   v.transform((names) => (typeof names === "string" ? names.split(",") : names)),
   v.transform((names) => names.map((name) => name.trim()).filter((name) => name !== "")),
+  v.maxLength(maxNames),
 );
 const AllowedRequestTypes = v.pipe(
   v.object({ allowedTypes: v.nullish(Names, []), blockedTypes: v.nullish(Names, []) }),

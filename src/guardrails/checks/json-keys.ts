@@ -1,4 +1,6 @@
 import * as v from "valibot";
+import type { Steps } from "../../lib/steps.ts";
+import type { JsonPieces } from "../json-pieces.ts";
 import { WordList } from "../lists.ts";
 import { afterOnly, type Check, CheckError } from "../types.ts";
 
@@ -6,6 +8,17 @@ const JsonKeys = v.object({
   keys: WordList,
   operator: v.optional(v.picklist(["any", "all", "none"]), "any"),
 });
+
+/** The keys of the piece that has most of them. */
+function* findKeys(pieces: JsonPieces["pieces"], keys: readonly string[]): Steps<readonly string[]> {
+  let most: readonly string[] = [];
+  for (const piece of pieces) {
+    const found = Array.isArray(piece) ? [] : keys.filter((key) => Object.hasOwn(piece, key));
+    if (found.length > most.length) most = found;
+    yield 4 * keys.length;
+  }
+  return most;
+}
 
 /** Members the JSON pieces of an answer have: a piece has any or all of them, or no piece has one. */
 export const jsonKeys: Check<v.InferOutput<typeof JsonKeys>> = {
@@ -15,10 +28,7 @@ export const jsonKeys: Check<v.InferOutput<typeof JsonKeys>> = {
   async run({ readPieces, mustSeeAll, work }, { keys, operator }) {
     const { pieces, isCut } = await readPieces();
     if (pieces.length === 0 && !isCut) return { pass: false, data: { explanation: "The text has no JSON", operator } };
-    const foundIn = pieces.map((piece) =>
-      work.spend(() => keys.filter((key) => !Array.isArray(piece) && Object.hasOwn(piece, key))),
-    );
-    const foundKeys = foundIn.reduce((most, some) => (some.length > most.length ? some : most), []);
+    const foundKeys = await work.run(findKeys(pieces, keys));
     const found = new Set(foundKeys);
     const missingKeys = keys.filter((key) => !found.has(key));
     const pass = { any: foundKeys.length > 0, all: missingKeys.length === 0, none: foundKeys.length === 0 }[operator];

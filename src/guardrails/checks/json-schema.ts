@@ -40,7 +40,7 @@ export const jsonSchema: Check<v.InferOutput<typeof JsonSchemaParameters>> = {
   id: "default.jsonSchema",
   phases: afterOnly,
   parameters: JsonSchemaParameters,
-  size: ({ schema }) => schema.patternSize,
+  patterns: ({ schema }) => schema.patterns,
   async run({ readPieces, mustSeeAll, work }, { schema, not }) {
     const { pieces, isCut } = await readPieces();
     const wanted = not ? "wanted is that none does" : "wanted is that one does";

@@ -99,7 +99,7 @@ const ClaimValues = v.pipe(
       if (typeof matcher !== "string") matchers.push([key, matcher]);
       else addIssue({ message: matcher, path: [{ type: "object", origin: "value", input, key, value }] });
     }
-    return matchers.length === Object.keys(input).length ? { matchers, patternSize: sum.size } : NEVER;
+    return matchers.length === Object.keys(input).length ? { matchers, patterns: sum } : NEVER;
   }),
 );
 
@@ -300,7 +300,7 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
     id: "default.jwt",
     phases: beforeOnly,
     parameters: Jwt,
-    size: ({ claimValues }) => claimValues.patternSize,
+    patterns: ({ claimValues }) => claimValues.patterns,
     async run(input, parameters) {
       const { jwks, jwksUri, introspectEndpoint, clockTolerance, maxTokenAge } = parameters;
       if (!jwks && !jwksUri && !introspectEndpoint) {

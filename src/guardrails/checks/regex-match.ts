@@ -14,7 +14,7 @@ export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
   id: "default.regexMatch",
   phases: bothPhases,
   parameters: RegexMatch,
-  size: ({ rule }) => rule.size,
+  patterns: ({ rule }) => rule,
   async run({ text, mustSeeAll, work }, { rule, not }) {
     if (text === "") {
       const isEmptyFound = (await work.run(rule.find(""))) !== undefined;

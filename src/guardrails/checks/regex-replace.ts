@@ -64,7 +64,7 @@ export const regexReplace: Check<RegexReplace> = {
   phases: bothPhases,
   parameters: RegexReplace,
   changes: () => true,
-  size: ({ rule }) => rule.pattern.size,
+  patterns: ({ rule }) => rule.pattern,
   async run({ texts, mustSeeAll, work }, parameters) {
     const length = texts.reduce((sum, text) => sum + text.length, 0);
     let left = lengthForPattern(parameters.rule.pattern, length, mustSeeAll);

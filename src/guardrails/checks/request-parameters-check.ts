@@ -45,8 +45,27 @@ const Params = v.pipe(
     "must not have the same entry in blockedKeys and allowedKeys",
   ),
 );
-const RequestParametersCheck = v.object({ tools: v.nullish(Tools, {}), params: v.nullish(Params, {}) });
-type Config = v.InferOutput<typeof RequestParametersCheck>;
+const Config = v.object({ tools: v.nullish(Tools, {}), params: v.nullish(Params, {}) });
+type Config = v.InferOutput<typeof Config>;
+
+/** The lists as they are asked for each tool and member. */
+function toRules({ tools, params }: Config) {
+  const values = Object.entries(params.values).map(([name, { blockedValues: blocked, allowedValues: allowed }]) => {
+    return [name, toSets<unknown>({ blocked, allowed })] as const;
+  });
+  return {
+    types: toSets({ blocked: tools.blockedTypes, allowed: tools.allowedTypes }),
+    names: toSets({ blocked: tools.blockedFunctionNames, allowed: tools.allowedFunctionNames }),
+    keys: toSets({ blocked: params.blockedKeys, allowed: params.allowedKeys }),
+    values: new Map(values),
+  };
+}
+type Rules = ReturnType<typeof toRules>;
+
+const RequestParametersCheck = v.pipe(
+  Config,
+  v.transform((config) => ({ config, rules: toRules(config) })),
+);
 
 /** Most tools or members that are told of. */
 const maxTold = 20;
@@ -122,9 +141,7 @@ interface ToolFindings {
   blocked: Counted<Tool & Objection>;
 }
 
-function* findBlockedTools(body: Body, config: Config["tools"]): Steps<ToolFindings> {
-  const types = toSets({ blocked: config.blockedTypes, allowed: config.allowedTypes });
-  const names = toSets({ blocked: config.blockedFunctionNames, allowed: config.allowedFunctionNames });
+function* findBlockedTools(body: Body, { types, names }: Rules): Steps<ToolFindings> {
   const findings: ToolFindings = { tools: { count: 0, first: [] }, blocked: { count: 0, first: [] } };
   for (const { type, name } of readTools(body)) {
     const reasons = [
@@ -172,18 +189,12 @@ function* findValueObjections(value: unknown, lists: ListSets<unknown>): Steps<s
 
 function* findBlockedParams(
   body: Body,
-  config: Config["params"],
+  { keys, values }: Rules,
 ): Steps<Counted<{ param: string; value: unknown } & Objection>> {
-  const keys = toSets({ blocked: config.blockedKeys, allowed: config.allowedKeys });
   const blocked: Counted<{ param: string; value: unknown } & Objection> = { count: 0, first: [] };
   for (const [index, [param, value]] of Object.entries(body).entries()) {
-    const lists = Object.hasOwn(config.values, param) ? config.values[param] : undefined;
-    const ofValue = lists
-      ? yield* findValueObjections(
-          value,
-          toSets<unknown>({ blocked: lists.blockedValues, allowed: lists.allowedValues }),
-        )
-      : [];
+    const lists = values.get(param);
+    const ofValue = lists ? yield* findValueObjections(value, lists) : [];
     const reasons = [...findObjections([param], keys).map((objection) => `key_${objection}`), ...ofValue];
     if (reasons.length > 0) note(blocked, () => ({ param, value: toTold(value), reasons }));
     if (index % 1_000 === 999) yield stepsPerPiece;
@@ -192,13 +203,13 @@ function* findBlockedParams(
 }
 
 /** Tools and members a request may have, or may not. */
-export const requestParametersCheck: Check<Config> = {
+export const requestParametersCheck: Check<v.InferOutput<typeof RequestParametersCheck>> = {
   id: "default.requestParametersCheck",
   phases: beforeOnly,
   parameters: RequestParametersCheck,
-  async run({ request: { body }, work }, config) {
-    const { tools, blocked } = await work.run(findBlockedTools(body, config.tools));
-    const params = await work.run(findBlockedParams(body, config.params));
+  async run({ request: { body }, work }, { config, rules }) {
+    const { tools, blocked } = await work.run(findBlockedTools(body, rules));
+    const params = await work.run(findBlockedParams(body, rules));
     const explanation = `${blocked.count} of ${tools.count} tools and ${params.count} of ${Object.keys(body).length} parameters of the request are blocked or not allowed`;
     return {
       pass: blocked.count + params.count === 0,

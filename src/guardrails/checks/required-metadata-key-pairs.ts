@@ -41,7 +41,7 @@ const RequiredMetadataKeyPairs = v.pipe(
       else addIssue({ message: matcher, path: pathOf(value, key) });
     }
     return matchers.size === Object.keys(metadataPairs).length
-      ? { matchers, matchType, operator, patternSize: sum.size }
+      ? { matchers, matchType, operator, patterns: sum }
       : NEVER;
   }),
 );
@@ -64,7 +64,7 @@ export const requiredMetadataKeyPairs: Check<v.InferOutput<typeof RequiredMetada
   id: "default.requiredMetadataKeyPairs",
   phases: beforeOnly,
   parameters: RequiredMetadataKeyPairs,
-  size: ({ patternSize }) => patternSize,
+  patterns: ({ patterns }) => patterns,
   async run({ metadata, work }, { matchers, matchType, operator }) {
     const keys = [...matchers.keys()];
     const matched = new Set<string>();
