@@ -198,8 +198,10 @@ class Checker {
     const { minLength, maxLength, format } = keywords;
     let fits = true;
     if (minLength !== undefined || maxLength !== undefined) {
-      this.#spend(text.length / 5_000);
-      const length = lengthOf(text);
+      // a text has at least half as many characters as it has code units
+      const isClear = text.length <= (maxLength ?? text.length) && text.length >= 2 * (minLength ?? 0);
+      if (!isClear) this.#spend(text.length / 500);
+      const length = isClear ? text.length : lengthOf(text);
       if (minLength !== undefined && length < minLength) {
         fits = this.#note(place, `String is too short (${length} < ${minLength}).`);
       }
