@@ -1,6 +1,7 @@
-import { type Schema, Validator } from "@cfworker/json-schema";
 import type { OrganisationRow } from "../db/tables/tenants.ts";
 import { isObject } from "../lib/json.ts";
+import { type JsonSchema, JsonSchemaError, readJsonSchema } from "../lib/json-schema.ts";
+import { checkJson } from "../lib/json-schema-check.ts";
 import { refuseField } from "./request.ts";
 
 /** Metadata of a record: texts by name. */
@@ -51,6 +52,16 @@ export function requireMetadataSchema(value: unknown, param: string): void {
   if (!Array.isArray(required) || required.some((name) => typeof name !== "string")) {
     refuseField(`${param}.required`, "must be a list of names");
   }
+  readSchema(value, param);
+}
+
+function readSchema(schema: unknown, param: string): JsonSchema {
+  try {
+    return readJsonSchema(schema);
+  } catch (error) {
+    if (!(error instanceof JsonSchemaError)) throw error;
+    throw refuseField([param, ...error.path].join("."), error.problem);
+  }
 }
 
 /** Metadata with the schema's defaults for what is missing. */
@@ -80,12 +91,7 @@ export function applyMetadataSchema(
   const schema = settings[metadataSchemaMembers[kind]];
   if (!isObject(schema)) return metadata ?? null;
   const filled = fillDefaults(schema, metadata ?? {});
-  // checked by `requireMetadataSchema` when it was saved
-  const { valid, errors } = new Validator(schema as Schema, "7").validate(filled);
-  const [error] = errors.slice(-1);
-  if (!valid) {
-    const path = error?.instanceLocation.replace(/^#\/?/, "").replaceAll("/", ".");
-    refuseField(`defaults.metadata${path ? `.${path}` : ""}`, error?.error ?? "does not fit the organisation's schema");
-  }
+  const [problem] = checkJson(readSchema(schema, metadataSchemaMembers[kind]), filled).slice(-1);
+  if (problem) refuseField(`defaults.metadata${problem.path.replaceAll("/", ".")}`, problem.message);
   return Object.keys(filled).length === 0 ? null : filled;
 }

@@ -1,12 +1,17 @@
-import { compilePattern } from "../lib/pattern.ts";
+import { compilePattern, PatternSum } from "../lib/pattern.ts";
+import { runNow, type Steps } from "../lib/steps.ts";
+import { maxCheckPatterns } from "./tenant-patterns.ts";
 
 /** How the value of a claim, or of a fact, is held against the values wanted. */
 export type MatchType = (typeof matchTypes)[number];
 
 export const matchTypes = ["exact", "contains", "containsAll", "regex"] as const;
 
-/** Says whether a value fits. */
-export type ClaimMatcher = (actual: unknown) => boolean;
+/** Says, step by step, whether a value fits. */
+export type ClaimMatcher = (actual: unknown) => Steps<boolean>;
+
+/** Most steps of one comparison that is done at once. */
+const maxStepsAtOnce = 1_000_000;
 
 /** A value as the text it is compared as. */
 function toText(value: unknown): string {
@@ -19,33 +24,54 @@ function valuesOf(actual: unknown): string[] {
   return list.filter((value) => value !== null && value !== undefined).map(toText);
 }
 
-function createPatternMatcher(expected: readonly string[]): ClaimMatcher | string {
-  const patterns = expected.map((text) => compilePattern(text));
+/** A matcher that decides at once. */
+function decide(test: (actual: unknown) => boolean): ClaimMatcher {
+  return function* (actual) {
+    yield 1;
+    return test(actual);
+  };
+}
+
+function createPatternMatcher(expected: readonly string[], sum: PatternSum): ClaimMatcher | string {
+  const patterns = expected.map((text) => compilePattern(text, sum));
   const problem = patterns.find((pattern) => typeof pattern === "string");
   if (problem !== undefined) return problem;
   const compiled = patterns.filter((pattern) => typeof pattern !== "string");
-  return (actual) => valuesOf(actual).some((value) => compiled.some((pattern) => pattern.matcher(value).find()));
+  return function* (actual) {
+    for (const value of valuesOf(actual)) {
+      for (const pattern of compiled) if (yield* pattern.find(value)) return true;
+    }
+    return false;
+  };
 }
 
 /**
  * Prepares the comparison with the values wanted, so that patterns are compiled once.
  *
+ * @param sum Of the patterns of the check; it grows by those of this comparison.
  * @returns The comparison, or what is wrong with a pattern.
  */
-export function createClaimMatcher(expected: readonly string[], matchType: MatchType): ClaimMatcher | string {
+export function createClaimMatcher(
+  expected: readonly string[],
+  matchType: MatchType,
+  sum = new PatternSum(maxCheckPatterns),
+): ClaimMatcher | string {
+  const wanted = new Set(expected);
   switch (matchType) {
     case "exact":
-      return (actual) =>
-        !Array.isArray(actual) && expected.length === 1 && valuesOf(actual).some((value) => value === expected[0]);
+      return decide(
+        (actual) =>
+          !Array.isArray(actual) && expected.length === 1 && valuesOf(actual).some((value) => value === expected[0]),
+      );
     case "contains":
-      return (actual) => valuesOf(actual).some((value) => expected.includes(value));
+      return decide((actual) => valuesOf(actual).some((value) => wanted.has(value)));
     case "containsAll":
-      return (actual) => {
-        const values = valuesOf(actual);
-        return expected.length > 0 && expected.every((value) => values.includes(value));
-      };
+      return decide((actual) => {
+        const values = new Set(valuesOf(actual));
+        return expected.length > 0 && expected.every((value) => values.has(value));
+      });
     case "regex":
-      return createPatternMatcher(expected);
+      return createPatternMatcher(expected, sum);
   }
 }
 
@@ -59,8 +85,9 @@ export function createClaimMatcher(expected: readonly string[], matchType: Match
  * - `regex`: any of the patterns is found in any value; where one of them is no pattern, nothing fits.
  *
  * @param actual A list is taken as several values. A `scope` is to be split by the caller.
+ * @throws {StepsError} If it takes too many steps.
  */
 export function matchesClaim(actual: unknown, expected: readonly string[], matchType: MatchType): boolean {
   const matcher = createClaimMatcher(expected, matchType);
-  return typeof matcher !== "string" && matcher(actual);
+  return typeof matcher !== "string" && runNow(matcher(actual), maxStepsAtOnce);
 }

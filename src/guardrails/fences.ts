@@ -5,18 +5,25 @@ export interface Fence {
   readonly content: string;
 }
 
-/** Fences of tildes, which mean the same as those of backticks. */
-const tildes = /^ {0,3}~~~/gm;
+/** What opens and closes a block: tildes at the beginning of a line mean the same as backticks anywhere. */
+const fence = /```|^ {0,3}~~~/gm;
 /** What stands behind three backticks: more of them, blanks, the first word, also inside braces. */
 const opening = /^`*[ \t]*(?:\{\.)?([\w+#-]*)/;
 
-/** The fenced blocks of a text; one that is not closed goes on to the end. */
-export function readFences(text: string): Fence[] {
-  const parts = text.replaceAll(tildes, "```").split("```");
-  return parts
-    .filter((_, index) => index % 2 === 1)
-    .map((part) => {
-      const [whole = "", tag = ""] = opening.exec(part) ?? [];
-      return { tag: tag.toLowerCase(), content: part.slice(whole.length) };
-    });
+function toFence(part: string): Fence {
+  const [whole = "", tag = ""] = opening.exec(part) ?? [];
+  return { tag: tag.toLowerCase(), content: part.slice(whole.length) };
+}
+
+/** The fenced blocks of a text, one after the other; one that is not closed goes on to the end. */
+export function* readFences(text: string): Generator<Fence, void> {
+  let opened: number | undefined;
+  for (const { index, 0: found } of text.matchAll(fence)) {
+    if (opened === undefined) opened = index + found.length;
+    else {
+      yield toFence(text.slice(opened, index));
+      opened = undefined;
+    }
+  }
+  if (opened !== undefined) yield toFence(text.slice(opened));
 }

@@ -1,4 +1,5 @@
 import { isObject, parseJson } from "../lib/json.ts";
+import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 import { readFences } from "./fences.ts";
 
 /** JSON objects and lists found in a text. */
@@ -12,48 +13,76 @@ export interface JsonPieces {
 const maxPieces = 20;
 const maxStarts = 50;
 
+const open = 0x7b;
+const close = 0x7d;
+const quote = 0x22;
+const backslash = 0x5c;
+
 /** Index behind the brace that closes the group at `start`; undefined where none does. */
-function endOfGroup(text: string, start: number): number | undefined {
+function* endOfGroup(text: string, start: number): Steps<number | undefined> {
   let depth = 0;
   let isInText = false;
+  let paused = start;
   for (let index = start; index < text.length; index++) {
-    const letter = text[index];
+    const code = text.charCodeAt(index);
     if (isInText) {
-      if (letter === "\\") index++;
-      else if (letter === '"') isInText = false;
-    } else if (letter === '"') isInText = true;
-    else if (letter === "{") depth++;
-    else if (letter === "}" && --depth === 0) return index + 1;
+      if (code === backslash) index++;
+      else if (code === quote) isInText = false;
+    } else if (code === quote) isInText = true;
+    else if (code === open) depth++;
+    else if (code === close && --depth === 0) return index + 1;
+    if (index - paused > 8 * stepsPerPiece) {
+      yield stepsPerPiece;
+      paused = index;
+    }
   }
   return undefined;
 }
 
+/** The value of a JSON text; how long it took is told by its length. */
+function* parse(text: string): Steps<unknown> {
+  const value = parseJson(text);
+  yield text.length >> 2;
+  return value;
+}
+
 /** The objects of a text that is not all JSON: what stands in balanced braces and parses. */
-function readGroups(text: string): JsonPieces {
+function* readGroups(text: string): Steps<JsonPieces> {
   const pieces: Record<string, unknown>[] = [];
   let starts = 0;
   for (let start = text.indexOf("{"); start !== -1; starts++) {
     if (starts === maxStarts || pieces.length === maxPieces) return { pieces, isCut: true };
-    const end = endOfGroup(text, start);
-    const value = end === undefined ? undefined : parseJson(text.slice(start, end));
+    const end = yield* endOfGroup(text, start);
+    const value = end === undefined ? undefined : yield* parse(text.slice(start, end));
     if (isObject(value)) pieces.push(value);
     start = text.indexOf("{", isObject(value) ? end : start + 1);
   }
   return { pieces, isCut: false };
 }
 
+/** A text that cannot be JSON is not parsed: a failure takes long, too. */
+function* readPiece(text: string): Steps<JsonPieces["pieces"][number] | undefined> {
+  const trimmed = text.trim();
+  if (!/^[[{]/.test(trimmed) || !/[\]}]$/.test(trimmed.slice(-1))) return undefined;
+  const value = yield* parse(text);
+  return isObject(value) || Array.isArray(value) ? value : undefined;
+}
+
 /**
  * The JSON objects and lists of a text: it is one, or else its fenced blocks hold some, or else they stand in it in braces.
  * A list counts only where nothing stands beside it.
  */
-export function readJsonPieces(text: string): JsonPieces {
-  const toPiece = (part: string) => {
-    const value = parseJson(part);
-    return isObject(value) || Array.isArray(value) ? [value] : [];
-  };
-  const whole = toPiece(text);
-  if (whole.length > 0) return { pieces: whole, isCut: false };
-  const fenced = readFences(text).flatMap(({ content }) => toPiece(content));
-  if (fenced.length > 0) return { pieces: fenced.slice(0, maxPieces), isCut: fenced.length > maxPieces };
-  return readGroups(text);
+export function* readJsonPieces(text: string): Steps<JsonPieces> {
+  const whole = yield* readPiece(text);
+  if (whole !== undefined) return { pieces: [whole], isCut: false };
+  const pieces: JsonPieces["pieces"][number][] = [];
+  let fences = 0;
+  for (const { content } of readFences(text)) {
+    if (fences++ % 100 === 99) yield stepsPerPiece;
+    const piece = yield* readPiece(content);
+    if (piece === undefined) continue;
+    if (pieces.length === maxPieces) return { pieces, isCut: true };
+    pieces.push(piece);
+  }
+  return pieces.length > 0 ? { pieces, isCut: false } : yield* readGroups(text);
 }

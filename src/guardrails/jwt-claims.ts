@@ -1,6 +1,7 @@
 import { fromBase64Url } from "../lib/base64.ts";
 import { isHeaderValue } from "../lib/headers.ts";
 import { decodeUtf8, findJsonExcess, hasRepeatedName, isObject, parseJson } from "../lib/json.ts";
+import type { Steps } from "../lib/steps.ts";
 import { isLatin } from "./call.ts";
 import type { ClaimMatcher } from "./claim-match.ts";
 
@@ -118,12 +119,17 @@ function comparedOf(claims: Claims, name: string): unknown {
   return scopes.length === 1 ? scopes[0] : scopes;
 }
 
-/** Holds claims, and the header of their token, against the rules. */
-export function findClaimProblems(claims: Claims, header: Claims | undefined, rules: ClaimRules): ClaimFindings {
+/** Holds claims, and the header of their token, against the rules, step by step. */
+export function* findClaimProblems(
+  claims: Claims,
+  header: Claims | undefined,
+  rules: ClaimRules,
+): Steps<ClaimFindings> {
   const missing = rules.requiredClaims.filter((name) => claimOf(claims, name) === undefined);
-  const failed = rules.claimValues
-    .filter(([name, matches]) => !matches(comparedOf(claims, name)))
-    .map(([name]) => name);
+  const failed: string[] = [];
+  for (const [name, matches] of rules.claimValues) {
+    if (!(yield* matches(comparedOf(claims, name)))) failed.push(name);
+  }
   const mismatched = rules.headerPayloadMatch.filter((name) => {
     const value = claimOf(claims, name);
     return value === undefined || JSON.stringify(claimOf(header ?? {}, name)) !== JSON.stringify(value);

@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import { crc32 } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
-import { maxPatternSizes } from "./tenant-patterns.ts";
+import { maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
+import { VerdictOutcome } from "../schemas/verdict-outcome.ts";
+import { maxSavedPatterns } from "./tenant-patterns.ts";
 import type { AnyCheck, BoundCheck, Feedback, Hook, Phase } from "./types.ts";
 
 /** Most hooks of one phase, and checks of one hook. */
@@ -59,7 +61,10 @@ const FeedbackShape = v.object({
   weight: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
   metadata: v.optional(v.unknown()),
 });
-const Outcome = v.looseObject({ deny: v.optional(v.boolean()), feedback: v.nullish(FeedbackShape) });
+const Outcome = v.pipe(
+  VerdictOutcome,
+  v.looseObject({ deny: v.optional(v.boolean()), feedback: v.nullish(FeedbackShape) }),
+);
 const HookMembers = v.looseObject({
   id: v.optional(v.pipe(v.string(), v.maxLength(255))),
   type: v.optional(v.picklist(["guardrail", "mutator"])),
@@ -94,6 +99,8 @@ const CommonParameters = v.looseObject({
 
 /** A check as it was written, in whichever of the two forms. */
 interface WrittenCheck {
+  /** What stands in the config or the guardrail: the same object is the same check. */
+  source: object;
   id: string;
   parameters: Readonly<Record<string, unknown>>;
   isEnabled: boolean;
@@ -108,10 +115,11 @@ class HookReader {
   /** They were saved before: what can no longer be saved goes on working. */
   readonly #isStored: boolean;
   /** Of the patterns so far. */
-  #size = 0;
+  readonly #sum: PatternSum;
 
-  constructor(checks: KnownChecks, { isStored = false } = {}) {
+  constructor(checks: KnownChecks, sum: PatternSum, { isStored = false } = {}) {
     this.#checks = checks;
+    this.#sum = sum;
     this.#isStored = isStored;
   }
 
@@ -177,7 +185,10 @@ class HookReader {
     const { parameters = {} } = written;
     if (!isObject(parameters)) return this.#note(`${path}.parameters`, "must be an object");
     return {
-      ...{ id: withSource(written.id), parameters, path: `${path}.parameters` },
+      source: written,
+      id: withSource(written.id),
+      parameters,
+      path: `${path}.parameters`,
       isEnabled: written.is_enabled !== false,
       softDeny: written.soft_deny_200 === true,
     };
@@ -187,36 +198,60 @@ class HookReader {
     if (!isObject(written)) return this.#note(path, "must be the parameters of a check, written as an object");
     const { id, is_enabled: isEnabled, ...parameters } = written;
     return {
-      ...{ id: withSource(typeof id === "string" ? id : key), parameters, path },
+      source: written,
+      id: withSource(typeof id === "string" ? id : key),
+      parameters,
+      path,
       isEnabled: isEnabled !== false,
       softDeny: false,
     };
   }
 
   /** @param phase When the check is to run; undefined where that is not known yet. */
-  #readCheck({ id, parameters, path, softDeny }: WrittenCheck, phase: Phase | undefined): BoundCheck | undefined {
+  #readCheck(written: WrittenCheck, phase: Phase | undefined): BoundCheck | undefined {
+    const { id, path } = written;
     const check = this.#checks.get(id);
     if (!check) return this.#note(path, `names no check there is: ${id}`);
     if (phase !== undefined && !check.phases.includes(phase)) {
       const when = phase === "beforeRequestHook" ? "after" : "before";
       return this.#note(path, `cannot be here: ${id} runs ${when} the call only`);
     }
+    // what is too much already is not read either: that would take time and memory, too
+    if (this.#sum.isOver()) return this.#note(path, tooManyPatterns);
+    const known = knownChecks.get(written.source);
+    const bound = known?.check === check ? known : this.#bind(written, check);
+    if (!bound) return undefined;
+    const patterns = check.patterns?.(bound.parameters);
+    if (patterns) this.#sum.add(patterns);
+    return this.#sum.isOver() ? this.#note(path, tooManyPatterns) : bound;
+  }
+
+  /** A check with its parameters read. */
+  #bind({ source, parameters, path, softDeny }: WrittenCheck, check: AnyCheck): BoundCheck | undefined {
     const common = this.#parse(CommonParameters, parameters, path);
     const own = this.#parse(check.parameters, parameters, path);
     if (common === undefined || own === undefined) return undefined;
     const problem = this.#isStored ? undefined : check.problem?.(own as never); // read by the check's own schema
     if (problem !== undefined) return this.#note(path, problem);
-    this.#size += check.size?.(own as never) ?? 0; // read by the check's own schema
-    if (this.#size > maxPatternSizes) return this.#note(path, "has, with those before it, too many and large patterns");
-    return {
+    const bound: BoundCheck = {
       check,
       parameters: own as never, // read by the check's own schema
       failOnError: common.failOnError,
       softDeny: softDeny || common.soft_deny_200,
       scope: common.scope,
     };
+    knownChecks.set(source, bound);
+    return bound;
   }
 }
+
+const tooManyPatterns = "has, with those before it, too many and large patterns";
+
+/**
+ * Checks by what they were read from, which never changes. Targets of a config share what stands above them, and every config
+ * that names a saved guardrail shares its checks.
+ */
+const knownChecks = new WeakMap<object, BoundCheck>();
 
 /** Members of a hook that are not checks, by their names in snake_case. */
 function reservedMembers(written: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -262,7 +297,7 @@ function toHook(facts: HookMembers, { id, type, checks }: Pick<Hook, "id" | "typ
 
 /** What is wrong with a saved guardrail: with its members, or with its use in a phase. */
 export function findSavedProblems(saved: SavedGuardrail, checks: KnownChecks, phase?: Phase): HookProblem[] {
-  const reader = new HookReader(checks);
+  const reader = new HookReader(checks, new PatternSum(maxSavedPatterns));
   reader.checkSaved(saved, phase);
   return reader.problems.map(({ path, message }) => ({ path: path.replace(/^\./, ""), message }));
 }
@@ -278,7 +313,7 @@ export function toSavedHook(
   { overrides }: Pick<HookReference, "overrides">,
   { phase, checks }: { phase: Phase; checks: KnownChecks },
 ): Hook | undefined {
-  const reader = new HookReader(checks, { isStored: true });
+  const reader = new HookReader(checks, new PatternSum(maxSavedPatterns), { isStored: true });
   const { id: _, ...others } = overrides;
   const saved = { ...reservedMembers(actions), ...others, id: row.slug, guardrail_version_id: row.versionId };
   const hook = reader.readHook({ ...saved, checks: written }, "", ["", phase, "guardrail"]);
@@ -287,7 +322,7 @@ export function toSavedHook(
 
 /** What somebody who saves a guardrail should know of it. */
 export function findSavedWarnings({ checks: written, actions }: SavedGuardrail, checks: KnownChecks): string[] {
-  const reader = new HookReader(checks);
+  const reader = new HookReader(checks, new PatternSum(maxSavedPatterns));
   const hook = reader.readHook({ ...reservedMembers(actions), checks: written }, "", [
     "",
     "afterRequestHook",
@@ -300,9 +335,17 @@ export function findSavedWarnings({ checks: written, actions }: SavedGuardrail, 
   ];
 }
 
-/** Reads the members of a config that hold hooks, `input_guardrails` and the like, and what is wrong with them. */
-export function readHooks(written: Readonly<Record<string, readonly unknown[]>>, checks: KnownChecks): ReadHooksResult {
-  const reader = new HookReader(checks);
+/**
+ * Reads the members of a config that hold hooks, `input_guardrails` and the like, and what is wrong with them.
+ *
+ * @param sum Of the patterns of the config; it grows by those of these hooks.
+ */
+export function readHooks(
+  written: Readonly<Record<string, readonly unknown[]>>,
+  checks: KnownChecks,
+  sum = new PatternSum(maxConfigPatterns),
+): ReadHooksResult {
+  const reader = new HookReader(checks, sum);
   const found: Record<Phase, (Hook | HookReference)[]> = { beforeRequestHook: [], afterRequestHook: [] };
   for (const member of members) {
     const [name, phase] = member;

@@ -14,7 +14,7 @@ import { modelRules } from "./checks/model-rules.ts";
 import { modelWhitelist } from "./checks/model-whitelist.ts";
 import { notNull } from "./checks/not-null.ts";
 import { regexMatch } from "./checks/regex-match.ts";
-import { createRegexReplaceCheck } from "./checks/regex-replace.ts";
+import { regexReplace } from "./checks/regex-replace.ts";
 import { requestParametersCheck } from "./checks/request-parameters-check.ts";
 import { requiredMetadataKeyPairs } from "./checks/required-metadata-key-pairs.ts";
 import { requiredMetadataKeys } from "./checks/required-metadata-keys.ts";
@@ -34,6 +34,7 @@ function hide<Parameters>(check: Check<Parameters>): AnyCheck {
 const plainChecks: readonly AnyCheck[] = [
   hide(contains),
   hide(regexMatch),
+  hide(regexReplace),
   hide(sentenceCount),
   hide(wordCount),
   hide(characterCount),
@@ -56,7 +57,6 @@ const plainChecks: readonly AnyCheck[] = [
 /** Checks that use the outside, or remember something. */
 function createToolChecks(tools: CheckTools): AnyCheck[] {
   return [
-    hide(createRegexReplaceCheck(tools)),
     hide(createValidUrlsCheck(tools)),
     hide(createJwtCheck(tools)),
     hide(createWebhookCheck(tools)),

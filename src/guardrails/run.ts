@@ -1,5 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
+import { turns } from "../lib/turns.ts";
 import type { CheckResult, HookResult } from "../schemas/hooks.ts";
+import { type JsonPieces, readJsonPieces } from "./json-pieces.ts";
 import type { Leaves } from "./leaves.ts";
 import { holdsTokens, readRest, readTexts, writeTexts } from "./texts.ts";
 import {
@@ -14,7 +16,7 @@ import {
 } from "./types.ts";
 
 /** What the hooks of one phase look at. */
-export interface Subject extends Omit<CheckInput, "texts" | "text" | "rest" | "mustSeeAll" | "work"> {
+export interface Subject extends Omit<CheckInput, "texts" | "text" | "rest" | "readPieces" | "mustSeeAll" | "work"> {
   /** Why nothing of it can be changed, where that is so. */
   readonly fixedBecause?: string;
   /** It is out already: nothing of it can be denied. */
@@ -42,8 +44,9 @@ export interface PhaseOutcome {
 
 /** Longest text a check sees, in characters. */
 const maxTextLength = 1024 * 1024;
-/** Time checks have for patterns and the like, together: nothing else runs meanwhile. */
+/** Time checks have for patterns and the like, together, and the steps these may take. */
 const maxWorkMs = 1_000;
+const maxSteps = 48 * 1024 * 1024;
 /** Longest JSON of what a check found. */
 const maxDataLength = 8 * 1024;
 
@@ -66,26 +69,72 @@ interface Run {
   subject: Subject;
   state: State;
   clock: Clock;
-  work: Work;
+  work: RunWork;
   /** Texts of the body as it was when they were last read, by scope. */
-  known: Map<Scope, { body: Body; texts: readonly string[]; length: number }>;
+  known: Map<Scope, KnownTexts>;
   /** What else the body says, as it was when it was last read. */
   shared: { rest?: { body: Body; leaves: Leaves; length: number } };
 }
 
-function createWork(clock: Clock): Work {
+interface RunWork extends Work {
+  /** Waits while the loop is somebody else's. */
+  waitForTurn(): Promise<void>;
+}
+
+/** What is found out once for all checks that look at the same texts. */
+interface KnownTexts {
+  readonly body: Body;
+  readonly texts: readonly string[];
+  readonly length: number;
+  readonly isInTokens: boolean;
+  sight?: Sight;
+  pieces?: Promise<JsonPieces>;
+}
+
+/** Milliseconds of its own after which work counts as long: what is shorter goes before it. */
+const longWorkMs = 8;
+
+function createWork(clock: Clock): RunWork {
   let spentMs = 0;
+  let steps = 0;
+  const spend = <Result>(piece: () => Result): Result => {
+    if (spentMs > maxWorkMs) throw new CheckError("Cannot check: the checks of this request take too long");
+    const startedAt = clock.monotonic();
+    try {
+      return piece();
+    } finally {
+      const ms = clock.monotonic() - startedAt;
+      spentMs += ms;
+      turns.spend(ms);
+    }
+  };
+  const waitForTurn = async () => {
+    await undefined; // what began at the same time may have taken all of the turn
+    while (turns.isOver) await turns.next(spentMs < longWorkMs);
+  };
   return {
-    spend(piece) {
-      if (spentMs > maxWorkMs) throw new CheckError("Cannot check: the checks of this request take too long");
-      const startedAt = clock.monotonic();
-      try {
-        return piece();
-      } finally {
-        spentMs += clock.monotonic() - startedAt;
+    spend,
+    waitForTurn,
+    async run(work) {
+      for (;;) {
+        const { done, value } = spend(() => work.next());
+        if (done) return value;
+        steps += value;
+        if (steps > maxSteps) throw new CheckError("Cannot check: the checks of this request take too many steps");
+        await waitForTurn();
       }
     },
   };
+}
+
+/** Does what takes a moment, which counts as part of the turn. */
+function hold<Result>(clock: Clock, piece: () => Result): Result {
+  const startedAt = clock.monotonic();
+  try {
+    return piece();
+  } finally {
+    turns.spend(clock.monotonic() - startedAt);
+  }
 }
 
 function roundMs(ms: number): number {
@@ -97,11 +146,13 @@ function lengthOf(texts: readonly string[]): number {
 }
 
 /** The texts of the body as it is now, read once for all checks of a scope. */
-function readOnce({ subject, state: { body }, known, work }: Run, scope: Scope) {
+function readOnce({ subject, state: { body }, known, work }: Run, scope: Scope): KnownTexts {
   const found = known.get(scope);
   if (found?.body === body) return found;
-  const texts = work.spend(() => readTexts(subject, body, scope));
-  const read = { body, texts, length: lengthOf(texts) };
+  const read = work.spend((): KnownTexts => {
+    const texts = readTexts(subject, body, scope);
+    return { body, texts, length: lengthOf(texts), isInTokens: holdsTokens(subject, body) };
+  });
   known.set(scope, read);
   return read;
 }
@@ -116,11 +167,17 @@ interface Sight {
 
 /** Looks at the texts as they are now; of long ones only at the beginning, which a hook that denies does not accept. */
 function look(run: Run, { deny }: Hook, { scope }: BoundCheck): Sight {
-  const { subject, state } = run;
-  if (deny && holdsTokens(subject, state.body)) throw new CheckError("Cannot check: the text is written in tokens");
-  const { texts: all, length } = readOnce(run, scope);
+  const known = readOnce(run, scope);
+  if (deny && known.isInTokens) throw new CheckError("Cannot check: the text is written in tokens");
+  if (deny && known.length > maxTextLength) {
+    throw new CheckError(`Cannot check: the text is longer than ${maxTextLength} characters`);
+  }
+  known.sight ??= run.work.spend(() => toSight(known));
+  return known.sight;
+}
+
+function toSight({ texts: all, length }: KnownTexts): Sight {
   if (length <= maxTextLength) return { texts: all, text: all.join("\n"), rests: [] };
-  if (deny) throw new CheckError(`Cannot check: the text is longer than ${maxTextLength} characters`);
   let left = maxTextLength;
   const texts = all.map((text) => {
     const beginning = text.slice(0, left);
@@ -161,8 +218,16 @@ function lookAtRest(run: Run, { deny, allowsUninspected }: Hook, { scope }: Boun
   });
 }
 
+/** The JSON in the text a check sees, looked for once for all checks that see it. */
+async function readPieces(run: Run, hook: Hook, bound: BoundCheck): Promise<JsonPieces> {
+  const { text } = look(run, hook, bound);
+  const known = readOnce(run, bound.scope);
+  known.pieces ??= run.work.run(readJsonPieces(text));
+  return known.pieces;
+}
+
 /** What a check sees now. Texts are looked for when it asks for them, since many never do. */
-function toInput(run: Run, hook: Hook, bound: BoundCheck, see: () => Sight): CheckInput {
+function toInput(run: Run, hook: Hook, { bound, see }: { bound: BoundCheck; see: () => Sight }): CheckInput {
   const { subject, state, work } = run;
   const { body, isTransformed } = state;
   const { response } = subject;
@@ -180,6 +245,10 @@ function toInput(run: Run, hook: Hook, bound: BoundCheck, see: () => Sight): Che
     },
     get rest() {
       return lookAtRest(run, hook, bound);
+    },
+    readPieces: () => {
+      see();
+      return readPieces(run, hook, bound);
     },
     mustSeeAll: hook.deny,
     work,
@@ -230,6 +299,7 @@ function failsOnError({ onError, deny }: Hook, { failOnError }: BoundCheck): boo
 /** Runs one check; undefined where there was nothing to check. */
 async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checked | undefined> {
   const { clock } = run;
+  await run.work.waitForTurn();
   const startedAt = clock.monotonic();
   const created_at = new Date(clock.now()).toISOString();
   const begun: Run = { ...run, state: { ...run.state } }; // later changes are not for this check to see
@@ -248,7 +318,7 @@ async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checke
     },
   });
   try {
-    const outcome = await bound.check.run(toInput(begun, hook, bound, see), bound.parameters);
+    const outcome = await hold(clock, () => bound.check.run(toInput(begun, hook, { bound, see }), bound.parameters));
     if (outcome.isSkipped) return undefined;
     const { rests } = sight ?? { rests: [] };
     const { isChange, problem = outcome.error } = apply(outcome, run, { hook, scope: bound.scope, rests });

@@ -1,3 +1,4 @@
+import type { PatternSum } from "../lib/pattern.ts";
 import {
   findSavedProblems,
   findSavedWarnings,
@@ -33,8 +34,12 @@ export interface Guardrails {
   findUnknown(written: Written, saved: SavedGuardrails): Pick<ResolvedHooks, "unknown" | "unknownDefaults">;
   /** Names of saved guardrails that settings name. */
   listReferences(written: Written): readonly string[];
-  /** What is wrong with hooks, before a config with them is used. */
-  findProblems(written: Written): readonly HookProblem[];
+  /**
+   * What is wrong with hooks, before a config with them is used.
+   *
+   * @param sum Of the patterns of the config; it grows by those of these hooks.
+   */
+  findProblems(written: Written, sum?: PatternSum): readonly HookProblem[];
   /**
    * What is wrong with a guardrail before it is saved, or used.
    *
@@ -164,7 +169,7 @@ export function createGuardrails(checks: KnownChecks, warn: Warn): Guardrails {
     of: (written, saved, visibility = allVisible) => findVisible(find(written, saved), visibility),
     findUnknown: (written, saved) => find(written, saved).resolved,
     listReferences: (written) => listReferences(readHooks(written, checks)),
-    findProblems: (written) => readHooks(written, checks).problems,
+    findProblems: (written, sum) => readHooks(written, checks, sum).problems,
     findSavedProblems: (saved, phase) => findSavedProblems(saved, checks, phase),
     findSavedWarnings: (saved) => findSavedWarnings(saved, checks),
     later: (one, bytes) => work.add(one, bytes),

@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import { compilePattern, type Pattern } from "../lib/pattern.ts";
+import { compilePattern, type Pattern, PatternSum } from "../lib/pattern.ts";
 import { CheckError } from "./types.ts";
 
-/** Largest pattern, and most of one config, in instructions: what may occur often counts as often. */
-const maxPatternSize = 2_500;
-export const maxPatternSizes = 50_000;
+/** Most instructions of the patterns of one check, and of the checks of a saved guardrail. */
+export const maxCheckPatterns = 10_000;
+export const maxSavedPatterns = 25_000;
 /** Most steps of one look, each instruction at each character being one: about a second. */
 const maxSteps = 48 * 1024 * 1024;
 /** Longest text a tenant's pattern looks at, in characters. */
@@ -12,10 +12,9 @@ export const maxPatternTextLength = 256 * 1024;
 
 /** Adds to the problems of parameters what is wrong with a pattern; the pattern itself where nothing is. */
 export function toPattern(text: string, flags: string, addIssue: (info: { message: string }) => void) {
-  const pattern = compilePattern(text, flags);
-  const isTooLarge = typeof pattern !== "string" && pattern.programSize() > maxPatternSize;
-  if (typeof pattern !== "string" && !isTooLarge) return pattern;
-  addIssue({ message: typeof pattern === "string" ? pattern : "must repeat less: what may occur often takes long" });
+  const pattern = compilePattern(text, new PatternSum(maxCheckPatterns), flags);
+  if (typeof pattern !== "string") return pattern;
+  addIssue({ message: pattern });
   return undefined;
 }
 
@@ -32,7 +31,7 @@ export const TenantPattern = v.pipe(
  * @throws {CheckError} If they cannot look at all of it and must.
  */
 export function lengthForPattern(pattern: Pattern, length: number, mustSeeAll: boolean): number {
-  const longest = Math.min(maxPatternTextLength, Math.floor(maxSteps / Math.max(1, pattern.programSize())));
+  const longest = Math.min(maxPatternTextLength, Math.floor(maxSteps / Math.max(1, pattern.size)));
   if (length <= longest) return length;
   if (!mustSeeAll) return longest;
   throw new CheckError(`Cannot check: patterns look at ${longest} characters at most`);

@@ -1,6 +1,9 @@
 import type { GenericSchema } from "valibot";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import type { PatternAmount } from "../lib/pattern.ts";
+import type { Steps } from "../lib/steps.ts";
+import type { JsonPieces } from "./json-pieces.ts";
 
 /** JSON object of a request or an answer. */
 export type Body = Readonly<Record<string, unknown>>;
@@ -69,6 +72,12 @@ export interface Work {
    * @throws {CheckError} If there is no time left.
    */
   spend<Result>(piece: () => Result): Result;
+  /**
+   * Does work that takes long, in slices: others have their turn between.
+   *
+   * @throws {CheckError} If there is no time left, or it takes too many steps.
+   */
+  run<Result>(work: Steps<Result>): Promise<Result>;
 }
 
 /** What a check sees of one call. Nothing of it may be changed in place. */
@@ -101,6 +110,8 @@ export interface CheckInput {
    * not to be changed. Empty unless the scope is `all`.
    */
   readonly rest: readonly string[];
+  /** The JSON in that text; it is looked for once, however many checks ask. */
+  readPieces(): Promise<JsonPieces>;
   /** Facts the caller and its key attached. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The hook denies: a check that cannot look at all of a text throws instead of looking at its beginning. */
@@ -138,8 +149,8 @@ export interface Check<Parameters = unknown> {
   readonly parameters: GenericSchema<unknown, Parameters>;
   /** Whether it may change what it looks at; absent: it never does. */
   changes?(parameters: Parameters): boolean;
-  /** How much memory its parameters take, in instructions of patterns; absent: little. */
-  size?(parameters: Parameters): number;
+  /** How much the patterns among its parameters are; absent: it has none. */
+  patterns?(parameters: Parameters): PatternAmount;
   /** It looks for what must not be there: its text is all a request says, not only what is said in turns. Absent: never. */
   readsAll?(parameters: Parameters): boolean;
   /** What it has to see; absent: texts. */

@@ -38,14 +38,14 @@ function requireConfig(result: ReadConfigResult | undefined): ConfigNode {
 const longConfigs = new WeakMap<StoredConfig, ReadConfigResult | undefined>();
 
 function readSaved(saved: StoredConfig, { routing }: Services): ReadConfigResult | undefined {
-  const { content } = saved;
+  const { content, row } = saved;
   if (content === undefined) {
-    throw new UnavailableError(`Cannot use the config ${saved.row.slug}: a credential in it is unavailable`, {
+    throw new UnavailableError(`Cannot use the config ${row.slug}: a credential in it is unavailable`, {
       code: "credential_unavailable",
       retryAfterSeconds: 5,
     });
   }
-  if (content.length <= 64 * 1024) return routing.read(content);
+  if (content.length <= 64 * 1024) return routing.read(content, row.workspaceId);
   if (!longConfigs.has(saved)) longConfigs.set(saved, routing.read(content));
   return longConfigs.get(saved);
 }
@@ -157,7 +157,7 @@ function readInline(node: ConfigNode, text: string, { redactor }: Services): Inl
 /** The config of a text: JSON, or the slug of a saved one. */
 function fromText(text: string, view: WorkspaceView, services: Services): RequestConfig {
   if (!text.startsWith("pc-")) {
-    const node = requireConfig(services.routing.read(text));
+    const node = requireConfig(services.routing.read(text, view.workspace.id));
     return { node, id: readInline(node, text, services).id, slug: null, view };
   }
   const saved = view.configs.get(text);

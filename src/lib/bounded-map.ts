@@ -1,6 +1,15 @@
-/** A map that forgets its oldest entry when it is full, so that what callers send cannot grow memory. */
+interface Entry<Value> {
+  value: Value;
+  /** It was asked for since it was stored, or since it was spared last. */
+  isUsed: boolean;
+}
+
+/**
+ * A map that forgets an entry when it is full, so that what callers send cannot grow memory: one that was not asked for
+ * lately (the second-chance algorithm: nearly as good as least recently used, and asking moves nothing).
+ */
 export class BoundedMap<Key, Value> {
-  readonly #entries = new Map<Key, Value>();
+  readonly #entries = new Map<Key, Entry<Value>>();
   readonly #limit: number;
 
   /** @param limit Most entries kept; at least 1. */
@@ -13,24 +22,35 @@ export class BoundedMap<Key, Value> {
   }
 
   get(key: Key): Value | undefined {
-    return this.#entries.get(key);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    entry.isUsed = true;
+    return entry.value;
   }
 
   set(key: Key, value: Value): void {
-    if (this.#entries.size >= this.#limit && !this.#entries.has(key)) {
-      const oldest = this.#entries.keys().next();
-      if (!oldest.done) this.#entries.delete(oldest.value);
+    const isKnown = this.#entries.delete(key);
+    if (!isKnown && this.#entries.size >= this.#limit) this.#forgetOne();
+    this.#entries.set(key, { value, isUsed: false });
+  }
+
+  /** Forgets the oldest entry that was not used; those that were are spared once, and are the youngest then. */
+  #forgetOne(): void {
+    for (const [key, entry] of this.#entries) {
+      this.#entries.delete(key);
+      if (!entry.isUsed) return;
+      entry.isUsed = false;
+      this.#entries.set(key, entry);
     }
-    this.#entries.set(key, value);
   }
 
   delete(key: Key): void {
     this.#entries.delete(key);
   }
 
-  /** Entries, oldest first. */
-  entries(): IterableIterator<[Key, Value]> {
-    return this.#entries.entries();
+  /** Entries, those first that are forgotten first unless they are used. */
+  *entries(): IterableIterator<[Key, Value]> {
+    for (const [key, { value }] of this.#entries) yield [key, value];
   }
 
   clear(): void {

@@ -1,7 +1,7 @@
-import { dereference, type Schema, validate } from "@cfworker/json-schema";
 import * as v from "valibot";
 import { isObject } from "./json.ts";
-import { compilePattern, type Pattern } from "./pattern.ts";
+import { jsonFormats } from "./json-formats.ts";
+import { compilePattern, type Pattern, type PatternAmount, PatternSum } from "./pattern.ts";
 
 /** A JSON schema cannot be used, or a value is too large for it. The message is for the one who wrote the schema. */
 export class JsonSchemaError extends Error {
@@ -21,39 +21,72 @@ export class JsonSchemaError extends Error {
 /** A JSON schema that was read: keywords that are known, all of the right types. */
 export interface JsonSchema {
   readonly root: SchemaNode;
-  /** Its patterns by their texts. */
-  readonly patterns: ReadonlyMap<string, Pattern>;
+  /** How much its patterns are. */
+  readonly patterns: PatternAmount;
 }
 
-/** Something in a value that does not fit a schema. */
-export interface JsonSchemaProblem {
-  /** JSON pointer to it; empty for the value itself. */
-  path: string;
-  message: string;
+/** One schema, with those inside it. */
+export interface SchemaNode {
+  readonly keywords: SchemaKeywords;
+  /** No value fits: the schema `false`. */
+  readonly isFalse: boolean;
+  /** The values of `const` and of `enum`, each as its canonical text. */
+  readonly constant: ReadonlySet<string> | undefined;
+  readonly choices: ReadonlySet<string> | undefined;
+  /** The same values as messages show them. */
+  readonly shown: string;
+  readonly single: ReadonlyMap<string, SchemaNode>;
+  readonly listed: ReadonlyMap<string, readonly SchemaNode[]>;
+  readonly named: ReadonlyMap<string, ReadonlyMap<string, SchemaNode>>;
+  readonly pattern: Pattern | undefined;
+  readonly namePatterns: ReadonlyMap<string, Pattern>;
+  /** The schema `$ref` leads to. */
+  target?: SchemaNode;
+  /** How many steps it takes to apply it, what is inside it and the value aside. */
+  readonly cost: number;
 }
 
-type SchemaNode = Readonly<Record<string, unknown>>;
+/** The same text for values that are equal, whatever the order of their members. */
+export function toCanonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(toCanonical).join()}]`;
+  if (!isObject(value)) return JSON.stringify(value) ?? "null";
+  const names = Object.keys(value).toSorted();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${toCanonical(value[name])}`).join()}}`;
+}
 
 /** Longest schema, in characters of its JSON, and how deep and with how many patterns. */
 const maxSchemaLength = 64 * 1024;
 const maxSchemaDepth = 32;
 const maxPatterns = 50;
-/** Most levels of a value. */
-const maxValueDepth = 64;
-/** Most characters that patterns look at in one piece of work, each pattern counted. */
-const maxPatternWork = 2_000_000;
-/** Most steps of one piece of work; a step is one schema applied to one value. */
-const maxSteps = 100_000;
+/** Instructions of all patterns of a schema. */
+const maxPatternSizes = 10_000;
+/** Longest `$id`, `$anchor` and `$ref`. */
+const maxReferenceLength = 1_000;
 
 /** Keywords that hold a schema, a list of schemas, schemas by name. */
-const single = new Set([
-  ...["additionalProperties", "unevaluatedProperties", "propertyNames", "items", "unevaluatedItems", "contains"],
-  ...["not", "if", "then", "else"],
-]);
-const listed = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
-const named = new Set(["$defs", "definitions", "properties", "patternProperties", "dependentSchemas"]);
+const singleKeywords: readonly string[] = [
+  "additionalProperties",
+  "unevaluatedProperties",
+  "propertyNames",
+  "items",
+  "unevaluatedItems",
+  "contains",
+  "not",
+  "if",
+  "then",
+  "else",
+];
+const listedKeywords: readonly string[] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+const namedKeywords: readonly string[] = [
+  "$defs",
+  "definitions",
+  "properties",
+  "patternProperties",
+  "dependentSchemas",
+];
 
 const Text = v.optional(v.string());
+const Reference = v.optional(v.pipe(v.string(), v.maxLength(maxReferenceLength)));
 const Num = v.optional(v.number());
 const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)));
 const Names = v.array(v.string());
@@ -61,73 +94,189 @@ const Type = v.picklist(["array", "boolean", "integer", "null", "number", "objec
 
 /** Keywords that hold no schema. What is not listed says nothing about a value, or is of another draft: it is left out. */
 const Keywords = v.object({
-  ...{ $id: Text, $anchor: Text, $ref: Text, pattern: Text, format: Text },
-  ...{ enum: v.optional(v.array(v.unknown())), const: v.optional(v.unknown()) },
+  $id: Reference,
+  $anchor: Reference,
+  $ref: Reference,
+  pattern: Text,
+  format: Text,
+  enum: v.optional(v.array(v.unknown())),
+  const: v.optional(v.unknown()),
   type: v.optional(v.union([Type, v.array(Type)])),
-  ...{ minimum: Num, maximum: Num, exclusiveMinimum: Num, exclusiveMaximum: Num },
+  minimum: Num,
+  maximum: Num,
+  exclusiveMinimum: Num,
+  exclusiveMaximum: Num,
   multipleOf: v.optional(v.pipe(v.number(), v.gtValue(0))),
-  ...{ minLength: Count, maxLength: Count, minItems: Count, maxItems: Count, minContains: Count, maxContains: Count },
-  ...{ minProperties: Count, maxProperties: Count, uniqueItems: v.optional(v.boolean()) },
-  ...{ required: v.optional(Names), dependentRequired: v.optional(v.record(v.string(), Names)) },
+  minLength: Count,
+  maxLength: Count,
+  minItems: Count,
+  maxItems: Count,
+  minContains: Count,
+  maxContains: Count,
+  minProperties: Count,
+  maxProperties: Count,
+  uniqueItems: v.optional(v.boolean()),
+  required: v.optional(Names),
+  dependentRequired: v.optional(v.record(v.string(), Names)),
 });
 
-/** Formats that are checked: those of the draft whose built-in patterns take time linear in the text. */
-const formats = new Set([
-  ...["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid"],
-  ...["json-pointer", "relative-json-pointer"],
-]);
+/** Keywords of one schema. */
+export type SchemaKeywords = v.InferOutput<typeof Keywords>;
 
-/** Errors that only say that something inside was wrong; what it was is told, too. */
-const outerKeywords = new Set(["$ref", "properties", "items", "prefixItems", "allOf", "if"]);
+/** What leads to schemas by name, and references that are yet to be followed. */
+class SchemaReader {
+  readonly sum = new PatternSum(maxPatternSizes);
+  readonly #patterns = new Map<string, Pattern>();
+  /** Schemas by address: those that name one, and those an anchor marks. */
+  readonly #named: [address: string, node: SchemaNode][] = [];
+  readonly #places = new Map<string, SchemaNode>();
+  readonly #references: { node: SchemaNode; written: string; base: string }[] = [];
 
-/** A node with the schemas inside it changed. */
-function mapSchemas(node: SchemaNode, change: (inner: unknown, path: string) => unknown): SchemaNode {
-  const inside = (name: string, value: unknown): unknown => {
-    if (single.has(name)) return change(value, name);
-    if (listed.has(name)) {
-      if (!Array.isArray(value)) throw new JsonSchemaError("must be a list of schemas", [name]);
-      return value.map((one, index) => change(one, `${name}[${index}]`));
-    }
-    if (!named.has(name)) return value;
-    if (!isObject(value)) throw new JsonSchemaError("must be an object of schemas", [name]);
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, change(one, `${name}.${key}`)]));
-  };
-  return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, inside(name, value)]));
-}
-
-const holdsSchemas = (name: string): boolean => single.has(name) || listed.has(name) || named.has(name);
-
-/** Reads one schema and those inside it. */
-function readNode(written: unknown, patterns: Map<string, Pattern>, depth: number): SchemaNode {
-  // as objects, all schemas are counted when they are applied
-  if (written === true) return {};
-  if (written === false) return { not: {} };
-  if (!isObject(written)) throw new JsonSchemaError("must be a schema: an object, true or false");
-  if (depth > maxSchemaDepth) throw new JsonSchemaError(`must have at most ${maxSchemaDepth} levels`);
-  if (written.$dynamicRef !== undefined) throw new JsonSchemaError("cannot be used here: use $ref", ["$dynamicRef"]);
-  const { success, output, issues } = v.safeParse(Keywords, written);
-  if (!success) throw new JsonSchemaError(issues[0].message, [v.getDotPath(issues[0]) ?? ""]);
-  const { format, ...keywords } = output;
-  const keepPattern = (text: string): void => {
-    if (patterns.has(text)) return;
-    if (patterns.size === maxPatterns) throw new JsonSchemaError(`must have at most ${maxPatterns} patterns`);
-    const pattern = compilePattern(text);
+  #toPattern(text: string): Pattern {
+    const known = this.#patterns.get(text);
+    if (known) return known;
+    if (this.#patterns.size === maxPatterns) throw new JsonSchemaError(`must have at most ${maxPatterns} patterns`);
+    const pattern = compilePattern(text, this.sum);
     if (typeof pattern === "string") throw new JsonSchemaError(`the pattern ${text} ${pattern}`);
-    patterns.set(text, pattern);
-  };
-  if (keywords.pattern !== undefined) keepPattern(keywords.pattern);
-  if (isObject(written.patternProperties)) for (const text of Object.keys(written.patternProperties)) keepPattern(text);
-  const schemas = Object.fromEntries(Object.entries(written).filter(([name]) => holdsSchemas(name)));
-  const inner = mapSchemas(schemas, (one, path) => {
-    try {
-      return readNode(one, patterns, depth + 1);
-    } catch (error) {
-      if (!(error instanceof JsonSchemaError)) throw error;
-      throw new JsonSchemaError(error.problem, [path, ...error.path]);
+    this.#patterns.set(text, pattern);
+    return pattern;
+  }
+
+  /** Reads one schema and those inside it. */
+  read(written: unknown, base: string, depth = 1): SchemaNode {
+    if (typeof written === "boolean") return toNode({}, { isFalse: !written });
+    if (!isObject(written)) throw new JsonSchemaError("must be a schema: an object, true or false");
+    if (depth > maxSchemaDepth) throw new JsonSchemaError(`must have at most ${maxSchemaDepth} levels`);
+    if (written.$dynamicRef !== undefined) throw new JsonSchemaError("cannot be used here: use $ref", ["$dynamicRef"]);
+    const { success, output: keywords, issues } = v.safeParse(Keywords, written);
+    if (!success) throw new JsonSchemaError(issues[0].message, [v.getDotPath(issues[0]) ?? ""]);
+    const { $id, $anchor, $ref } = keywords;
+    const own = $id === undefined ? base : resolveAddress($id, base);
+    const inside = (value: unknown, path: string): SchemaNode =>
+      readInside(path, () => this.read(value, own, depth + 1));
+    const { patternProperties } = written;
+    const node = toNode(keywords, {
+      pattern: keywords.pattern === undefined ? undefined : this.#toPattern(keywords.pattern),
+      namePatterns: toMap(
+        Object.keys(isObject(patternProperties) ? patternProperties : {}).map((text) => [text, this.#toPattern(text)]),
+      ),
+      ...readSchemas(written, inside),
+    });
+    if (depth === 1 || $id !== undefined) this.#named.push([own, node]);
+    if ($anchor !== undefined) this.#named.push([`${own}#${$anchor}`, node]);
+    if ($ref !== undefined) this.#references.push({ node, written: $ref, base: own });
+    return node;
+  }
+
+  /** Finds what references lead to. */
+  resolve(): void {
+    for (const [address, node] of this.#named) {
+      if (this.#places.has(address)) throw new JsonSchemaError(`is no JSON schema: it has ${address} twice`);
+      this.#places.set(address, node);
     }
-  });
-  return { ...keywords, ...(format !== undefined && formats.has(format) && { format }), ...inner };
+    for (const { node, written, base } of this.#references) {
+      const target = this.#find(resolveAddress(written, base));
+      if (!target) throw new JsonSchemaError(`must hold what it refers to: ${written}`);
+      node.target = target;
+    }
+  }
+
+  #find(address: string): SchemaNode | undefined {
+    const [resource = "", fragment = ""] = address.split("#");
+    if (!fragment.startsWith("/")) return this.#places.get(fragment === "" ? resource : address);
+    let found = this.#places.get(resource);
+    const names = fragment.slice(1).split("/").map(decodeName);
+    for (let index = 0; found && index < names.length; index++) {
+      const keyword = names[index] ?? "";
+      const { single, listed, named }: SchemaNode = found;
+      if (single.has(keyword)) found = single.get(keyword);
+      else {
+        const name = names[++index] ?? "";
+        found = listed.has(keyword) ? listed.get(keyword)?.[Number(name)] : named.get(keyword)?.get(name);
+      }
+    }
+    return found;
+  }
 }
+
+/** A name of a JSON pointer in the fragment of an address (RFC 6901, section 6). */
+function decodeName(name: string): string {
+  try {
+    return decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~");
+  } catch {
+    return name; // what is not encoded leads to what it says
+  }
+}
+
+function resolveAddress(written: string, base: string): string {
+  const address = URL.parse(written, base);
+  if (!address) throw new JsonSchemaError(`is no JSON schema: ${written} is no address`);
+  return address.href.replace(/#$/, "");
+}
+
+function readInside<Result>(path: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof JsonSchemaError)) throw error;
+    throw new JsonSchemaError(error.problem, [path, ...error.path]);
+  }
+}
+
+const none: ReadonlyMap<string, never> = new Map<string, never>();
+
+/** Most schemas have nothing of a kind: they share one map. */
+function toMap<Value>(entries: readonly (readonly [string, Value])[]): ReadonlyMap<string, Value> {
+  return entries.length === 0 ? none : new Map(entries);
+}
+
+/** The schemas inside a schema, by their keywords. */
+function readSchemas(written: Record<string, unknown>, read: (value: unknown, path: string) => SchemaNode) {
+  const of = (names: readonly string[]) => names.filter((name) => Object.hasOwn(written, name));
+  const single = of(singleKeywords).map((name) => [name, read(written[name], name)] as const);
+  const listed = of(listedKeywords).map((name) => {
+    const list = written[name];
+    if (!Array.isArray(list)) throw new JsonSchemaError("must be a list of schemas", [name]);
+    return [name, list.map((one, index) => read(one, `${name}[${index}]`))] as const;
+  });
+  const named = of(namedKeywords).map((name) => {
+    const members = written[name];
+    if (!isObject(members)) throw new JsonSchemaError("must be an object of schemas", [name]);
+    return [name, new Map(Object.entries(members).map(([key, one]) => [key, read(one, `${name}.${key}`)]))] as const;
+  });
+  return { single: toMap(single), listed: toMap(listed), named: toMap(named) };
+}
+
+/** Most characters of a schema that a message shows. */
+const maxShown = 200;
+
+function shorten(text: string): string {
+  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+}
+
+function toNode(written: SchemaKeywords, rest: Partial<SchemaNode>): SchemaNode {
+  const { format, ...others } = written;
+  const isKnown = format !== undefined && Object.hasOwn(jsonFormats, format);
+  const keywords: SchemaKeywords = isKnown ? { ...others, format } : others;
+  const names = JSON.stringify([keywords.required, keywords.dependentRequired]);
+  return {
+    keywords,
+    isFalse: false,
+    constant: keywords.const === undefined ? undefined : new Set([toCanonical(keywords.const)]),
+    choices: keywords.enum && new Set(keywords.enum.map(toCanonical)),
+    shown: shorten(JSON.stringify(keywords.const ?? keywords.enum) ?? ""),
+    single: none,
+    listed: none,
+    named: none,
+    pattern: undefined,
+    namePatterns: none,
+    ...rest,
+    cost: 1 + names.length / 500,
+  };
+}
+
+/** Stands for the address of a schema that has none. */
+const ownAddress = "https://schema.invalid/";
 
 /**
  * Reads a JSON schema (draft 2020-12). References lead inside it only; nothing is fetched.
@@ -139,160 +288,8 @@ export function readJsonSchema(written: unknown): JsonSchema {
   if (JSON.stringify(written).length > maxSchemaLength) {
     throw new JsonSchemaError(`must have at most ${maxSchemaLength} characters`);
   }
-  const patterns = new Map<string, Pattern>();
-  const root = readNode(written, patterns, 1);
-  resolve(toApplied(root, new Application(patterns, {}, new JsonSchemaWork())));
-  return { root, patterns };
-}
-
-/** Finds what references lead to. */
-function resolve(schema: Schema): Record<string, Schema | boolean> {
-  let lookup: Record<string, Schema | boolean>;
-  try {
-    lookup = dereference(schema);
-  } catch (error) {
-    throw new JsonSchemaError(`is no JSON schema: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  for (const one of Object.values(lookup)) {
-    const target = typeof one === "object" ? one.__absolute_ref__ : undefined;
-    if (target !== undefined && lookup[target] === undefined) {
-      throw new JsonSchemaError(`must hold what it refers to: ${isObject(one) ? one.$ref : target}`);
-    }
-  }
-  return lookup;
-}
-
-/** Counts what checking costs, and ends it where that is too much. Schemas that lead to each other could go on for ages. */
-export class JsonSchemaWork {
-  #steps = 0;
-  #patternWork = 0;
-
-  /** Counts schemas that are applied. */
-  spend(steps: number): void {
-    this.#steps += steps;
-    if (this.#steps > maxSteps) throw new JsonSchemaError("Cannot check the value: it takes too many steps");
-  }
-
-  /** Counts a text a pattern looks at. */
-  spendOnPattern(text: string): void {
-    this.#patternWork += text.length + 10;
-    if (this.#patternWork > maxPatternWork) throw new JsonSchemaError("Cannot check so many texts with patterns");
-  }
-}
-
-/** One check of one value: what is in it, and what patterns say of its texts. */
-class Application {
-  readonly texts = new Set<string>();
-  readonly names = new Set<string>();
-  longestText = 0;
-  longestList = 0;
-  readonly work: JsonSchemaWork;
-  readonly #patterns: ReadonlyMap<string, Pattern>;
-
-  constructor(patterns: ReadonlyMap<string, Pattern>, value: unknown, work: JsonSchemaWork) {
-    this.#patterns = patterns;
-    this.work = work;
-    this.#look(value, 1);
-  }
-
-  #look(value: unknown, depth: number): void {
-    if (depth > maxValueDepth) throw new JsonSchemaError(`Cannot check more than ${maxValueDepth} levels`);
-    if (typeof value === "string") this.#note(value, this.texts);
-    if (Array.isArray(value)) {
-      this.longestList = Math.max(this.longestList, value.length);
-      for (const item of value) this.#look(item, depth + 1);
-    } else if (isObject(value)) {
-      for (const [name, member] of Object.entries(value)) {
-        this.#note(name, this.names);
-        this.#look(member, depth + 1);
-      }
-    }
-  }
-
-  #note(text: string, among: Set<string>): void {
-    this.longestText = Math.max(this.longestText, text.length);
-    if (this.#patterns.size > 0) among.add(text);
-  }
-
-  /** The texts among some that a pattern matches, or those it does not. */
-  select(pattern: string, among: ReadonlySet<string>, isWanted: boolean): string[] {
-    return [...among].filter((text) => {
-      this.work.spendOnPattern(text);
-      return this.#patterns.get(pattern)?.test(text) === isWanted;
-    });
-  }
-}
-
-/** How many steps it takes to apply one schema, without those inside it. */
-function toSteps(node: SchemaNode, { longestText, longestList }: Application): number {
-  const own = Object.entries(node).filter(([name]) => !holdsSchemas(name));
-  const inside = Object.entries(node).filter(([name]) => holdsSchemas(name));
-  const members = inside.reduce((sum, [, value]) => sum + Object.keys(value ?? {}).length, 0);
-  const readsText = ["minLength", "maxLength", "format"].some((name) => Object.hasOwn(node, name));
-  const compares = node.uniqueItems === true ? longestList ** 2 / 500 : 0; // each item with each other
-  const written = JSON.stringify(Object.fromEntries(own)).length / 500;
-  return 1 + written + members / 50 + compares + (readsText ? longestText / 5_000 : 0);
-}
-
-/**
- * The schema as the library applies it to one value. Patterns of tenants run in linear time only, so none is left: `pattern`
- * becomes the list of the texts in the value it does not match, `patternProperties` the names in the value it matches.
- */
-function toApplied(node: SchemaNode, application: Application): Schema {
-  const { pattern, patternProperties, ...rest } = mapSchemas(node, (inner) =>
-    toApplied(isObject(inner) ? inner : {}, application),
-  );
-  const applied: Record<string, unknown> = rest;
-  if (typeof pattern === "string") {
-    const { texts, names } = application;
-    const bad = application.select(pattern, new Set([...texts, ...names]), false);
-    // no text is an object, so these fail, with an error that shows the pattern
-    const rule = { if: { not: count({ enum: bad }, application) }, else: { const: { pattern } } };
-    if (bad.length > 0) applied.allOf = [...(Array.isArray(rest.allOf) ? rest.allOf : []), rule];
-  }
-  if (isObject(patternProperties)) {
-    const properties = isObject(rest.properties) ? Object.entries(rest.properties) : [];
-    const byName = new Map<string, unknown>(properties);
-    for (const [text, inner] of Object.entries(patternProperties)) {
-      const found = application.select(text, application.names, true);
-      application.work.spend(found.length * (1 + JSON.stringify(inner).length / 100));
-      for (const name of found) byName.set(name, byName.has(name) ? { allOf: [byName.get(name), inner] } : inner);
-    }
-    applied.properties = Object.fromEntries(byName);
-  }
-  return count(applied, application);
-}
-
-/** The schema, counting how often it is applied. */
-function count(node: Record<string, unknown>, application: Application): Schema {
-  const steps = toSteps(node, application);
-  // the library reads this keyword of older drafts whenever it applies a schema; of 2020-12 it is no part
-  return Object.defineProperty(node, "$recursiveRef", { get: () => application.work.spend(steps) });
-}
-
-/**
- * What in a value does not fit a schema; empty where it fits.
- *
- * @param work Shared by values that are checked for one purpose.
- * @throws {JsonSchemaError} If that takes too long to find out.
- */
-export function checkJson(
-  { root, patterns }: JsonSchema,
-  value: unknown,
-  work = new JsonSchemaWork(),
-): JsonSchemaProblem[] {
-  const schema = toApplied(root, new Application(patterns, value, work));
-  try {
-    const { valid, errors } = validate(value, schema, "2020-12", resolve(schema), false);
-    if (valid) return [];
-    const inner = errors.filter(({ keyword }) => !outerKeywords.has(keyword));
-    return (inner.length > 0 ? inner : errors).map(({ instanceLocation, error }) => ({
-      path: instanceLocation.slice(1),
-      message: error,
-    }));
-  } catch (error) {
-    // schemas that refer to themselves on the spot, and errors by the hundred thousand
-    if (error instanceof RangeError) throw new JsonSchemaError("Cannot check the value: it takes too many steps");
-    throw error;
-  }
+  const reader = new SchemaReader();
+  const root = reader.read(written, ownAddress);
+  reader.resolve();
+  return { root, patterns: reader.sum };
 }

@@ -1,23 +1,118 @@
 import { RE2JS } from "re2js";
+import { createProgram, type Program } from "./pattern-program.ts";
+import { type Found, PatternSearch } from "./pattern-search.ts";
+import { estimatePatternSize } from "./pattern-size.ts";
+import { type Steps, stepsPerPiece } from "./steps.ts";
 
-/** Longest pattern a tenant may write. */
+/** Longest pattern a tenant may write, and the largest, in instructions: what may occur often counts as often. */
 export const maxPatternLength = 1_000;
+export const maxPatternSize = 2_500;
+/** Most instructions of all patterns of a config: in its guardrails, and in its conditions. */
+export const maxConfigPatterns = 10_000;
+export const maxConditionPatterns = 30_000;
 
-/** A tenant's pattern; matching takes time linear in the text. */
-export type Pattern = RE2JS;
+/** How much patterns are: instructions, and bytes in memory, about. */
+export interface PatternAmount {
+  readonly size: number;
+  readonly weight: number;
+}
+
+/** Patterns that are read together, and the most instructions of all of them. */
+export class PatternSum implements PatternAmount {
+  size = 0;
+  weight = 0;
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add({ size, weight }: PatternAmount): void {
+    this.size += size;
+    this.weight += weight;
+  }
+
+  /** Whether so many more are too many. */
+  isOver(more = 0): boolean {
+    return this.size + more > this.#most;
+  }
+}
+
+/** A pattern of a tenant; looking at a text takes at most as many steps as it has instructions, for each character. */
+export class Pattern implements PatternAmount {
+  readonly #program: Program;
+
+  constructor(program: Program) {
+    this.#program = program;
+  }
+
+  /** Instructions. */
+  get size(): number {
+    return this.#program.ops.length;
+  }
+
+  /** Bytes it takes in memory, about. */
+  get weight(): number {
+    return this.#program.weight;
+  }
+
+  /** Finds the first match at or behind an index, step by step. */
+  *find(text: string, from = 0): Steps<Found | undefined> {
+    const { required } = this.#program;
+    // once for each text: matches behind the first would look at all that is left
+    if (from === 0 && !required.every((character) => text.includes(character))) return undefined;
+    return yield* runSearch(new PatternSearch(this.#program, text, { from, slots: 2 }));
+  }
+
+  /** The groups of a match that `find` found, by number, the match itself first: undefined for one that took no part. */
+  *findGroups(text: string, { start, end }: Found): Steps<(string | undefined)[]> {
+    const search = new PatternSearch(this.#program, text, { from: start, slots: this.#program.slots, until: end });
+    yield* runSearch(search);
+    const { captures } = search;
+    return Array.from({ length: this.#program.slots / 2 }, (_, index) => {
+      const [from = -1, to = -1] = captures.subarray(2 * index, 2 * index + 2);
+      return from < 0 || to < 0 ? undefined : text.slice(from, to);
+    });
+  }
+
+  /** Numbers of the groups that have names. */
+  get names(): Readonly<Record<string, number>> {
+    return this.#program.names;
+  }
+}
+
+function* runSearch(search: PatternSearch): Steps<Found | undefined> {
+  while (!search.run(stepsPerPiece)) yield search.takeSteps();
+  yield search.takeSteps();
+  return search.found;
+}
+
+const tooLarge = "must repeat less: what may occur often takes long";
+
+function toFlags(flags: string): number {
+  const known = { i: RE2JS.CASE_INSENSITIVE, m: RE2JS.MULTILINE, s: RE2JS.DOTALL };
+  return Object.entries(known).reduce((sum, [letter, bit]) => (flags.includes(letter) ? sum | bit : sum), 0);
+}
 
 /**
- * Compiles a pattern a tenant wrote (https://github.com/google/re2/wiki/Syntax).
+ * Compiles a pattern a tenant wrote (https://github.com/google/re2/wiki/Syntax). The only way to do so: what is too large is
+ * refused before it takes time and memory.
  *
+ * @param sum Of the patterns it is read with; it grows by this one.
  * @param flags Letters `i`, `m` and `s`.
- * @returns The pattern, or what is wrong with it: it is too long, or names what cannot be matched in linear time.
+ * @returns The pattern, or what is wrong with it.
  */
-export function compilePattern(text: string, flags = ""): Pattern | string {
+export function compilePattern(text: string, sum: PatternSum, flags = ""): Pattern | string {
   if (text.length > maxPatternLength) return `must have at most ${maxPatternLength} characters`;
-  const known = { i: RE2JS.CASE_INSENSITIVE, m: RE2JS.MULTILINE, s: RE2JS.DOTALL };
-  const bits = Object.entries(known).reduce((sum, [letter, bit]) => (flags.includes(letter) ? sum | bit : sum), 0);
+  // the estimate is never too low and seldom twice too high
+  if (estimatePatternSize(text) > 2 * maxPatternSize) return tooLarge;
+  if (sum.isOver()) return "has, with those before it, too many and large patterns";
   try {
-    return RE2JS.compile(text, bits);
+    const pattern = new Pattern(createProgram(RE2JS.compile(text, toFlags(flags))));
+    if (pattern.size > maxPatternSize) return tooLarge;
+    if (sum.isOver(pattern.size)) return "has, with those before it, too many and large patterns";
+    sum.add(pattern);
+    return pattern;
   } catch (error) {
     return `is no pattern: ${error instanceof Error ? error.message : String(error)}`;
   }

@@ -1,3 +1,5 @@
+import type { Steps } from "./steps.ts";
+
 const encoder = new TextEncoder();
 
 /** Texts that are looked for in bytes at once, without decoding them. */
@@ -47,4 +49,46 @@ export function createTextFinder(texts: readonly string[]): (bytes: Uint8Array) 
     }
     return false;
   };
+}
+
+/** Longest word that is left to the engine, whose search takes as many steps as word and text have characters, multiplied. */
+const maxNativeWord = 32;
+/** Characters of a text the engine looks at at once. */
+const nativePiece = 64 * 1024;
+
+/** How much of a word's beginning is also its end, up to each of its characters (Knuth, Morris and Pratt). */
+function* findBorders(word: string): Steps<Int32Array> {
+  const borders = new Int32Array(word.length);
+  for (let index = 1, border = 0; index < word.length; index++) {
+    const code = word.charCodeAt(index);
+    while (border > 0 && code !== word.charCodeAt(border)) border = borders[border - 1] ?? 0;
+    if (code === word.charCodeAt(border)) border++;
+    borders[index] = border;
+    if (index % nativePiece === nativePiece - 1) yield nativePiece >> 1;
+  }
+  return borders;
+}
+
+function* includesLong(text: string, word: string): Steps<boolean> {
+  const borders = yield* findBorders(word);
+  for (let index = 0, found = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    while (found > 0 && code !== word.charCodeAt(found)) found = borders[found - 1] ?? 0;
+    if (code === word.charCodeAt(found)) found++;
+    if (found === word.length) return true;
+    if (index % nativePiece === nativePiece - 1) yield nativePiece >> 1;
+  }
+  return false;
+}
+
+/** Whether a text holds a word, found out step by step in time linear in both. */
+export function* includesWord(text: string, word: string): Steps<boolean> {
+  if (word.length > text.length) return false;
+  if (word.length > maxNativeWord) return yield* includesLong(text, word);
+  if (text.length <= nativePiece) return text.includes(word);
+  for (let start = 0; start < text.length; start += nativePiece) {
+    if (text.slice(start, start + nativePiece + word.length - 1).includes(word)) return true;
+    yield nativePiece >> 4;
+  }
+  return false;
 }

@@ -1,5 +1,6 @@
 import { isObject } from "../lib/json.ts";
-import { compilePattern } from "../lib/pattern.ts";
+import { compilePattern, maxConditionPatterns, PatternSum } from "../lib/pattern.ts";
+import type { Steps } from "../lib/steps.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 /** What of a request conditions can ask. */
@@ -11,7 +12,32 @@ export interface RequestFacts {
   pathname: string;
 }
 
-type Test = (value: unknown) => boolean;
+/** Work on the conditions of one request was too much. */
+export class ConditionError extends Error {
+  override readonly name = "ConditionError";
+}
+
+/** Most steps patterns take to find out which conditions hold for one request: nothing else runs meanwhile. */
+const maxSteps = 1_000_000;
+
+/** Counts what finding out costs for one request. */
+export class ConditionWork {
+  #spent = 0;
+
+  /** @throws {ConditionError} If it takes too many steps. */
+  run<Result>(work: Steps<Result>): Result {
+    for (;;) {
+      const { done, value } = work.next();
+      if (done) return value;
+      this.#spent += value;
+      if (this.#spent > maxSteps) {
+        throw new ConditionError("Cannot decide between the conditions: their patterns take too many steps");
+      }
+    }
+  }
+}
+
+type Test = (value: unknown, work: ConditionWork) => boolean;
 
 /** A query that was checked. */
 export type Query =
@@ -20,12 +46,12 @@ export type Query =
 
 /** Characters of all patterns of a config. */
 const maxPatternsLength = 25_000;
-/** Instructions all patterns of a config are compiled to; the last one may go beyond. */
-const maxPatternsSize = 100_000;
 /** Characters of a text a pattern sees, and what all patterns of a config see together as long as each sees the least. */
 const maxTextLength = 256 * 1024;
 const maxTextsLength = 1024 * 1024;
 const leastTextLength = 1024;
+/** Most characters of a text that are read as a number. */
+const maxNumberLength = 1_000;
 /** Deepest nesting of `$and` and `$or`. */
 const maxDepth = 16;
 
@@ -36,12 +62,13 @@ function isPlain(value: unknown): value is string | number | boolean {
 /** A test that compares as numbers; what is no number never holds. */
 function compareNumbers(wanted: unknown, holds: (value: number, wanted: number) => boolean): Test {
   const bound = isPlain(wanted) ? Number.parseFloat(String(wanted)) : Number.NaN;
-  return (value) => isPlain(value) && holds(Number.parseFloat(String(value)), bound);
+  return (value) => isPlain(value) && holds(Number.parseFloat(String(value).slice(0, maxNumberLength)), bound);
 }
 
 function toList(wanted: unknown, isIn: boolean): Test | string {
   if (!Array.isArray(wanted)) return "must be a list";
-  return (value) => isPlain(value) && wanted.includes(value) === isIn;
+  const known = new Set<unknown>(wanted);
+  return (value) => isPlain(value) && known.has(value) === isIn;
 }
 
 /** Operators on one value, besides `$regex`: the test they make, or what is wrong with what was written. A missing value never passes. */
@@ -61,12 +88,13 @@ const fieldForm = /^(metadata|params|url)\.([^\0]+)$/;
 /** Reads queries, noting what is wrong with them. */
 class QueryReader {
   readonly #problems: ConfigProblem[];
+  readonly #sum: PatternSum;
   #patternsLength = 0;
-  #patternsSize = 0;
   #patterns = 0;
 
-  constructor(problems: ConfigProblem[]) {
+  constructor(problems: ConfigProblem[], sum: PatternSum) {
     this.#problems = problems;
+    this.#sum = sum;
   }
 
   #note(path: string, message: string): undefined {
@@ -92,7 +120,12 @@ class QueryReader {
     }
     const tests = isObject(value) ? this.#readOperators(value, path) : this.#readValue(value, path);
     // the form above allows no other root
-    return { kind: "field", root: root as "metadata", key, test: (found) => tests.every((test) => test(found)) };
+    return {
+      kind: "field",
+      root: root as "metadata",
+      key,
+      test: (found, work) => tests.every((test) => test(found, work)),
+    };
   }
 
   #readList(kind: "all" | "any", value: unknown, path: string, depth: number): Query | undefined {
@@ -111,12 +144,13 @@ class QueryReader {
     if (this.#patternsLength > maxPatternsLength) {
       return `must, with all other patterns, have at most ${maxPatternsLength} characters`;
     }
-    if (this.#patternsSize > maxPatternsSize) return "comes after patterns that repeat too much";
-    const pattern = compilePattern(wanted);
+    const pattern = compilePattern(wanted, this.#sum);
     if (typeof pattern === "string") return pattern;
-    this.#patternsSize += pattern.programSize();
     this.#patterns++;
-    return (value) => isPlain(value) && pattern.matcher(String(value).slice(0, this.#textLength())).find();
+    return (value, work) => {
+      if (!isPlain(value)) return false;
+      return work.run(pattern.find(String(value).slice(0, this.#textLength()))) !== undefined;
+    };
   }
 
   #readValue(value: unknown, path: string): Test[] {
@@ -146,9 +180,13 @@ class QueryReader {
 /** Reads the query written at a path of a config. */
 export type ReadQuery = (written: unknown, path: string) => Query | undefined;
 
-/** Creates the reader of all queries of one config; what is wrong with them is added to `problems`. */
-export function createQueryReader(problems: ConfigProblem[]): ReadQuery {
-  const reader = new QueryReader(problems);
+/**
+ * Creates the reader of all queries of one config; what is wrong with them is added to `problems`.
+ *
+ * @param sum Of the patterns of the queries; it grows by them.
+ */
+export function createQueryReader(problems: ConfigProblem[], sum = new PatternSum(maxConditionPatterns)): ReadQuery {
+  const reader = new QueryReader(problems, sum);
   return (written, path) => reader.read(written, path);
 }
 
@@ -158,9 +196,16 @@ function factOf({ root, key }: Extract<Query, { kind: "field" }>, facts: Request
   return Object.hasOwn(holder, key) ? holder[key] : undefined;
 }
 
-/** Whether a query holds for a request. */
-export function holds(query: Query, facts: RequestFacts): boolean {
-  if (query.kind === "field") return query.test(factOf(query, facts));
+/**
+ * Whether a query holds for a request.
+ *
+ * @param work Shared by the queries that are asked for one request.
+ * @throws {ConditionError} If that takes too long to find out.
+ */
+export function holds(query: Query, facts: RequestFacts, work = new ConditionWork()): boolean {
+  if (query.kind === "field") return query.test(factOf(query, facts), work);
   const { kind, queries } = query;
-  return kind === "all" ? queries.every((one) => holds(one, facts)) : queries.some((one) => holds(one, facts));
+  return kind === "all"
+    ? queries.every((one) => holds(one, facts, work))
+    : queries.some((one) => holds(one, facts, work));
 }

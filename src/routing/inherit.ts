@@ -6,8 +6,20 @@ export const hookPhases = [
   ["after_request_hooks", "output_guardrails", "output_mutators"],
 ] as const;
 
+const isEmpty = (members: object): boolean => Object.keys(members).length === 0;
+
+/** Parameters by name; where one side has none, the other is shared, however many targets inherit it. */
+function mergeParams(
+  parent: InheritedSettings["overrideParams"],
+  own: InheritedSettings["overrideParams"],
+): InheritedSettings["overrideParams"] {
+  if (isEmpty(own)) return parent;
+  return isEmpty(parent) ? own : { ...parent, ...own };
+}
+
 /** Hooks of a node: the nearest level that names a phase by any of its members decides all of it. */
 function inheritHooks(parent: InheritedSettings["hooks"], own: InheritedSettings["hooks"]): InheritedSettings["hooks"] {
+  if (isEmpty(own)) return parent;
   const members = hookPhases.flatMap((names) => {
     const nearest = names.some((name) => Object.hasOwn(own, name)) ? own : parent;
     return names.flatMap((name) => {
@@ -49,8 +61,9 @@ export function inherit(parent: InheritedSettings, own: InheritedSettings): Inhe
     forwardHeaders: own.forwardHeaders ?? parent.forwardHeaders,
     strict: own.strict ?? parent.strict,
     hooks: inheritHooks(parent.hooks, own.hooks),
-    overrideParams: { ...parent.overrideParams, ...own.overrideParams },
-    defaultParams: { ...parent.defaultParams, ...own.defaultParams },
-    dropParams: [...new Set([...parent.dropParams, ...own.dropParams])],
+    overrideParams: mergeParams(parent.overrideParams, own.overrideParams),
+    defaultParams: mergeParams(parent.defaultParams, own.defaultParams),
+    dropParams:
+      own.dropParams.length === 0 ? parent.dropParams : [...new Set([...parent.dropParams, ...own.dropParams])],
   };
 }

@@ -1,4 +1,4 @@
-import { holds, type RequestFacts } from "./conditions.ts";
+import { ConditionError, ConditionWork, holds, type RequestFacts } from "./conditions.ts";
 import type { BreakerSettings, ConfigNode, InheritedSettings, StickySettings } from "./config.ts";
 import { conversationOf, pickByAffinity, type StickyStore, stickyFields } from "./sticky.ts";
 
@@ -98,6 +98,7 @@ function candidatesOf({ strategy, targets }: ConfigNode): readonly ConfigNode[] 
 /** One walk through a config. */
 class Planner {
   readonly #input: PlanInput;
+  readonly #work = new ConditionWork();
   readonly conditions: ConditionResult[] = [];
   readonly skipped: string[] = [];
 
@@ -231,7 +232,7 @@ class Planner {
       throw new PlanError(node.path, `Invalid target name found in the query router: ${name}`);
     };
     for (const { query, written, then } of strategy.conditions) {
-      const matched = holds(query, this.#input.facts);
+      const matched = holds(query, this.#input.facts, this.#work);
       const why = matched ? `every part of the query holds: ${then}` : "a part of the query does not hold";
       this.conditions.push({ label: node.path, query: written, matched, why });
       if (matched) return { target: find(then), why: `condition for ${then} matched` };
@@ -252,8 +253,13 @@ class Planner {
 export function planAttempts(config: ConfigNode, input: PlanInput): Plan {
   const planner = new Planner(input);
   const why = "the config itself";
-  const root = planner.plan(config, { breaker: config.strategy?.breaker, why });
-  return { root, conditions: planner.conditions, skipped: planner.skipped };
+  try {
+    const root = planner.plan(config, { breaker: config.strategy?.breaker, why });
+    return { root, conditions: planner.conditions, skipped: planner.skipped };
+  } catch (error) {
+    if (error instanceof ConditionError) throw new PlanError(config.path, error.message);
+    throw error;
+  }
 }
 
 /** Whether a config means the same for every request: nothing in it depends on chance, on the request or on how targets fare. */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { isObject } from "../lib/json.ts";
+import { maxConditionPatterns, maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
 import {
   breakerMembers,
   cacheMembers,
@@ -32,11 +33,17 @@ export interface ReadConfigOptions {
   /** Before a config is saved: members nobody knows and spellings that clash are refused, not passed over. */
   strict: boolean;
   /** What is wrong with the hooks of a node, by member; absent: they are not looked at. */
-  findHookProblems?(hooks: InheritedSettings["hooks"]): readonly ConfigProblem[];
+  findHookProblems?(hooks: InheritedSettings["hooks"], sum: PatternSum): readonly ConfigProblem[];
 }
 
 /** A config that can be used, or all that is wrong with it. */
-export type ReadConfigResult = { config: ConfigNode; problems?: never } | { config?: never; problems: ConfigProblem[] };
+export type ReadConfigResult = (
+  | { config: ConfigNode; problems?: never }
+  | { config?: never; problems: ConfigProblem[] }
+) & {
+  /** Bytes it takes in memory, about, the JSON value it was read from aside. */
+  weight: number;
+};
 
 /** Deepest nesting of strategies. */
 const maxDepth = 16;
@@ -46,6 +53,11 @@ const maxRetries = 5;
 /** Shortest time a broken target is left alone. */
 const minCooldownMs = 30_000;
 const defaultStickySeconds = 3_600;
+
+/** Bytes of a node, with what is remembered of it. */
+const nodeWeight = 2_000;
+/** Most parameters all targets of a config inherit and have, each counted where it counts. */
+const maxMergedParams = 100_000;
 
 /** Most problems that are told. */
 const maxProblems = 1_000;
@@ -69,10 +81,18 @@ const otherSpellings: Readonly<Record<string, string>> = {
 class ConfigReader {
   readonly problems: ConfigProblem[] = [];
   readonly #options: ReadConfigOptions;
-  readonly #readQuery: ReadQuery = createQueryReader(this.problems);
+  readonly #patterns = new PatternSum(maxConfigPatterns);
+  readonly #queryPatterns = new PatternSum(maxConditionPatterns);
+  readonly #readQuery: ReadQuery = createQueryReader(this.problems, this.#queryPatterns);
+  #nodes = 0;
 
   constructor(options: ReadConfigOptions) {
     this.#options = options;
+  }
+
+  /** Bytes what was read takes in memory, the JSON value aside. */
+  get weight(): number {
+    return this.#nodes * nodeWeight + this.#patterns.weight + this.#queryPatterns.weight;
   }
 
   note(path: string, message: string): undefined {
@@ -224,6 +244,7 @@ class ConfigReader {
 
   /** The node at `path`; what is wrong with it is noted. */
   readNode(value: unknown, path: string, depth = 0): ConfigNode {
+    this.#nodes++;
     const apart = ["strategy", "targets", "retry", "cache", "cb_config"];
     const { providers } = this.#options;
     const isSetting = (name: string) => isProviderMember(name, providers);
@@ -235,7 +256,7 @@ class ConfigReader {
     const hooks = hookPhases
       .flat()
       .flatMap((name) => (Array.isArray(members[name]) ? [[name, members[name]] as const] : []));
-    for (const problem of this.#options.findHookProblems?.(Object.fromEntries(hooks)) ?? []) {
+    for (const problem of this.#options.findHookProblems?.(Object.fromEntries(hooks), this.#patterns) ?? []) {
       this.note(join(path, problem.path), problem.message);
     }
     const node: ConfigNode = {
@@ -333,6 +354,17 @@ export function findTargetExcess(config: ConfigNode, limits: TargetLimits): Conf
   return found;
 }
 
+/** How many parameters the nodes of a config have once each has those it inherits: shared ones count once. */
+function countParams({ overrideParams, defaultParams, dropParams, targets }: ConfigNode, above: number): number {
+  const own = Object.keys(overrideParams).length + Object.keys(defaultParams).length + dropParams.length;
+  const here = above + own;
+  return targets.reduce((sum, target) => sum + countParams(target, here), own === 0 ? 0 : here);
+}
+
+function weigh(problems: readonly ConfigProblem[]): number {
+  return problems.slice(0, maxProblems).reduce((sum, { path, message }) => sum + 200 + path.length + message.length, 0);
+}
+
 /** The same config, each node with its settings and what it inherits. */
 function mergeDown(node: ConfigNode, above: InheritedSettings): ConfigNode {
   const merged = inherit(above, node);
@@ -344,7 +376,10 @@ export function readConfig(value: unknown, options: ReadConfigOptions): ReadConf
   const reader = new ConfigReader(options);
   const config = reader.readNode(value, "");
   const problems = [...reader.problems, ...findTargetExcess(config, options.limits)];
-  return problems.length === 0
-    ? { config: mergeDown(config, noSettings) }
-    : { problems: problems.slice(0, maxProblems) };
+  const params = countParams(config, 0);
+  if (params > maxMergedParams) {
+    problems.push({ path: "", message: `must not have more than ${maxMergedParams} parameters in all its targets` });
+  }
+  if (problems.length > 0) return { problems: problems.slice(0, maxProblems), weight: weigh(problems) };
+  return { config: mergeDown(config, noSettings), weight: reader.weight + 100 * params };
 }

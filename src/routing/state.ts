@@ -1,5 +1,5 @@
-import { memoizeText } from "../lib/bounded-map.ts";
 import { findJsonExcess, parseJson } from "../lib/json.ts";
+import { WeightedCache } from "../lib/weighted-cache.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
 import type { ConfigNode, TargetLimits } from "./config.ts";
 import type { Plan } from "./plan.ts";
@@ -17,8 +17,14 @@ export interface RoutingState {
   readonly strictOptions: ReadConfigOptions;
   /** A number in [0, 1). */
   random(): number;
-  /** What a config's JSON text says; read once for each distinct text. Undefined when it is no JSON. */
-  read(text: string): ReadConfigResult | undefined;
+  /**
+   * What a config's JSON text says; read once for each distinct text. Undefined when it is no JSON.
+   *
+   * @param tenant Whose memory it takes.
+   */
+  read(text: string, tenant?: string): ReadConfigResult | undefined;
+  /** How many texts are remembered, and bytes they take, about. */
+  readonly remembered: { readonly size: number; readonly weight: number };
   /** Plans of configs that mean the same for every request. */
   readonly fixedPlans: WeakMap<ConfigNode, Plan>;
   /** Views of workspaces against which the leaves of a config were checked: neither of the two ever changes. */
@@ -35,9 +41,12 @@ export interface RoutingStateOptions {
   now(): number;
 }
 
-/** Texts that are remembered, and how long they may be. */
-const maxTexts = 1_000;
+/** Bytes of all configs that are remembered, about, and how long their texts may be. */
+const maxWeight = 64 * 1024 * 1024;
 const maxTextLength = 64 * 1024;
+/** Bytes of anything that is remembered, and of a JSON value with what is read from it. */
+const leastWeight = 4_000;
+const valueWeight = 400;
 
 /** Bounds on the structure of a config. */
 const configLimits = { depth: 64, values: 20_000, keys: 1_000 };
@@ -48,20 +57,40 @@ export function findConfigExcess(text: string): string | undefined {
   return findJsonExcess(encoder.encode(text), configLimits);
 }
 
+/** How many values a JSON value holds, itself included. */
+function countValues(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, inner) => sum + countValues(inner), 1);
+}
+
+/** Reads configs, and remembers what they say. */
+function createReader(options: ReadConfigOptions) {
+  const known = new WeightedCache<ReadConfigResult>(maxWeight);
+  const readNew = (text: string): { result: ReadConfigResult; weight: number } | undefined => {
+    const value = parseJson(text);
+    if (value === undefined) return undefined;
+    const excess = findConfigExcess(text);
+    if (excess !== undefined) {
+      const result = { problems: [{ path: "", message: `has ${excess}` }], weight: 0 };
+      return { result, weight: leastWeight + 2 * text.length };
+    }
+    const result = readConfig(value, options);
+    return { result, weight: leastWeight + 6 * text.length + valueWeight * countValues(value) + result.weight };
+  };
+  const read = (text: string, tenant = ""): ReadConfigResult | undefined => {
+    const found = known.get(text);
+    if (found) return found;
+    const made = readNew(text);
+    if (made && text.length <= maxTextLength) known.set(text, made.result, { owner: tenant, weight: made.weight });
+    return made?.result;
+  };
+  return { read, known };
+}
+
 /** Creates the state of a gateway. */
 export function createRoutingState(options: RoutingStateOptions): RoutingState {
   const { limits, providers, findHookProblems, random, now } = options;
-  const read = memoizeText(
-    maxTexts,
-    (text): ReadConfigResult | undefined => {
-      const value = parseJson(text);
-      if (value === undefined) return undefined;
-      const excess = findConfigExcess(text);
-      if (excess !== undefined) return { problems: [{ path: "", message: `has ${excess}` }] };
-      return readConfig(value, { limits, providers, findHookProblems, strict: false });
-    },
-    maxTextLength,
-  );
+  const { read, known } = createReader({ limits, providers, findHookProblems, strict: false });
   return {
     breakers: createBreakers(now),
     budget: createRetryBudget(now),
@@ -72,5 +101,6 @@ export function createRoutingState(options: RoutingStateOptions): RoutingState {
     fixedPlans: new WeakMap(),
     checkedFor: new WeakMap(),
     read,
+    remembered: known,
   };
 }

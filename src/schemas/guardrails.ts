@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { isObject } from "../lib/json.ts";
 import { Flag, Name, Reference, Text } from "./control.ts";
 import { JsonObject } from "./objects.ts";
+import { VerdictOutcome } from "./verdict-outcome.ts";
 
 /** One check; whether its parameters fit is said by the check itself. */
 const SavedCheck = v.object({
@@ -19,32 +20,52 @@ const Checks = v.pipe(
   v.maxLength(20, "must have at most 20 entries"),
 );
 
-/** Feedback of a verdict: what is absent has its default, null leaves none. */
-const verdictActions = (value: number) =>
-  v.optional(
-    v.nullable(
-      v.pipe(
-        JsonObject,
-        v.transform(({ feedback = {}, ...others }) => ({
-          ...others,
-          feedback: isObject(feedback) ? { value, weight: 1, metadata: "", ...feedback } : feedback,
-        })),
-      ),
-    ),
-    {},
-  );
+type Outcome = v.InferOutput<typeof VerdictOutcome> | null;
 
-/** What a guardrail does with its verdict. Examples send other members too: they are passed over. */
-const Actions = v.object({
-  deny: v.optional(Flag, false),
-  async: v.optional(Flag, false),
-  sequential: v.optional(Flag),
-  on_success: verdictActions(5),
-  on_fail: verdictActions(-5),
-  on_error: v.optional(v.picklist(["pass", "fail"], "must be pass or fail")),
-  stream_mode: v.optional(v.picklist(["inform", "buffer"], "must be inform or buffer")),
-  uninspected: v.optional(v.picklist(["deny", "allow"], "must be deny or allow")),
-});
+/** What a verdict does, with feedback: what is absent has its default, null leaves none. */
+function withFeedback(outcome: Outcome | undefined, value: number): Outcome {
+  if (outcome === null) return null;
+  const { feedback = {}, ...others } = outcome ?? {};
+  return { ...others, feedback: isObject(feedback) ? { value, weight: 1, metadata: "", ...feedback } : feedback };
+}
+
+const OnError = v.optional(v.picklist(["pass", "fail"], "must be pass or fail"));
+const StreamMode = v.optional(v.picklist(["inform", "buffer"], "must be inform or buffer"));
+const Outcomes = v.optional(v.nullable(VerdictOutcome));
+
+/** What a guardrail does with its verdict, in either spelling; what is stored has one. */
+const Actions = v.pipe(
+  v.object({
+    deny: v.optional(Flag, false),
+    async: v.optional(Flag, false),
+    sequential: v.optional(Flag),
+    on_success: Outcomes,
+    onSuccess: Outcomes,
+    on_fail: Outcomes,
+    onFail: Outcomes,
+    on_error: OnError,
+    onError: OnError,
+    stream_mode: StreamMode,
+    streamMode: StreamMode,
+    uninspected: v.optional(v.picklist(["deny", "allow"], "must be deny or allow")),
+  }),
+  v.transform(({ onSuccess, onFail, onError, streamMode, ...actions }) => {
+    const {
+      on_success = onSuccess,
+      on_fail = onFail,
+      on_error = onError,
+      stream_mode = streamMode,
+      ...others
+    } = actions;
+    return {
+      ...others,
+      on_success: withFeedback(on_success, 5),
+      on_fail: withFeedback(on_fail, -5),
+      ...(on_error !== undefined && { on_error }),
+      ...(stream_mode !== undefined && { stream_mode }),
+    };
+  }),
+);
 
 const Target = v.picklist(["llm", "mcp_tools"], "must be llm or mcp_tools");
 

@@ -107,6 +107,24 @@ const minus = { feedback: { value: -5, weight: 1, metadata: "" } };
 
 for (const [name, actions, wanted] of [
   ["none", undefined, { deny: false, async: false, on_success: plus, on_fail: minus }],
+  ...[
+    { onFail: "block" },
+    { onFail: { action: "block" } },
+    { on_fail: "deny" },
+    { on_fail: { action: "block" } },
+  ].map((written) => {
+    const wanted = { deny: false, async: false, on_success: plus, on_fail: { deny: true, ...minus } };
+    return [`denial as ${JSON.stringify(written)}`, written, wanted] as const;
+  }),
+  ["a word that denies nothing", { onFail: "log" }, { deny: false, async: false, on_success: plus, on_fail: minus }],
+  [
+    "other spellings",
+    { onSuccess: null, onError: "fail", streamMode: "buffer" },
+    {
+      ...{ deny: false, async: false, on_success: null, on_fail: minus },
+      ...{ on_error: "fail", stream_mode: "buffer" },
+    },
+  ],
   ["numbers for switches", { deny: 1, async: 0 }, { deny: true, async: false, on_success: plus, on_fail: minus }],
   [
     "feedback of its own",
@@ -148,6 +166,13 @@ for (const [name, body, param] of [
     { name: "n", checks: [words("a")], actions: { on_fail: { feedback: { value: 11 } } } },
     "actions.on_fail.feedback.value",
   ],
+  ["a word nobody knows", { name: "n", checks: [words("a")], actions: { onFail: "explode" } }, "actions.onFail"],
+  [
+    "an action nobody knows",
+    { name: "n", checks: [words("a")], actions: { on_fail: { action: "explode" } } },
+    "actions.on_fail.action",
+  ],
+  ["a number for an action", { name: "n", checks: [words("a")], actions: { onFail: 1 } }, "actions.onFail"],
   ["an unknown target", { name: "n", checks: [words("a")], target: "users" }, "target"],
 ] as const) {
   test(`POST /guardrails refuses ${name}`, async () => {

@@ -6,6 +6,7 @@ import { createJwtCheck } from "../../src/guardrails/checks/jwt.ts";
 import type { CheckInput, CheckOutcome } from "../../src/guardrails/types.ts";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { createOutbound } from "../../src/lib/outbound.ts";
+import { runNow } from "../../src/lib/steps.ts";
 import { createRuntimeTransport, createTestClock, type TestClock } from "../support/gateway.ts";
 import { createTokenKey, signToken } from "../support/tokens.ts";
 import { startRecordingUpstream } from "../support/upstream.ts";
@@ -40,9 +41,10 @@ beforeEach(() => {
         texts: [],
         text: "",
         rest: [],
+        readPieces: async () => ({ pieces: [], isCut: false }),
         metadata: {},
         mustSeeAll: true,
-        work: { spend: (piece) => piece() },
+        work: { spend: (piece) => piece(), run: async (steps) => runNow(steps, 1_000_000) },
       },
     };
     return check.run(input, v.parse(check.parameters, parameters));

@@ -81,7 +81,7 @@ test("regexMatch refuses patterns that repeat so much that they take long, alone
 });
 
 test("regexMatch keeps nobody waiting long, however many patterns look at however long a text", async () => {
-  const check = { id: "default.regexMatch", parameters: { rule: "(?:.?){500}[yz]" } };
+  const check = { id: "default.regexMatch", parameters: { rule: "(?:.?){100}[yz]" } };
   const hooks = Array.from({ length: 2 }, () => ({
     checks: Array.from({ length: 20 }, () => check),
     on_error: "fail",

@@ -224,11 +224,11 @@ test("a config that uses up the time of its checks leaves defaults theirs", asyn
     admin<Saved>("POST /guardrails", { name: "redact", workspace_id: workspaceId, checks, actions: {} }),
   );
   await setWorkspace({ input_guardrails: [slug] });
-  const slow = { id: "default.regexMatch", parameters: { rule: "(?:.?){500}[yz]" } };
+  const slow = { id: "default.regexMatch", parameters: { rule: "(?:.?){200}[yz]" } };
   const input_guardrails = [{ checks: Array.from({ length: 20 }, () => slow), type: "mutator" }];
   const content = `${"a".repeat(40_000)} secret`;
   const answer = await ask({ input_guardrails }, { body: { messages: [{ role: "user", content }] } });
-  assert.match(JSON.stringify(hooksOf(answer)), /take too long/);
+  assert.match(JSON.stringify(hooksOf(answer)), /take too (?:long|many steps)/);
   assert.doesNotMatch(answer.text, /a secret/);
 });
 

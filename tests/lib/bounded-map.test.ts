@@ -20,6 +20,36 @@ test("BoundedMap changes an entry it has without forgetting another", () => {
   assert.deepEqual([map.get("a"), map.get("b"), map.size], [3, 2, 2]);
 });
 
+test("BoundedMap forgets what is not used before what is", () => {
+  const map = new BoundedMap<string, number>(3);
+  for (const key of ["a", "b", "c"]) map.set(key, 1);
+  map.get("a");
+  map.set("d", 1);
+  assert.deepEqual([...map.entries()].map(([key]) => key).toSorted(), ["a", "c", "d"]);
+  for (let index = 0; index < 100; index++) {
+    map.get("a");
+    map.set(`other ${index}`, 1);
+  }
+  assert.deepEqual([map.get("a"), map.size], [1, 3]);
+});
+
+test("BoundedMap forgets one entry where all are used", () => {
+  const map = new BoundedMap<number, number>(100);
+  for (let key = 0; key < 100; key++) map.set(key, key);
+  for (let key = 0; key < 100; key++) map.get(key);
+  map.set(100, 100);
+  assert.deepEqual([map.size, map.get(0), map.get(99), map.get(100)], [100, undefined, 99, 100]);
+});
+
+test("BoundedMap takes what is set again for the youngest", () => {
+  const map = new BoundedMap<string, number>(2);
+  map.set("a", 1);
+  map.set("b", 1);
+  map.set("a", 2);
+  map.set("c", 1);
+  assert.deepEqual([map.get("a"), map.get("b"), map.get("c")], [2, undefined, 1]);
+});
+
 test("BoundedMap deletes and clears", () => {
   const map = new BoundedMap<string, number>(2);
   map.set("a", 1);

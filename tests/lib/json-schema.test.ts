@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkJson, JsonSchemaError, JsonSchemaWork, readJsonSchema } from "../../src/lib/json-schema.ts";
+import { JsonSchemaError, readJsonSchema } from "../../src/lib/json-schema.ts";
+import { checkJson, JsonSchemaWork } from "../../src/lib/json-schema-check.ts";
 
 const tree = {
   $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } }, additionalProperties: false } },
@@ -131,11 +132,13 @@ const texts = numbers.map((number) => `text ${number} ${"x".repeat(100)}`);
 for (const [name, schema, value] of [
   ["refers to itself on the spot", { $ref: "#" }, 1],
   ["doubles", doubling, 1],
-  ["compares all with all", { uniqueItems: true }, numbers],
   ["looks again and again at a long list", { allOf: Array(1_000).fill({ items: true }) }, numbers],
   ["measures long texts", { allOf: Array(1_000).fill({ maxLength: 3 }) }, "x".repeat(1_000_000)],
-  ["compares many texts", { items: { enum: Array(1_000).fill("some text") } }, texts],
-  ["has many patterns", { anyOf: Array.from({ length: 50 }, (_, index) => ({ pattern: `^${index}` })) }, texts],
+  [
+    "has many patterns",
+    { items: { anyOf: Array.from({ length: 50 }, (_, index) => ({ pattern: `^${index}` })) } },
+    texts,
+  ],
   ["is for a value with many levels", {}, nested],
 ] as const) {
   test(`checkJson() gives up on a schema that ${name}`, () => {

@@ -198,7 +198,7 @@ test("createBreakers() does not let the probe of a forgotten target decide", () 
   const { breakers, clock, call, state } = setUpOpen(settings);
   clock.pass(30_000);
   const tell = probe(breakers, settings);
-  for (let index = 0; index < 20_000; index++) breakers.admit(`k${index}`, settings)?.({ status: 500 });
+  for (let index = 0; index < 40_000; index++) breakers.admit(`k${index}`, settings)?.({ status: 500 });
   call(500);
   tell({ status: 200 });
   assert.equal(state(), "open");

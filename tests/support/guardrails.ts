@@ -81,12 +81,17 @@ export const checks = createChecks({
 
 /** Runs guardrails written in either form. */
 export function guard(hooks: readonly unknown[], seen: Seen): Promise<PhaseOutcome> {
+  return prepareGuard(hooks, seen)();
+}
+
+/** Reads guardrails written in either form; gives what runs them. */
+export function prepareGuard(hooks: readonly unknown[], seen: Seen): () => Promise<PhaseOutcome> {
   const subject = toSubject(seen);
   const name = subject.response ? "output_guardrails" : "input_guardrails";
   const read = readHooks({ [name]: hooks }, checks);
   assert.deepEqual(read.problems, []);
   const { before, after } = resolveHooks(read, noSavedGuardrails, checks);
-  return runHooks(subject.response ? after : before, subject, seen.clock ?? systemClock);
+  return () => runHooks(subject.response ? after : before, subject, seen.clock ?? systemClock);
 }
 
 /** Runs one check; gives its result and what came of it. Undefined where it had nothing to check. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { type Body, beforeOnly, type Check, type CheckInput } from "../types.ts";
+import { type Body, beforeOnly, type Check, CheckError, type CheckInput } from "../types.ts";
 
 const roles = ["user", "system", "assistant"] as const;
 
@@ -90,11 +90,16 @@ function prefixSystem(system: unknown, { prefix, addToExisting, onlyIfEmpty }: A
   return [{ type: "text", text: prefix }, ...blocks];
 }
 
+/** Most characters the prefix adds to a request, all prompts together. */
+const maxAdded = 4 * 1024 * 1024;
+
 /** The prompts of a completion; lists of tokens belong to another tokenizer and stay. */
 function prefixPrompt(prompt: unknown, { prefix, onlyIfEmpty }: AddPrefix): unknown {
   const prompts: readonly unknown[] = Array.isArray(prompt) ? prompt : [prompt ?? ""];
   if (!prompts.every((one) => typeof one === "string")) return undefined;
   if (onlyIfEmpty && prompts.some(isFilled)) return undefined;
+  if (prompts.length * (prefix?.length ?? 0) > maxAdded)
+    throw new CheckError("Cannot add the prefix to so many prompts");
   const changed = prompts.map((one) => prefix + one);
   return Array.isArray(prompt) ? changed : changed[0];
 }

@@ -1,13 +1,17 @@
 import * as v from "valibot";
-import { findConflicts, findObjections, type Lists } from "../lists.ts";
+import { findConflicts, findObjections, type Lists, toSets } from "../lists.ts";
 import { factOf } from "../request-facts.ts";
 import { beforeOnly, type Check, CheckError, requestTypeNames } from "../types.ts";
+
+/** Most names of a list. */
+const maxNames = 1_000;
 
 /** Names in a list, or in a text with commas between them. */
 const Names = v.pipe(
   v.union([v.string(), v.array(v.string())], "must be a list of names, or a text with commas between them"),
   v.transform((names) => (typeof names === "string" ? names.split(",") : names)),
   v.transform((names) => names.map((name) => name.trim()).filter((name) => name !== "")),
+  v.maxLength(maxNames),
 );
 const AllowedRequestTypes = v.pipe(
   v.object({ allowedTypes: v.nullish(Names, []), blockedTypes: v.nullish(Names, []) }),
@@ -51,7 +55,7 @@ export const allowedRequestTypes: Check<Lists<string>> = {
     const lists = own.allowed.length + own.blocked.length > 0 ? own : readFacts(metadata);
     const streams = request.isStreaming && streamed.includes(requestType) ? [`stream-${requestType}`] : [];
     const names: string[] = [requestType, ...alsoTypes, ...streams];
-    const [objection] = findObjections(names, lists);
+    const [objection] = findObjections(names, toSets(lists));
     const stand = { blocked: "blocked", not_allowed: "not in the list of those allowed", none: "allowed" };
     const explanation = `The request type "${requestType}" is ${stand[objection ?? "none"]}`;
     const { allowed: allowedTypes, blocked: blockedTypes } = lists;

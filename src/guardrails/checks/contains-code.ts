@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { type Steps, stepsPerPiece } from "../../lib/steps.ts";
 import { readFences } from "../fences.ts";
 import { afterOnly, type Check } from "../types.ts";
 
@@ -37,13 +38,24 @@ const languageOfTag = new Map<string, string>(
 
 const ContainsCode = v.object({ format: v.picklist(names), not: v.optional(v.boolean(), false) });
 
+/** Languages of the fenced blocks of a text. */
+function* findLanguages(text: string): Steps<Set<string>> {
+  const found = new Set<string>();
+  let fences = 0;
+  for (const { tag } of readFences(text)) {
+    if (fences++ % 500 === 499) yield stepsPerPiece;
+    found.add(languageOfTag.get(tag) ?? "other");
+  }
+  return found;
+}
+
 /** Whether an answer has a fenced block of a language. */
 export const containsCode: Check<v.InferOutput<typeof ContainsCode>> = {
   id: "default.containsCode",
   phases: afterOnly,
   parameters: ContainsCode,
-  run({ text }, { format, not }) {
-    const found = [...new Set(readFences(text).map(({ tag }) => languageOfTag.get(tag) ?? "other"))];
+  async run({ text, work }, { format, not }) {
+    const found = [...(await work.run(findLanguages(text)))];
     const isFound = found.includes(format);
     const explanation = `The text has ${isFound ? "a" : "no"} fenced block of ${format}, wanted is ${not ? "none" : "one"}`;
     return { pass: isFound !== not, data: { explanation, format, found, not } };

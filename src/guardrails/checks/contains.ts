@@ -1,10 +1,23 @@
 import * as v from "valibot";
+import type { Steps } from "../../lib/steps.ts";
+import { includesWord } from "../../lib/text-search.ts";
+import { WordList } from "../lists.ts";
 import { bothPhases, type Check } from "../types.ts";
 
 const Contains = v.object({
-  words: v.pipe(v.array(v.string()), v.minLength(1)),
+  words: WordList,
   operator: v.optional(v.picklist(["any", "all", "none"]), "any"),
 });
+
+/** The words a text holds. */
+function* findWords(text: string, words: readonly string[]): Steps<Set<string>> {
+  const found = new Set<string>();
+  for (const word of words) {
+    if (yield* includesWord(text, word)) found.add(word);
+    yield 20 + (Math.min(text.length, 64 * 1024) >> 4);
+  }
+  return found;
+}
 
 /** Words a text holds, letter by letter. */
 export const contains: Check<v.InferOutput<typeof Contains>> = {
@@ -12,8 +25,8 @@ export const contains: Check<v.InferOutput<typeof Contains>> = {
   phases: bothPhases,
   parameters: Contains,
   readsAll: ({ operator }) => operator === "none",
-  run({ text, work }, { words, operator }) {
-    const found = new Set(words.filter((word) => work.spend(() => text.includes(word))));
+  async run({ text, work }, { words, operator }) {
+    const found = await work.run(findWords(text, words));
     const foundWords = words.filter((word) => found.has(word));
     const missingWords = words.filter((word) => !found.has(word));
     const pass = { any: foundWords.length > 0, all: missingWords.length === 0, none: foundWords.length === 0 }[

@@ -1,23 +1,36 @@
 import * as v from "valibot";
-import { readJsonPieces } from "../json-pieces.ts";
+import type { Steps } from "../../lib/steps.ts";
+import type { JsonPieces } from "../json-pieces.ts";
+import { WordList } from "../lists.ts";
 import { afterOnly, type Check, CheckError } from "../types.ts";
 
 const JsonKeys = v.object({
-  keys: v.pipe(v.array(v.string()), v.minLength(1)),
+  keys: WordList,
   operator: v.optional(v.picklist(["any", "all", "none"]), "any"),
 });
+
+/** The keys of the piece that has most of them. */
+function* findKeys(pieces: JsonPieces["pieces"], keys: readonly string[]): Steps<readonly string[]> {
+  let most: readonly string[] = [];
+  for (const piece of pieces) {
+    const found = Array.isArray(piece) ? [] : keys.filter((key) => Object.hasOwn(piece, key));
+    if (found.length > most.length) most = found;
+    yield 4 * keys.length;
+  }
+  return most;
+}
 
 /** Members the JSON pieces of an answer have: a piece has any or all of them, or no piece has one. */
 export const jsonKeys: Check<v.InferOutput<typeof JsonKeys>> = {
   id: "default.jsonKeys",
   phases: afterOnly,
   parameters: JsonKeys,
-  run({ text, mustSeeAll }, { keys, operator }) {
-    const { pieces, isCut } = readJsonPieces(text);
+  async run({ readPieces, mustSeeAll, work }, { keys, operator }) {
+    const { pieces, isCut } = await readPieces();
     if (pieces.length === 0 && !isCut) return { pass: false, data: { explanation: "The text has no JSON", operator } };
-    const foundIn = pieces.map((piece) => keys.filter((key) => !Array.isArray(piece) && Object.hasOwn(piece, key)));
-    const foundKeys = foundIn.reduce((most, found) => (found.length > most.length ? found : most), []);
-    const missingKeys = keys.filter((key) => !foundKeys.includes(key));
+    const foundKeys = await work.run(findKeys(pieces, keys));
+    const found = new Set(foundKeys);
+    const missingKeys = keys.filter((key) => !found.has(key));
     const pass = { any: foundKeys.length > 0, all: missingKeys.length === 0, none: foundKeys.length === 0 }[operator];
     // a key found settles "any" and "none", all of them settle "all"; otherwise a later piece might
     const isSettled = operator === "all" ? pass : foundKeys.length > 0;

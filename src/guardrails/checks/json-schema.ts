@@ -1,14 +1,7 @@
 import * as v from "valibot";
-import {
-  checkJson,
-  type JsonSchema,
-  JsonSchemaError,
-  type JsonSchemaProblem,
-  JsonSchemaWork,
-  readJsonSchema,
-} from "../../lib/json-schema.ts";
-import { readJsonPieces } from "../json-pieces.ts";
-import { afterOnly, type Check, CheckError } from "../types.ts";
+import { type JsonSchema, JsonSchemaError, readJsonSchema } from "../../lib/json-schema.ts";
+import { checkJsonSteps, type JsonSchemaProblem, JsonSchemaWork } from "../../lib/json-schema-check.ts";
+import { afterOnly, type Check, CheckError, type Work } from "../types.ts";
 
 const Schema = v.pipe(
   v.unknown(),
@@ -29,9 +22,13 @@ const maxProblems = 10;
 const maxMessageLength = 200;
 
 /** What is wrong with one piece. */
-function check(schema: JsonSchema, piece: unknown, work: JsonSchemaWork): JsonSchemaProblem[] {
+async function check(
+  schema: JsonSchema,
+  piece: unknown,
+  { work, count }: { work: Work; count: JsonSchemaWork },
+): Promise<JsonSchemaProblem[]> {
   try {
-    return checkJson(schema, piece, work);
+    return await work.run(checkJsonSteps(schema, piece, count));
   } catch (error) {
     if (!(error instanceof JsonSchemaError)) throw error;
     throw new CheckError(error.message, { cause: error });
@@ -43,13 +40,14 @@ export const jsonSchema: Check<v.InferOutput<typeof JsonSchemaParameters>> = {
   id: "default.jsonSchema",
   phases: afterOnly,
   parameters: JsonSchemaParameters,
-  run({ text, mustSeeAll }, { schema, not }) {
-    const { pieces, isCut } = readJsonPieces(text);
+  patterns: ({ schema }) => schema.patterns,
+  async run({ readPieces, mustSeeAll, work }, { schema, not }) {
+    const { pieces, isCut } = await readPieces();
     const wanted = not ? "wanted is that none does" : "wanted is that one does";
-    const work = new JsonSchemaWork();
+    const count = new JsonSchemaWork();
     let problems: JsonSchemaProblem[] | undefined; // of the piece that comes closest
     for (const piece of pieces) {
-      const found = check(schema, piece, work);
+      const found = await check(schema, piece, { work, count });
       if (problems === undefined || found.length < problems.length) problems = found;
       if (found.length === 0) break;
     }

@@ -5,9 +5,10 @@ import { BoundedMap } from "../../lib/bounded-map.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { isHeaderName, isHeaderValue } from "../../lib/headers.ts";
 import { isObject } from "../../lib/json.ts";
+import { PatternSum } from "../../lib/pattern.ts";
 import { type TokenAlgorithm, tokenAlgorithms } from "../../schemas/auth-settings.ts";
 import { callService, mayBeCarried, ServiceUrl } from "../call.ts";
-import { createClaimMatcher, matchTypes } from "../claim-match.ts";
+import { type ClaimMatcher, createClaimMatcher, matchTypes } from "../claim-match.ts";
 import {
   type ClaimFindings,
   type Claims,
@@ -20,7 +21,8 @@ import {
   toHeaders,
 } from "../jwt-claims.ts";
 import { createKeySources, type KeyResolver, type KeySources, readKeys, type VerificationKeys } from "../jwt-keys.ts";
-import { beforeOnly, type Check, type CheckInput, type CheckOutcome, type CheckTools } from "../types.ts";
+import { maxCheckPatterns } from "../tenant-patterns.ts";
+import { beforeOnly, type Check, type CheckInput, type CheckOutcome, type CheckTools, type Work } from "../types.ts";
 
 const form = "application/x-www-form-urlencoded";
 const maxTokenLength = 16_384;
@@ -77,20 +79,27 @@ const Algorithms = v.nullish(
 );
 
 const Text = v.pipe(v.union([v.string(), v.number(), v.boolean()]), v.transform(String));
-const ClaimValue = v.pipe(
-  v.object({
-    values: v.pipe(
-      v.union([v.array(Text), Text], "must be a text or a list of texts"),
-      v.transform((values) => (Array.isArray(values) ? values : [values])),
-      v.maxLength(maxNames),
-    ),
-    matchType: v.nullish(v.picklist(matchTypes), "exact"),
-  }),
-  v.rawTransform(({ dataset: { value }, addIssue, NEVER }) => {
-    const matcher = createClaimMatcher(value.values, value.matchType);
-    if (typeof matcher !== "string") return matcher;
-    addIssue({ message: matcher });
-    return NEVER;
+const ClaimValue = v.object({
+  values: v.pipe(
+    v.union([v.array(Text), Text], "must be a text or a list of texts"),
+    v.transform((values) => (Array.isArray(values) ? values : [values])),
+    v.maxLength(maxNames),
+  ),
+  matchType: v.nullish(v.picklist(matchTypes), "exact"),
+});
+
+/** Comparisons by the names of claims; their patterns are bounded together. */
+const ClaimValues = v.pipe(
+  v.record(v.string(), ClaimValue),
+  v.rawTransform(({ dataset: { value: input }, addIssue, NEVER }) => {
+    const sum = new PatternSum(maxCheckPatterns);
+    const matchers: [claim: string, matcher: ClaimMatcher][] = [];
+    for (const [key, value] of Object.entries(input)) {
+      const matcher = createClaimMatcher(value.values, value.matchType, sum);
+      if (typeof matcher !== "string") matchers.push([key, matcher]);
+      else addIssue({ message: matcher, path: [{ type: "object", origin: "value", input, key, value }] });
+    }
+    return matchers.length === Object.keys(input).length ? { matchers, patterns: sum } : NEVER;
   }),
 );
 
@@ -118,7 +127,7 @@ const Jwt = v.pipe(
     maxTokenAge: v.nullish(Duration, "1d"),
     algorithms: Algorithms,
     requiredClaims: Names,
-    claimValues: v.nullish(v.record(v.string(), ClaimValue), {}),
+    claimValues: v.nullish(ClaimValues, {}),
     headerPayloadMatch: Names,
     extractClaims: Names,
     claimPrefix: v.nullish(v.string(), "x-jwt-"),
@@ -269,13 +278,10 @@ function refuse(explanation: string, parameters: Jwt, signatureValid = false): C
 }
 
 /** Holds a valid token against what is wanted of its claims. */
-function judge({ claims, header }: ValidToken, parameters: Jwt): CheckOutcome {
+async function judge({ claims, header }: ValidToken, parameters: Jwt, work: Work): Promise<CheckOutcome> {
   const { requiredClaims, claimValues, headerPayloadMatch, extractClaims, claimPrefix } = parameters;
-  const findings = findClaimProblems(claims, header, {
-    requiredClaims,
-    claimValues: Object.entries(claimValues),
-    headerPayloadMatch,
-  });
+  const rules = { requiredClaims, claimValues: claimValues.matchers, headerPayloadMatch };
+  const findings = await work.run(findClaimProblems(claims, header, rules));
   const problem = explain(findings);
   const pass = problem === undefined;
   const explanation = problem ?? "The token is valid";
@@ -295,6 +301,7 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
     phases: beforeOnly,
     reads: "facts",
     parameters: Jwt,
+    patterns: ({ claimValues }) => claimValues.patterns,
     async run(input, parameters) {
       const { jwks, jwksUri, introspectEndpoint, clockTolerance, maxTokenAge } = parameters;
       if (!jwks && !jwksUri && !introspectEndpoint) {
@@ -306,7 +313,7 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
         const valid = await (introspectEndpoint ? introspect : verify)(token, parameters);
         const times = { now: tools.clock.now(), tolerance: clockTolerance, maxAge: maxTokenAge };
         requireTimes(valid.claims, times);
-        return judge(valid, parameters);
+        return await judge(valid, parameters, input.work);
       } catch (error) {
         const { message, isProven } = toProblem(error);
         return refuse(message, parameters, isProven);

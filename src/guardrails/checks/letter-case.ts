@@ -9,8 +9,8 @@ function createCaseCheck(id: string, name: "lower" | "upper", aliases: readonly 
   const others = name === "lower" ? /[A-Z]/ : /[a-z]/;
   return {
     ...{ id, aliases, phases: bothPhases, parameters: LetterCase },
-    run({ text }, { not }) {
-      const isAll = !others.test(text);
+    run({ text, work }, { not }) {
+      const isAll = !work.spend(() => others.test(text));
       const wanted = not ? "that not all are" : "that all are";
       const explanation = `${isAll ? "All" : "Not all"} letters are in ${name} case, wanted is ${wanted}`;
       return { pass: isAll !== not, data: { explanation, not } };

@@ -3,6 +3,9 @@ import { JsonObject } from "../../schemas/objects.ts";
 import { factOf, namesOfModel, readModel } from "../request-facts.ts";
 import { beforeOnly, type Check, CheckError } from "../types.ts";
 
+/** Longest name of a model that is compared with forms, in characters. */
+const maxModelLength = 1_000;
+
 /** Names of models; `*` stands for any run of characters. */
 const Models = v.array(v.string());
 /** An object with members of one kind. */
@@ -52,7 +55,7 @@ function chooseLists(
   for (const [key, lists] of Object.entries(rules)) {
     const fact = factOf(metadata, key);
     const values: unknown[] = Array.isArray(fact) ? fact : [fact];
-    for (const value of values.map(String)) {
+    for (const value of new Set(values.map(String))) {
       if (fact !== undefined && Object.hasOwn(lists, value)) chosen.set(`${key}=${value}`, lists[value] ?? []);
     }
   }
@@ -68,12 +71,13 @@ export const modelRules: Check<v.InferOutput<typeof ModelRules>> = {
   run(input, { rules, not }) {
     const model = readModel(input);
     if (model === undefined) return { pass: true, isSkipped: true };
+    if (model.length > maxModelLength) throw new CheckError("Cannot check the model: its name is too long");
     const chosen = chooseLists(rules.metadata, input.metadata);
     const models = chosen.size > 0 ? [...chosen.values()].flat() : rules.defaults;
     if (models === undefined) throw new CheckError("Cannot check the model: no rule is for such a request");
     // what is refused is refused whichever provider it is asked of
     const names = not ? namesOfModel(model) : [model];
-    const matched = models.find((form) => names.some((name) => matchesForm(name, form)));
+    const matched = input.work.spend(() => models.find((form) => names.some((name) => matchesForm(name, form))));
     const explanation = `The model "${model.slice(0, 100)}" is ${matched === undefined ? "not " : ""}among those ${
       chosen.size > 0 ? "its metadata choose" : "listed as defaults"
     }, wanted is ${not ? "that it is not" : "that it is"}`;

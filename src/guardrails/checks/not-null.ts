@@ -31,9 +31,9 @@ export const notNull: Check<v.InferOutput<typeof NotNull>> = {
   id: "default.notNull",
   phases: afterOnly,
   parameters: NotNull,
-  run({ text, response }, { not }) {
+  run({ text, response, work }, { not }) {
     if (response && callsTools(response.body)) return { pass: true, isSkipped: true };
-    const isText = text.trim() !== "";
+    const isText = work.spend(() => /\S/.test(text));
     const explanation = `The answer has ${isText ? "a" : "no"} text, wanted is ${not ? "none" : "one"}`;
     return { pass: isText !== not, data: { explanation, not } };
   },

@@ -15,17 +15,24 @@ export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
   phases: bothPhases,
   parameters: RegexMatch,
   readsAll: ({ not }) => not,
-  size: ({ rule }) => rule.programSize(),
-  run({ text, mustSeeAll, work }, { rule, not }) {
-    if (text === "") throw new CheckError("Cannot check: there is no text", { verdict: rule.test("") !== not });
+  patterns: ({ rule }) => rule,
+  async run({ text, mustSeeAll, work }, { rule, not }) {
+    if (text === "") {
+      const isEmptyFound = (await work.run(rule.find(""))) !== undefined;
+      throw new CheckError("Cannot check: there is no text", { verdict: isEmptyFound !== not });
+    }
     const length = lengthForPattern(rule, text.length, mustSeeAll);
-    const matcher = rule.matcher(text.slice(0, length));
-    const isFound = work.spend(() => matcher.find());
+    const seen = text.slice(0, length);
+    const match = await work.run(rule.find(seen));
+    const isFound = match !== undefined;
+    const groups = match && (await work.run(rule.findGroups(seen, match)));
+    const names = Object.entries(rule.names).map(([name, group]) => [name, tell(groups?.[group])] as const);
     const wanted = not ? "wanted is that it is not" : "wanted is that it is";
-    const found = isFound && {
-      ...{ matchedText: tell(matcher.group()), index: matcher.start() },
-      captures: Array.from({ length: matcher.groupCount() }, (_, index) => tell(matcher.group(index + 1))),
-      groups: Object.fromEntries(Object.entries(matcher.getNamedGroups()).map(([name, one]) => [name, tell(one)])),
+    const found = match && {
+      matchedText: tell(seen.slice(match.start, match.end)),
+      index: match.start,
+      captures: groups?.slice(1).map(tell),
+      groups: Object.fromEntries(names),
     };
     const explanation = `The pattern is ${isFound ? "found" : "not found"} in the text, ${wanted}`;
     return { pass: isFound !== not, data: { explanation, ...found, ...(length < text.length && { isCut: true }) } };

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import type { Clock } from "../../lib/clock.ts";
 import type { Pattern } from "../../lib/pattern.ts";
+import type { Steps } from "../../lib/steps.ts";
 import { lengthForPattern, toPattern } from "../tenant-patterns.ts";
-import { bothPhases, type Check, CheckError, type CheckTools } from "../types.ts";
+import { bothPhases, type Check, CheckError } from "../types.ts";
 
 /** A pattern between slashes with flags behind it. */
 const slashForm = /^\/(.+)\/([dgimsuvy]*)$/s;
@@ -25,8 +25,6 @@ const RegexReplace = v.object({
 });
 type RegexReplace = v.InferOutput<typeof RegexReplace>;
 
-/** Time for all matches of a check: one match takes time linear in the text, many may each look at all that is left. */
-const maxMs = 500;
 /** Most characters the replacements of one check add. */
 const maxAdded = 1024 * 1024;
 
@@ -34,27 +32,25 @@ const maxAdded = 1024 * 1024;
 class Replacer {
   count = 0;
   readonly #parameters: RegexReplace;
-  readonly #clock: Clock;
-  readonly #startedAt: number;
 
-  constructor(parameters: RegexReplace, clock: Clock) {
+  constructor(parameters: RegexReplace) {
     this.#parameters = parameters;
-    this.#clock = clock;
-    this.#startedAt = clock.monotonic();
   }
 
-  /** The text with the first match, or all, replaced; null where there is none. */
-  replace(text: string): string | null {
+  /** The text with the first match, or all, replaced; null where there is none. Each match may look at all that is left. */
+  *replace(text: string): Steps<string | null> {
     const { rule, redactText } = this.#parameters;
-    const matcher = rule.pattern.matcher(text);
     let changed = "";
     let end = 0;
-    while (matcher.find()) {
+    let from = 0;
+    while (from <= text.length) {
+      const match = yield* rule.pattern.find(text, from);
+      if (!match) break;
       this.count++;
-      if (this.#clock.monotonic() - this.#startedAt > maxMs) throw new CheckError("Cannot replace: it takes too long");
       if (this.count * redactText.length > maxAdded) throw new CheckError("Cannot replace: there are too many matches");
-      changed += text.slice(end, matcher.start()) + redactText;
-      end = matcher.end();
+      changed += text.slice(end, match.start) + redactText;
+      end = match.end;
+      from = match.end > match.start ? match.end : match.end + ((text.codePointAt(match.end) ?? 0) > 0xffff ? 2 : 1);
       if (!rule.isGlobal) break;
     }
     const isChanged = changed !== "" || end > 0;
@@ -65,36 +61,36 @@ class Replacer {
 const elsewhere = "some stands outside the messages, such as in a tool or a schema, where nothing can be changed";
 
 /** Replaces what a pattern matches, text by text. */
-export function createRegexReplaceCheck({ clock }: CheckTools): Check<RegexReplace> {
-  return {
-    id: "default.regexReplace",
-    phases: bothPhases,
-    parameters: RegexReplace,
-    changes: () => true,
-    size: ({ rule }) => rule.pattern.programSize(),
-    run({ texts, rest, mustSeeAll, work }, parameters) {
-      const length = [...texts, ...rest].reduce((sum, text) => sum + text.length, 0);
-      let left = lengthForPattern(parameters.rule.pattern, length, mustSeeAll);
-      const isCut = left < length;
-      const replacer = new Replacer(parameters, clock);
-      const changed = texts.map((text) => {
-        const seen = text.slice(0, left);
-        left -= seen.length;
-        const replaced = work.spend(() => replacer.replace(seen));
-        return replaced === null ? null : replaced + text.slice(seen.length);
-      });
-      const { pattern } = parameters.rule;
-      const isElsewhere = rest.some((text) => {
-        const seen = text.slice(0, left);
-        left -= seen.length;
-        return seen !== "" && work.spend(() => pattern.matcher(seen).find());
-      });
-      if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace all of it: ${elsewhere}`);
-      const count = replacer.count + Number(isElsewhere);
-      const explanation = count === 0 ? "The pattern is not found in the text" : `${count} matches were replaced`;
-      const pass = count === 0 || !parameters.failOnDetection;
-      const data = { explanation, count, ...(isCut && { isCut }) };
-      return { pass, texts: changed, data, ...(isElsewhere && { error: `Cannot replace all of it: ${elsewhere}` }) };
-    },
-  };
-}
+export const regexReplace: Check<RegexReplace> = {
+  id: "default.regexReplace",
+  phases: bothPhases,
+  parameters: RegexReplace,
+  changes: () => true,
+  patterns: ({ rule }) => rule.pattern,
+  async run({ texts, rest, mustSeeAll, work }, parameters) {
+    const { pattern } = parameters.rule;
+    const length = [...texts, ...rest].reduce((sum, text) => sum + text.length, 0);
+    let left = lengthForPattern(pattern, length, mustSeeAll);
+    const isCut = left < length;
+    const replacer = new Replacer(parameters);
+    const changed: (string | null)[] = [];
+    for (const text of texts) {
+      const seen = text.slice(0, left);
+      left -= seen.length;
+      const replaced = await work.run(replacer.replace(seen));
+      changed.push(replaced === null ? null : replaced + text.slice(seen.length));
+    }
+    let isElsewhere = false;
+    for (const text of rest) {
+      const seen = text.slice(0, left);
+      left -= seen.length;
+      isElsewhere ||= seen !== "" && (await work.run(pattern.find(seen))) !== undefined;
+    }
+    if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace all of it: ${elsewhere}`);
+    const count = replacer.count + Number(isElsewhere);
+    const explanation = count === 0 ? "The pattern is not found in the text" : `${count} matches were replaced`;
+    const pass = count === 0 || !parameters.failOnDetection;
+    const data = { explanation, count, ...(isCut && { isCut }) };
+    return { pass, texts: changed, data, ...(isElsewhere && { error: `Cannot replace all of it: ${elsewhere}` }) };
+  },
+};

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { isObject, objectsIn } from "../../lib/json.ts";
+import { type Steps, stepsPerPiece } from "../../lib/steps.ts";
 import { JsonObject } from "../../schemas/objects.ts";
-import { findConflicts, findObjections } from "../lists.ts";
+import { findConflicts, findObjections, type ListSets, toSets } from "../lists.ts";
 import { type Body, beforeOnly, type Check } from "../types.ts";
 
 /** Names; an empty list says nothing. */
@@ -44,8 +45,27 @@ const Params = v.pipe(
     "must not have the same entry in blockedKeys and allowedKeys",
   ),
 );
-const RequestParametersCheck = v.object({ tools: v.nullish(Tools, {}), params: v.nullish(Params, {}) });
-type Config = v.InferOutput<typeof RequestParametersCheck>;
+const Config = v.object({ tools: v.nullish(Tools, {}), params: v.nullish(Params, {}) });
+type Config = v.InferOutput<typeof Config>;
+
+/** The lists as they are asked for each tool and member. */
+function toRules({ tools, params }: Config) {
+  const values = Object.entries(params.values).map(([name, { blockedValues: blocked, allowedValues: allowed }]) => {
+    return [name, toSets<unknown>({ blocked, allowed })] as const;
+  });
+  return {
+    types: toSets({ blocked: tools.blockedTypes, allowed: tools.allowedTypes }),
+    names: toSets({ blocked: tools.blockedFunctionNames, allowed: tools.allowedFunctionNames }),
+    keys: toSets({ blocked: params.blockedKeys, allowed: params.allowedKeys }),
+    values: new Map(values),
+  };
+}
+type Rules = ReturnType<typeof toRules>;
+
+const RequestParametersCheck = v.pipe(
+  Config,
+  v.transform((config) => ({ config, rules: toRules(config) })),
+);
 
 /** Most tools or members that are told of. */
 const maxTold = 20;
@@ -68,35 +88,31 @@ function listedIn(value: unknown): Body[] {
   return isObject(value) ? [value] : objectsIn(value);
 }
 
-function readFunctions(list: unknown, type = "function"): Tool[] {
-  return listedIn(list).map(({ name }) => ({ type, name: textOr(name, type) }));
+function* readFunctions(list: unknown, type = "function"): Generator<Tool, void> {
+  for (const { name } of listedIn(list)) yield { type, name: textOr(name, type) };
 }
 
 /**
  * One item of `tools`, in the form of any dialect. Without a `type` it is a function of its own, or a tool of the Gemini
  * API, which names kinds of tools by its members.
  */
-function readTool(tool: Body): Tool[] {
-  const inner = [
-    ...listedIn(tool.tools).flatMap(readTool),
-    ...declarations.flatMap((member) => readFunctions(tool[member])),
-  ];
+function* readTool(tool: Body): Generator<Tool, void> {
   const called = [tool.function, tool.custom].find(isObject);
   if (typeof tool.type !== "string" && typeof tool.name !== "string" && called === undefined) {
-    const kinds = Object.keys(tool).filter((member) => !declarations.includes(member));
-    return [...kinds.map((kind) => ({ type: kind, name: kind })), ...inner];
+    for (const kind of Object.keys(tool)) if (!declarations.includes(kind)) yield { type: kind, name: kind };
+  } else {
+    const type = textOr(tool.type, "function");
+    yield { type, name: textOr(called?.name, textOr(tool.name, type)) };
   }
-  const type = textOr(tool.type, "function");
-  return [{ type, name: textOr(called?.name, textOr(tool.name, type)) }, ...inner];
+  for (const inner of listedIn(tool.tools)) yield* readTool(inner);
+  for (const member of declarations) yield* readFunctions(tool[member]);
 }
 
 /** The tools of a request: those of `tools`, functions of the older form, and servers of tools. */
-function readTools(body: Body): Tool[] {
-  return [
-    ...listedIn(body.tools).flatMap(readTool),
-    ...readFunctions(body.functions),
-    ...readFunctions(body.mcp_servers, "mcp"),
-  ];
+function* readTools(body: Body): Generator<Tool, void> {
+  for (const tool of listedIn(body.tools)) yield* readTool(tool);
+  yield* readFunctions(body.functions);
+  yield* readFunctions(body.mcp_servers, "mcp");
 }
 
 /** A type, and the same without the date of its version, such as `web_search` of `web_search_20250305`. */
@@ -104,67 +120,105 @@ function namesOfType(type: string): string[] {
   return [type, type.replace(/_[0-9]{4}_?[0-9]{2}_?[0-9]{2}$/, "")];
 }
 
-function findBlockedTools(tools: readonly Tool[], config: Config["tools"]) {
-  const types = { blocked: config.blockedTypes, allowed: config.allowedTypes };
-  const names = { blocked: config.blockedFunctionNames, allowed: config.allowedFunctionNames };
-  return tools
-    .map(({ type, name }) => ({
-      ...{ type, name },
-      reasons: [
-        ...findObjections(namesOfType(type), types).map((objection) => `type_${objection}`),
-        ...findObjections([name], names).map((objection) => `name_${objection}`),
-      ],
-    }))
-    .filter(({ reasons }) => reasons.length > 0);
+/** What stands against something, as it is told. */
+interface Objection {
+  readonly reasons: readonly string[];
+}
+
+/** How many there are of something, and the first of them. */
+interface Counted<Entry> {
+  count: number;
+  readonly first: Entry[];
+}
+
+function note<Entry>(counted: Counted<Entry>, entry: () => Entry): void {
+  if (counted.count++ < maxTold) counted.first.push(entry());
+}
+
+/** Tools of a request, and those of them that are blocked. */
+interface ToolFindings {
+  tools: Counted<Tool>;
+  blocked: Counted<Tool & Objection>;
+}
+
+function* findBlockedTools(body: Body, { types, names }: Rules): Steps<ToolFindings> {
+  const findings: ToolFindings = { tools: { count: 0, first: [] }, blocked: { count: 0, first: [] } };
+  for (const { type, name } of readTools(body)) {
+    const reasons = [
+      ...findObjections(namesOfType(type), types).map((objection) => `type_${objection}`),
+      ...findObjections([name], names).map((objection) => `name_${objection}`),
+    ];
+    note(findings.tools, () => ({ type, name }));
+    if (reasons.length > 0) note(findings.blocked, () => ({ type, name, reasons }));
+    if (findings.tools.count % 500 === 0) yield stepsPerPiece;
+  }
+  return findings;
+}
+
+/** Most members and items of a value that are told of, and how deep. */
+const maxToldMembers = 20;
+const maxToldDepth = 3;
+
+/** The beginning of a value, however large it is. */
+function toBeginning(value: unknown, depth = 0): unknown {
+  if (typeof value === "string") return value.slice(0, maxValueLength);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === maxToldDepth) return Array.isArray(value) ? [] : {};
+  if (Array.isArray(value)) return value.slice(0, maxToldMembers).map((item) => toBeginning(item, depth + 1));
+  const members = Object.entries(value).slice(0, maxToldMembers);
+  return Object.fromEntries(members.map(([name, member]) => [name, toBeginning(member, depth + 1)]));
 }
 
 /** A value in a size that can be told. */
 function toTold(value: unknown): unknown {
-  if (typeof value === "string") return value.slice(0, maxValueLength);
-  return typeof value === "object" && value !== null ? JSON.stringify(value).slice(0, maxValueLength) : value;
+  const beginning = toBeginning(value);
+  if (typeof beginning !== "object" || beginning === null) return beginning;
+  return JSON.stringify(beginning).slice(0, maxValueLength);
 }
 
 /** What stands against a member's value; of a list, against any of its values. */
-function findValueObjections(value: unknown, lists: v.InferOutput<typeof ValueLists>): string[] {
-  const { blockedValues: blocked, allowedValues: allowed } = lists;
-  const values: unknown[] = Array.isArray(value) ? value : [value];
-  const objections = values.flatMap((one) => findObjections<unknown>([one], { blocked, allowed }));
-  return [...new Set(objections)].map((objection) => `value_${objection}`);
+function* findValueObjections(value: unknown, lists: ListSets<unknown>): Steps<string[]> {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const objections = new Set<string>();
+  for (const [index, one] of values.entries()) {
+    for (const objection of findObjections([one], lists)) objections.add(`value_${objection}`);
+    if (index % 5_000 === 4_999) yield stepsPerPiece;
+  }
+  return [...objections];
 }
 
-function findBlockedParams(body: Body, config: Config["params"]) {
-  const keys = { blocked: config.blockedKeys, allowed: config.allowedKeys };
-  return Object.entries(body)
-    .map(([param, value]) => ({
-      ...{ param, value: toTold(value) },
-      reasons: [
-        ...findObjections([param], keys).map((objection) => `key_${objection}`),
-        ...(Object.hasOwn(config.values, param) && config.values[param]
-          ? findValueObjections(value, config.values[param])
-          : []),
-      ],
-    }))
-    .filter(({ reasons }) => reasons.length > 0);
+function* findBlockedParams(
+  body: Body,
+  { keys, values }: Rules,
+): Steps<Counted<{ param: string; value: unknown } & Objection>> {
+  const blocked: Counted<{ param: string; value: unknown } & Objection> = { count: 0, first: [] };
+  for (const [index, [param, value]] of Object.entries(body).entries()) {
+    const lists = values.get(param);
+    const ofValue = lists ? yield* findValueObjections(value, lists) : [];
+    const reasons = [...findObjections([param], keys).map((objection) => `key_${objection}`), ...ofValue];
+    if (reasons.length > 0) note(blocked, () => ({ param, value: toTold(value), reasons }));
+    if (index % 1_000 === 999) yield stepsPerPiece;
+  }
+  return blocked;
 }
 
 /** Tools and members a request may have, or may not. */
-export const requestParametersCheck: Check<Config> = {
+export const requestParametersCheck: Check<v.InferOutput<typeof RequestParametersCheck>> = {
   id: "default.requestParametersCheck",
   phases: beforeOnly,
   reads: "body",
   parameters: RequestParametersCheck,
-  run({ request: { body } }, config) {
-    const tools = readTools(body);
-    const blockedTools = findBlockedTools(tools, config.tools);
-    const blockedParams = findBlockedParams(body, config.params);
-    const explanation = `${blockedTools.length} of ${tools.length} tools and ${blockedParams.length} of ${Object.keys(body).length} parameters of the request are blocked or not allowed`;
+  async run({ request: { body }, work }, { config, rules }) {
+    const { tools, blocked } = await work.run(findBlockedTools(body, rules));
+    const params = await work.run(findBlockedParams(body, rules));
+    const explanation = `${blocked.count} of ${tools.count} tools and ${params.count} of ${Object.keys(body).length} parameters of the request are blocked or not allowed`;
     return {
-      pass: blockedTools.length + blockedParams.length === 0,
+      pass: blocked.count + params.count === 0,
       data: {
         explanation,
-        toolsInRequest: tools.slice(0, maxTold),
-        blockedToolsFound: blockedTools.slice(0, maxTold),
-        blockedParamsFound: blockedParams.slice(0, maxTold),
+        toolsInRequest: tools.first,
+        blockedToolsFound: blocked.first,
+        blockedParamsFound: params.first,
         config,
       },
     };

@@ -1,7 +1,9 @@
 import * as v from "valibot";
+import { PatternSum } from "../../lib/pattern.ts";
 import { JsonObject } from "../../schemas/objects.ts";
 import { type ClaimMatcher, createClaimMatcher, matchTypes } from "../claim-match.ts";
 import { factOf, holdsBy, operators } from "../request-facts.ts";
+import { maxCheckPatterns } from "../tenant-patterns.ts";
 import { beforeOnly, type Check } from "../types.ts";
 
 /** A value wanted; compared as text. */
@@ -29,15 +31,18 @@ const RequiredMetadataKeyPairs = v.pipe(
   v.rawTransform(({ dataset: { value }, addIssue, NEVER }) => {
     const { metadataPairs, matchType, operator } = value;
     const matchers = new Map<string, ClaimMatcher>();
+    const sum = new PatternSum(maxCheckPatterns);
     for (const [key, values] of Object.entries(metadataPairs)) {
       const matcher =
         matchType === "exact" && values.length > 1
           ? "must be one value where matchType is exact"
-          : createClaimMatcher(values, matchType);
+          : createClaimMatcher(values, matchType, sum);
       if (typeof matcher !== "string") matchers.set(key, matcher);
       else addIssue({ message: matcher, path: pathOf(value, key) });
     }
-    return matchers.size === Object.keys(metadataPairs).length ? { matchers, matchType, operator } : NEVER;
+    return matchers.size === Object.keys(metadataPairs).length
+      ? { matchers, matchType, operator, patterns: sum }
+      : NEVER;
   }),
 );
 
@@ -60,11 +65,13 @@ export const requiredMetadataKeyPairs: Check<v.InferOutput<typeof RequiredMetada
   phases: beforeOnly,
   reads: "facts",
   parameters: RequiredMetadataKeyPairs,
-  run({ metadata }, { matchers, matchType, operator }) {
-    const fits = ([key, matcher]: [string, ClaimMatcher]) => matcher(factOf(metadata, key));
+  patterns: ({ patterns }) => patterns,
+  async run({ metadata, work }, { matchers, matchType, operator }) {
     const keys = [...matchers.keys()];
-    const matchedKeys = [...matchers].filter(fits).map(([key]) => key);
-    const failedKeys = keys.filter((key) => !matchedKeys.includes(key));
+    const matched = new Set<string>();
+    for (const [key, matcher] of matchers) if (await work.run(matcher(factOf(metadata, key)))) matched.add(key);
+    const matchedKeys = [...matched];
+    const failedKeys = keys.filter((key) => !matched.has(key));
     const explanation = `The metadata have ${matchedKeys.length} of ${keys.length} pairs, wanted is ${operator}`;
     const pass = holdsBy(operator, matchedKeys.length, keys.length);
     return { pass, data: { explanation, operator, matchType, matchedKeys, failedKeys } };

@@ -15,7 +15,7 @@ export const requiredMetadataKeys: Check<v.InferOutput<typeof RequiredMetadataKe
   parameters: RequiredMetadataKeys,
   run({ metadata }, { metadataKeys, operator }) {
     const foundKeys = metadataKeys.filter((key) => factOf(metadata, key) !== undefined);
-    const missingKeys = metadataKeys.filter((key) => !foundKeys.includes(key));
+    const missingKeys = metadataKeys.filter((key) => factOf(metadata, key) === undefined);
     const explanation = `The metadata have ${foundKeys.length} of ${metadataKeys.length} keys, wanted is ${operator}`;
     const pass = holdsBy(operator, foundKeys.length, metadataKeys.length);
     return { pass, data: { explanation, operator, foundKeys, missingKeys } };

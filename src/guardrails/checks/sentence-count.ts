@@ -9,14 +9,23 @@ const SentenceCount = v.object({
   not: v.optional(v.boolean(), false),
 });
 
+/** Marks that end sentences. */
+const marks = new Set([".", "!", "?"].map((mark) => mark.charCodeAt(0)));
+
+function countMarks(text: string): number {
+  let count = 0;
+  for (let index = 0; index < text.length; index++) if (marks.has(text.charCodeAt(index))) count++;
+  return count;
+}
+
 /** How many sentences a text has, by the marks that end them. */
 export const sentenceCount: Check<v.InferOutput<typeof SentenceCount>> = {
   id: "default.sentenceCount",
   phases: bothPhases,
   parameters: SentenceCount,
-  run({ text }, { minSentences, maxSentences, not }) {
+  run({ text, work }, { minSentences, maxSentences, not }) {
     const range = { min: minSentences, max: maxSentences, not };
-    const sentenceCount = text.match(/[.!?]/g)?.length ?? 0;
+    const sentenceCount = work.spend(() => countMarks(text));
     const explanation = explainRange(sentenceCount, "sentences", range);
     return { pass: isInRange(sentenceCount, range), data: { explanation, sentenceCount, ...range } };
   },

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { Steps } from "../../lib/steps.ts";
 import { afterOnly, type Check, CheckError, type CheckTools } from "../types.ts";
 
 const ValidUrls = v.object({ onlyDNS: v.optional(v.boolean(), false), not: v.optional(v.boolean(), false) });
@@ -6,6 +7,8 @@ const ValidUrls = v.object({ onlyDNS: v.optional(v.boolean(), false), not: v.opt
 const timeoutMs = 3_000;
 /** Most addresses of one text that are called. */
 const maxUrls = 20;
+/** Most ways of writing them that are looked at. */
+const maxWritten = 1_000;
 
 /** What in a text looks like an address; brackets and marks behind it may belong to the sentence. */
 const urlForm = /https?:\/\/[^\s<>"'`\\^{|}\]]+/gi;
@@ -22,10 +25,19 @@ function trimUrl(written: string): string {
   return written.slice(0, end);
 }
 
-/** The addresses of a text, each once, without fragments: those are not sent. */
-function readUrls(text: string): string[] {
-  const found = Array.from(text.matchAll(urlForm), ([written]) => trimUrl(written));
-  return [...new Set(found.map((url) => (URL.canParse(url) ? new URL(url).href : url).replace(/#.*$/s, "")))];
+/** The addresses of a text, each once, without fragments: those are not sent. One more than are called is enough. */
+function* readUrls(text: string): Steps<string[]> {
+  const written = new Set<string>();
+  const found = new Set<string>();
+  for (const [match] of text.matchAll(urlForm)) {
+    const url = trimUrl(match).replace(/#.*$/s, "");
+    if (written.has(url)) continue;
+    written.add(url);
+    found.add(URL.canParse(url) ? new URL(url).href : url);
+    if (found.size > maxUrls || written.size > maxWritten) break;
+    yield 1_000 + url.length;
+  }
+  return [...found];
 }
 
 /** Whether the addresses in an answer can be reached. */
@@ -45,8 +57,8 @@ export function createValidUrlsCheck({ outbound }: CheckTools): Check<v.InferOut
     id: "default.validUrls",
     phases: afterOnly,
     parameters: ValidUrls,
-    async run({ text, mustSeeAll }, { onlyDNS, not }) {
-      const urls = readUrls(text);
+    async run({ text, mustSeeAll, work }, { onlyDNS, not }) {
+      const urls = await work.run(readUrls(text));
       if (urls.length === 0) return { pass: false, data: { explanation: "The text has no addresses", not } };
       const seen = urls.slice(0, maxUrls);
       const isCut = seen.length < urls.length;

@@ -1,0 +1,202 @@
+import type { RE2JS } from "re2js";
+
+/** Kinds of instructions, by the numbers the compiler gives them. */
+export const op = {
+  alt: 1,
+  altMatch: 2,
+  capture: 3,
+  emptyWidth: 4,
+  fail: 5,
+  match: 6,
+  nop: 7,
+  rune: 8,
+  rune1: 9,
+  any: 10,
+  anyButLine: 11,
+} as const;
+
+/** What an instruction of the compiler is. */
+interface Instruction {
+  readonly op: number;
+  readonly out: number;
+  readonly arg: number;
+  readonly runes: Int32Array;
+  matchRune(rune: number): boolean;
+}
+
+/** Places in a text an instruction may ask for, as the compiler names them. */
+export const place = { beginLine: 1, endLine: 2, beginText: 4, endText: 8, word: 16, noWord: 32 } as const;
+
+/** A compiled pattern, in arrays of numbers: as small as it can be, since thousands are remembered. */
+export interface Program {
+  readonly ops: Uint8Array;
+  /** Where each instruction leads to. */
+  readonly outs: Int32Array;
+  /** The other way of an `alt`, the slot of a `capture`, the places of an `emptyWidth`, the character of a `rune1`. */
+  readonly args: Int32Array;
+  /** What a `rune` takes. Instructions that take the same share it. */
+  readonly runes: readonly (CharacterSet | undefined)[];
+  readonly start: number;
+  /** Two for each group, and two for the match. */
+  readonly slots: number;
+  readonly names: Readonly<Record<string, number>>;
+  /** Characters a match can begin with, of the first 256; undefined where a match can be empty. */
+  readonly first: Uint8Array | undefined;
+  /** Characters that are in every match. */
+  readonly required: readonly string[];
+  /** Matches begin where the text does. */
+  readonly isAnchored: boolean;
+  /** Bytes in memory, about. */
+  readonly weight: number;
+}
+
+/** Characters an instruction takes. */
+export interface CharacterSet {
+  /** A bit for each of the first 256. */
+  readonly latin: Uint8Array;
+  /** Whether it takes one, whichever. */
+  has(rune: number): boolean;
+  readonly weight: number;
+}
+
+/** The other forms of a letter, as far as they can be among the first 256 characters. */
+function casesOf(rune: number): number[] {
+  const letter = String.fromCodePoint(rune);
+  const [lower, upper] = [letter.toLowerCase(), letter.toUpperCase()];
+  const cases = [letter, lower, upper, lower.toUpperCase(), upper.toLowerCase()];
+  return cases.flatMap((one) => one.codePointAt(0) ?? []);
+}
+
+function createSet(instruction: Instruction): CharacterSet {
+  const { runes } = instruction;
+  const latin = new Uint8Array(32);
+  const set = (rune: number): void => {
+    latin[rune >> 3] = (latin[rune >> 3] ?? 0) | (1 << (rune & 7));
+  };
+  if (runes.length === 1) {
+    for (const rune of casesOf(runes[0] ?? 0)) if (rune < 256 && instruction.matchRune(rune)) set(rune);
+  }
+  for (let index = 0; index + 1 < runes.length; index += 2) {
+    for (let rune = runes[index] ?? 256; rune <= Math.min(255, runes[index + 1] ?? 0); rune++) set(rune);
+  }
+  return { latin, has: (rune) => instruction.matchRune(rune), weight: 500 + 4 * runes.length };
+}
+
+/** The characters of each instruction; instructions that take the same have one set. */
+function createSets(instructions: readonly Instruction[]): (CharacterSet | undefined)[] {
+  const known = new Map<Int32Array, CharacterSet>();
+  const folded = new Map<number | undefined, CharacterSet>();
+  return instructions.map((instruction) => {
+    if (instruction.op !== op.rune) return undefined;
+    const { runes } = instruction;
+    // of one character, letters of both cases; copies of a repeated class hold the same array
+    const found = runes.length === 1 ? folded.get(runes[0]) : known.get(runes);
+    const set = found ?? createSet(instruction);
+    if (runes.length === 1) folded.set(runes[0], set);
+    else known.set(runes, set);
+    return set;
+  });
+}
+
+/** Instructions that can be the first to take a character; undefined where there may be none to take. */
+function findFirst(instructions: readonly Instruction[], start: number): Set<number> | undefined {
+  const seen = new Set<number>();
+  const left = [start];
+  for (let index = left.pop(); index !== undefined; index = left.pop()) {
+    const instruction = instructions[index];
+    if (!instruction || instruction.op === op.fail || seen.has(index)) continue;
+    seen.add(index);
+    if (instruction.op === op.match) return undefined;
+    if (instruction.op >= op.rune) continue;
+    left.push(instruction.out);
+    if (instruction.op === op.alt || instruction.op === op.altMatch) left.push(instruction.arg);
+  }
+  return seen;
+}
+
+/** Characters a match can begin with. */
+function findFirstCharacters(
+  instructions: readonly Instruction[],
+  sets: readonly (CharacterSet | undefined)[],
+  start: number,
+): Uint8Array | undefined {
+  const firstOnes = findFirst(instructions, start);
+  if (firstOnes === undefined) return undefined;
+  const first = new Uint8Array(256);
+  const seen = new Set<CharacterSet>();
+  for (const index of firstOnes) {
+    const { op: kind = op.fail, runes } = instructions[index] ?? {};
+    if (kind === op.any || kind === op.anyButLine) return first.fill(1);
+    const [rune = 256] = kind === op.rune1 ? (runes ?? []) : [];
+    if (rune < 256) first[rune] = 1;
+    const set = sets[index];
+    if (!set || seen.has(set)) continue;
+    seen.add(set);
+    const { latin } = set;
+    for (let code = 0; code < 256; code++) if ((latin[code >> 3] ?? 0) & (1 << (code & 7))) first[code] = 1;
+  }
+  return first;
+}
+
+/** Largest program, in instructions, and most of its characters of which it is found out whether they are required. */
+const maxSought = 60;
+const maxRequired = 4;
+
+/** Whether a match is possible without one of the instructions. */
+function matchesWithout(left: number, instructions: readonly Instruction[], start: number): boolean {
+  const seen = new Set([left, 0]);
+  const ways = [start];
+  for (let index = ways.pop(); index !== undefined; index = ways.pop()) {
+    const instruction = instructions[index];
+    if (!instruction || seen.has(index)) continue;
+    seen.add(index);
+    if (instruction.op === op.match) return true;
+    ways.push(instruction.out);
+    if (instruction.op === op.alt || instruction.op === op.altMatch) ways.push(instruction.arg);
+  }
+  return false;
+}
+
+/** Characters without which there is no match: texts that lack one need not be looked at. */
+function findRequired(instructions: readonly Instruction[], start: number): string[] {
+  if (instructions.length > maxSought) return [];
+  const required = new Set<string>();
+  for (const [index, { op: kind, runes }] of instructions.entries()) {
+    if (required.size === maxRequired) break;
+    if (kind !== op.rune1 || matchesWithout(index, instructions, start)) continue;
+    const [rune = 0] = runes;
+    // halves of surrogate pairs cannot be looked for
+    if (rune < 0xd800 || rune > 0xdfff) required.add(String.fromCodePoint(rune));
+  }
+  return [...required];
+}
+
+function isAnchored(instructions: readonly Instruction[], start: number): boolean {
+  let instruction = instructions[start];
+  while (instruction && (instruction.op === op.capture || instruction.op === op.nop)) {
+    instruction = instructions[instruction.out];
+  }
+  return instruction?.op === op.emptyWidth && (instruction.arg & place.beginText) !== 0;
+}
+
+/** Takes over what the compiler made of a pattern. */
+export function createProgram(compiled: RE2JS): Program {
+  const { prog, namedGroups } = compiled.re2();
+  const instructions: readonly Instruction[] = prog.inst; // its types say nothing of it
+  const start: number = prog.start;
+  const sets = createSets(instructions);
+  const weights = [...new Set(sets)].reduce((sum, set) => sum + (set?.weight ?? 0), 0);
+  return {
+    ops: Uint8Array.from(instructions, (instruction) => instruction.op),
+    outs: Int32Array.from(instructions, ({ out }) => out),
+    args: Int32Array.from(instructions, ({ op: kind, arg, runes }) => (kind === op.rune1 ? (runes[0] ?? 0) : arg)),
+    runes: sets,
+    start,
+    slots: 2 * (compiled.groupCount() + 1),
+    names: namedGroups,
+    first: findFirstCharacters(instructions, sets, start),
+    required: findRequired(instructions, start),
+    isAnchored: isAnchored(instructions, start),
+    weight: 2_500 + 17 * instructions.length + weights,
+  };
+}

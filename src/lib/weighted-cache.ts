@@ -1,0 +1,85 @@
+interface Entry<Value> {
+  readonly value: Value;
+  readonly weight: number;
+  /** It was asked for since it was stored, or since it was spared last. */
+  isUsed: boolean;
+}
+
+/** What is remembered for one owner. */
+interface Share<Value> {
+  readonly entries: Map<string, Entry<Value>>;
+  weight: number;
+}
+
+/**
+ * Values by their texts, bounded by how much memory they take together. Where it is too much, the owner who has most loses
+ * what it did not use lately: nobody can push out what others have with more than these have themselves.
+ */
+export class WeightedCache<Value> {
+  readonly #shares = new Map<string, Share<Value>>();
+  readonly #owners = new Map<string, string>();
+  readonly #limit: number;
+  #weight = 0;
+
+  /** @param limit Most bytes, about. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Bytes of all values, about. */
+  get weight(): number {
+    return this.#weight;
+  }
+
+  get size(): number {
+    return this.#owners.size;
+  }
+
+  /** The value of a text, whoever stored it. */
+  get(text: string): Value | undefined {
+    const owner = this.#owners.get(text);
+    const entry = owner === undefined ? undefined : this.#shares.get(owner)?.entries.get(text);
+    if (entry) entry.isUsed = true;
+    return entry?.value;
+  }
+
+  /** Remembers a value, if it is not too heavy for that. */
+  set(text: string, value: Value, { owner, weight }: { owner: string; weight: number }): void {
+    this.delete(text);
+    if (weight > this.#limit / 4) return;
+    const share = this.#shares.get(owner) ?? { entries: new Map(), weight: 0 };
+    this.#shares.set(owner, share);
+    share.entries.set(text, { value, weight, isUsed: false });
+    share.weight += weight;
+    this.#owners.set(text, owner);
+    this.#weight += weight;
+    while (this.#weight > this.#limit) this.#forgetOne();
+  }
+
+  delete(text: string): void {
+    const owner = this.#owners.get(text);
+    const share = owner === undefined ? undefined : this.#shares.get(owner);
+    const entry = share?.entries.get(text);
+    if (owner === undefined || !share || !entry) return;
+    share.entries.delete(text);
+    share.weight -= entry.weight;
+    this.#weight -= entry.weight;
+    this.#owners.delete(text);
+    if (share.entries.size === 0) this.#shares.delete(owner);
+  }
+
+  /** Forgets of the heaviest owner the oldest value that was not used; those that were are spared once. */
+  #forgetOne(): void {
+    let heaviest: Share<Value> | undefined;
+    for (const share of this.#shares.values()) if (share.weight > (heaviest?.weight ?? -1)) heaviest = share;
+    for (const [text, entry] of heaviest?.entries ?? []) {
+      if (!entry.isUsed) {
+        this.delete(text);
+        return;
+      }
+      entry.isUsed = false;
+      heaviest?.entries.delete(text);
+      heaviest?.entries.set(text, entry);
+    }
+  }
+}

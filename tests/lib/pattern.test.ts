@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { RE2JS } from "re2js";
+import { compilePattern, Pattern, PatternSum } from "../../src/lib/pattern.ts";
+import { estimatePatternSize } from "../../src/lib/pattern-size.ts";
+import { runNow, stepsPerPiece } from "../../src/lib/steps.ts";
+import { seeded } from "../support/routing.ts";
+
+const atom = fc.constantFrom(
+  ...["a", "b", ".", "[ab]", "[^a]", "\\d", "\\w", "\\b", "\\B", "^", "$", "(?i)A", "(?i)k", "\\pL", "[[:alpha:]]"],
+  ...["é", "🙂", "[]a]", "[^]a]", "\\Qa*\\E", "(?m)^", "(?s).", "\\x{1F642}", "[\\pL-]", "\\p{Lu}", "[a\\]b]"],
+);
+const repetition = fc.constantFrom("*", "+", "?", "*?", "+?", "??", "{2}", "{0,3}", "{1,}", "{2,5}?", "{0}", "{,2}");
+const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({
+  pattern: fc.oneof(
+    { maxDepth: 4 },
+    { weight: 2, arbitrary: atom },
+    { weight: 2, arbitrary: fc.tuple(tie("pattern"), tie("pattern")).map((parts) => parts.join("")) },
+    { weight: 1, arbitrary: fc.tuple(tie("pattern"), tie("pattern")).map((parts) => `(?:${parts.join("|")})`) },
+    { weight: 1, arbitrary: tie("pattern").map((inner) => `(${inner})`) },
+    { weight: 2, arbitrary: fc.tuple(tie("pattern"), repetition).map(([inner, times]) => `(?:${inner})${times}`) },
+    { weight: 1, arbitrary: fc.tuple(tie("pattern"), repetition).map(([inner, times]) => `(?:${inner})(?i)${times}`) },
+  ),
+}));
+const characters = ["a", "b", "c", "A", "K", "\u212a", " ", "1", "\n", "é", "🙂", "_", "-", "\ud83d"];
+const text = fc.array(fc.constantFrom(...characters), { maxLength: 12 }).map((list) => list.join(""));
+
+function compile(written: string, flags = ""): Pattern {
+  const compiled = compilePattern(written, new PatternSum(100_000), flags);
+  assert.ok(compiled instanceof Pattern, String(compiled));
+  return compiled;
+}
+
+function compileByLibrary(written: string): RE2JS | undefined {
+  try {
+    return RE2JS.compile(written);
+  } catch {
+    return undefined;
+  }
+}
+
+test(seeded("Pattern finds what RE2 finds, and its groups"), () => {
+  fc.assert(
+    fc.property(pattern, text, (written, searched) => {
+      const library = compileByLibrary(written);
+      if (!library || library.programSize() > 2_500) return;
+      const own = compile(written);
+      const matcher = library.matcher(searched);
+      const match = runNow(own.find(searched), 1_000_000);
+      if (!matcher.find()) return assert.equal(match, undefined);
+      assert.deepEqual(match, { start: matcher.start(), end: matcher.end() });
+      const groups = Array.from({ length: matcher.groupCount() + 1 }, (_, index) => matcher.group(index) ?? undefined);
+      assert.deepEqual(runNow(own.findGroups(searched, match), 1_000_000), groups);
+    }),
+    { numRuns: 4_000 },
+  );
+});
+
+test(seeded("estimatePatternSize() is never too low"), () => {
+  fc.assert(
+    fc.property(pattern, (written) => {
+      const library = compileByLibrary(written);
+      if (library) assert.ok(estimatePatternSize(written) >= library.programSize(), written);
+    }),
+    { numRuns: 4_000 },
+  );
+});
+
+for (const written of [
+  `(?:${"a".repeat(900)}){1000}`,
+  `(?:${"a".repeat(900)})(?i){1000}`,
+  `(?:${"[a]".repeat(300)}){1000}`,
+  `(?:\\Q[\\E${"a".repeat(900)}){1000}`,
+  `(?:${"\\pL".repeat(300)}){0,1000}`,
+  "(?:.?){1000}(?:.?){1000}",
+]) {
+  test(`compilePattern() refuses what repeats too much before it takes long: ${written.slice(0, 20)}`, () => {
+    assert.match(String(compilePattern(written, new PatternSum(100_000))), /^must repeat less/);
+  });
+}
+
+test("compilePattern() refuses what is too much with the patterns before it", () => {
+  const sum = new PatternSum(1_500);
+  assert.ok(compilePattern("a{1000}", sum) instanceof Pattern);
+  const size = sum.size;
+  assert.match(String(compilePattern("b{1000}", sum)), /too many and large patterns/);
+  assert.equal(sum.size, size);
+  assert.ok(compilePattern("b", sum) instanceof Pattern);
+});
+
+test("a search can be interrupted all along a long text, and counts its steps", () => {
+  const steps = [...compile("(a+)+$").find(`${"a".repeat(100_000)}b`)];
+  assert.ok(steps.length > 10);
+  assert.ok(steps.every((count) => count < 2 * stepsPerPiece));
+  const sum = steps.reduce((total, count) => total + count, 0);
+  assert.ok(sum >= 100_000 && sum <= 100_000 * compile("(a+)+$").size * 3, `${sum}`);
+});
+
+test("compilePattern() takes flags", () => {
+  assert.deepEqual(runNow(compile("^B.c$", "ims").find("a\nb\nC"), 10_000), { start: 2, end: 5 });
+});
