@@ -2,6 +2,7 @@ import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { Concurrency } from "./context/concurrency.ts";
+import type { Hops } from "./context/hops.ts";
 import { createLogDraft, type LogDraft } from "./context/log-draft.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { FileStorage } from "./control/files/storage.ts";
@@ -96,6 +97,7 @@ export interface Services {
   readonly limits: Limits;
   /** Bounds of requests at once. */
   readonly concurrency: Concurrency;
+  readonly hops: Hops;
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
   readonly outbound: Outbound;

@@ -123,8 +123,13 @@ async function authenticateScim(context: RequestContext, services: Services): Pr
 }
 
 /** Checks what every row with a key asks for besides the key. */
-function checkCaller(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint, context: CallerContext): void {
+function checkCaller(
+  endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
+  context: CallerContext,
+  services: Services,
+): void {
   requireAccess(context.principal, endpoint.access);
+  services.hops.requireOpenEnd(context.headers);
   const { metadata } = context.principal.defaults;
   const sent = readRequestMetadata(context);
   context.metadata = metadata === null ? sent : { ...sent, ...metadata };
@@ -178,7 +183,7 @@ async function runKeyed(
   services: Services,
 ): Promise<Reply> {
   enter(context, services);
-  checkCaller(endpoint, context);
+  checkCaller(endpoint, context, services);
   if (!("body" in endpoint)) return await endpoint.handle(context, services);
   if ("handleForm" in endpoint) {
     const read = async () => {

@@ -49,6 +49,12 @@ export interface Authenticator {
    * @throws {UnavailableError} If the key is not known here and the database does not answer.
    */
   authenticate(key: string, address: () => string, workspace?: () => string | null): Principal | Promise<Principal>;
+  /**
+   * Whether a text of our form is a key of this installation, whatever its state.
+   *
+   * @throws {UnavailableError} If the key is not known here and the database does not answer.
+   */
+  isOwnKey(key: string): Promise<boolean>;
   /** The caller behind a key that is stored and can be used now, by its id; undefined for any other. */
   ofKey(keyId: string): Promise<Principal | undefined>;
   /**
@@ -194,11 +200,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (!row) unknown.set(lookupId, clock.monotonic());
     return matches || matchesFormer ? row : undefined;
   };
-  const lookUp = async (key: string, digest: string, address: () => string): Promise<Principal> => {
-    let row: ApiKeyRow | undefined;
-    const readIn = generation;
+  const findStored = async (key: string): Promise<ApiKeyRow | undefined> => {
     try {
-      row = await findRow(key);
+      return await findRow(key);
     } catch (cause) {
       throw new UnavailableError("Cannot check this API key: the database does not answer", {
         cause,
@@ -206,6 +210,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         retryAfterSeconds: 1,
       });
     }
+  };
+  const lookUp = async (key: string, digest: string, address: () => string): Promise<Principal> => {
+    const readIn = generation;
+    const row = await findStored(key);
     return row ? requireUsable(remember(digest, row, readIn), address) : refuse(address);
   };
   const decide = (key: string, digest: string, address: () => string): Principal | Promise<Principal> => {
@@ -232,6 +240,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return typeof digest === "string"
         ? decide(key, digest, address)
         : digest.then((late) => decide(key, late, address));
+    },
+    async isOwnKey(key) {
+      return known.get(await mac(key)) !== undefined || (await findStored(key)) !== undefined;
     },
     async ofKey(keyId) {
       const row = await store.findById(keyId);

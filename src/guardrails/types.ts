@@ -42,6 +42,8 @@ export interface CheckInput {
     readonly isStreaming: boolean;
     /** An earlier check changed it. */
     readonly isTransformed: boolean;
+    /** Headers of the gateway's own for services that get the request. */
+    readonly ownHeaders?: Readonly<Record<string, string>>;
   };
   /** The answer; undefined before the call. */
   readonly response: { readonly body: Body; readonly status: number; readonly isTransformed: boolean } | undefined;

@@ -1,3 +1,4 @@
+import { hopHeader } from "../context/hops.ts";
 import type { HookLog } from "../context/log-draft.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { GuardrailDeniedError } from "../errors.ts";
@@ -289,6 +290,7 @@ export class RequestGuard {
         body: request,
         header: (name) => readClientHeader(name, context, services),
         ...{ isStreaming: request.stream === true || context.log.stream, isTransformed: false },
+        ownHeaders: { [hopHeader]: services.hops.next(context.headers) },
       },
       response: undefined,
       metadata: context.metadata,

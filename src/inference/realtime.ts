@@ -19,7 +19,7 @@ import type { InheritedSettings } from "../routing/config.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import type { PlanNode } from "../routing/plan.ts";
 import { routingHeaders, toProviderError } from "./answer.ts";
-import { type Attempt, beginCall, startAttempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, beginCall, prepareToLeave, startAttempt, toAttemptError } from "./attempt.ts";
 import { hideCredential } from "./call-target.ts";
 import { readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
@@ -144,8 +144,9 @@ async function openSession(session: RealtimeRequest, target: SessionTarget, part
   const wholeMs = target.deadline === undefined ? undefined : target.deadline - services.clock.monotonic();
   const timeoutMs = readTimeout(context, services, target.settings?.requestTimeoutMs);
   const attempt = startAttempt(context.request, { timeoutMs, wholeMs }, services.timers);
-  const tools = beginCall(call.url, context, services);
   try {
+    await prepareToLeave(call, context, services);
+    const tools = beginCall(call.url, context, services);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
     log.firstByteAt = services.clock.monotonic();
     if (upstream.end) return { upstream, attempt };
