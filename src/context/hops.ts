@@ -1,11 +1,5 @@
 import { InvalidRequestError } from "../errors.ts";
-import type { HeaderMap } from "../lib/headers.ts";
-
-/**
- * Names the gateways a request came through, the latest last, as `CDN-Loop` does for content networks (RFC 8586). Sent only
- * to addresses that data named: the gateway's own fixed ones never lead back.
- */
-export const hopHeader = "x-gateway-hops";
+import { type HeaderMap, hopHeader } from "../lib/headers.ts";
 
 const idForm = /^[A-Za-z0-9_-]{16}$/;
 /** Times a request may come back to the installation it passed. */
@@ -23,7 +17,10 @@ function readHops(headers: HeaderMap): string[] {
     .filter((id) => idForm.test(id));
 }
 
-/** Ends requests that lead back to their own gateway again and again. */
+/**
+ * Ends requests that lead back to their own gateway again and again. Only addresses that data named get the header: the fixed
+ * ones of providers never lead back.
+ */
 export class Hops {
   readonly #id: string;
 

@@ -1,7 +1,7 @@
 import { readLookupId } from "../auth/api-key.ts";
-import { hopHeader } from "../context/hops.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { ClientClosedError, InvalidRequestError } from "../errors.ts";
+import { hopHeader } from "../lib/headers.ts";
 import type { Timers } from "../lib/timers.ts";
 import { AbortReason, addressOf, type ProviderCall, sendCall, toCallError } from "../providers/call.ts";
 import type { AuthTools } from "../providers/types.ts";

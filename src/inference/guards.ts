@@ -1,4 +1,3 @@
-import { hopHeader } from "../context/hops.ts";
 import type { HookLog } from "../context/log-draft.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { GuardrailDeniedError } from "../errors.ts";
@@ -6,6 +5,7 @@ import type { SavedGuardrails } from "../guardrails/resolve.ts";
 import { type PhaseOutcome, runHooks, type Subject } from "../guardrails/run.ts";
 import type { TargetHooks } from "../guardrails/state.ts";
 import type { Body, Hook, RequestType } from "../guardrails/types.ts";
+import { hopHeader } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName } from "../providers/operations.ts";

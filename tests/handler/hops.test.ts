@@ -16,7 +16,7 @@ import {
 import { startServer } from "../support/upstream.ts";
 import { handshakeHeaders, startSocketUpstream } from "../support/websocket-upstream.ts";
 
-const hopHeader = "x-gateway-hops";
+const hopHeader = "gateway-hops";
 
 interface Refused {
   error: { code: string; message: string };
@@ -149,6 +149,34 @@ test("upstreams that data named see the gateways on the way, and no text of the 
       assert.equal(headers.length, before);
     }),
   ));
+
+test("a provider's own address never gets the header, not even from a client", async () => {
+  const seen: Record<string, string>[] = [];
+  const gateway = await createTestGateway({
+    transport: {
+      send: async (_url, init) => {
+        seen.push(init.headers);
+        return Response.json({ id: "1", object: "chat.completion", choices: [] });
+      },
+    },
+  });
+  const headers = {
+    "x-gateway-api-key": workspaceKey,
+    "x-gateway-provider": "openai",
+    authorization: "Bearer upstream-credential",
+    "content-type": "application/json",
+    [hopHeader]: "another-gateway-",
+    "x-gateway-forward-headers": hopHeader,
+  };
+  for (const path of ["/v1/chat/completions", "/v1/any/other/path"]) {
+    await (await gateway.fetch(path, { method: "POST", headers, body: JSON.stringify(helloBody) })).text();
+  }
+  assert.deepEqual(
+    seen.map((sent) => sent[hopHeader]),
+    [undefined, undefined],
+  );
+  await gateway.close();
+});
 
 test("two gateways tell their hops apart", async () => {
   const seen = new Set<string>();
