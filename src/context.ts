@@ -13,6 +13,7 @@ import { InvalidRequestError } from "./errors.ts";
 import type { Guardrails } from "./guardrails/state.ts";
 import type { AddressGuard } from "./lib/address.ts";
 import { memoizeText } from "./lib/bounded-map.ts";
+import type { ClientAddress } from "./lib/client-address.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Mac } from "./lib/hash.ts";
 import { HeaderMap, type HeaderRules } from "./lib/headers.ts";
@@ -98,6 +99,8 @@ export interface Services {
   /** Bounds of requests at once. */
   readonly concurrency: Concurrency;
   readonly hops: Hops;
+  /** Address of the client, behind the operator's own proxies too. */
+  readonly clientAddress: ClientAddress;
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
   readonly outbound: Outbound;
@@ -181,6 +184,14 @@ export interface RelayRules {
   readonly group: RelayGroup;
   /** Headers clients may leave out, by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Address of the client behind a request. */
+export function clientAddressOf(
+  { connection, headers }: Pick<RequestContext, "connection" | "headers">,
+  { clientAddress }: Pick<Services, "clientAddress">,
+): string {
+  return clientAddress(connection.remoteAddress, headers.get("x-forwarded-for"));
 }
 
 /** What a caller attached that attached nothing. */

@@ -6,6 +6,7 @@ import { isScimAuthorization } from "./auth/scim-token.ts";
 import {
   type CallerContext,
   type ConnectionInfo,
+  clientAddressOf,
   createRequestContext,
   type RequestContext,
   readRequestMetadata,
@@ -108,7 +109,7 @@ function authenticate(context: RequestContext, services: Services): CallerContex
   const { actingFor } = context.connection;
   if (actingFor) return actAs(actingFor, context);
   const { gatewayKey, providerCredential } = readCredentials(context);
-  const address = () => context.connection.remoteAddress ?? "unknown";
+  const address = () => clientAddressOf(context, services);
   const found = services.authenticator.authenticate(gatewayKey, address, () => context.header("workspace"));
   const attach = (principal: Principal) => withCaller(context, { principal, gatewayKey, providerCredential });
   return found instanceof Promise ? found.then(attach) : attach(found);
@@ -117,7 +118,7 @@ function authenticate(context: RequestContext, services: Services): CallerContex
 /** The identity provider behind a request; nothing but its token says who it is. */
 async function authenticateScim(context: RequestContext, services: Services): Promise<CallerContext> {
   const authorization = context.headers.get("authorization");
-  const address = () => context.connection.remoteAddress ?? "unknown";
+  const address = () => clientAddressOf(context, services);
   const principal = await services.scimAuthenticator.authenticate(authorization, address);
   return withCaller(context, { principal, gatewayKey: authorization ?? "", providerCredential: undefined });
 }

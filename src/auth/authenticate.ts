@@ -2,6 +2,7 @@ import type { ApiKeyStore } from "../db/stores/api-keys.ts";
 import type { ApiKeyRow } from "../db/tables/api-keys.ts";
 import { AuthenticationError, RateLimitError, UnavailableError } from "../errors.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
+import { toSource } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Mac, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
@@ -114,14 +115,15 @@ function hasExpired({ status, expiresAt }: ApiKeyRow, now: number): boolean {
   return status === "expired" || (expiresAt !== null && expiresAt <= now);
 }
 
-/** Counts wrong keys by address in windows of a minute. */
+/** Counts wrong keys by where they come from in windows of a minute. */
 function createFailureCounter(clock: Clock, limit: number) {
   const counts = new BoundedMap<string, { since: number; failures: number }>(10_000);
   return (address: string): boolean => {
+    const source = toSource(address);
     const now = clock.monotonic();
-    const counted = counts.get(address);
+    const counted = counts.get(source);
     if (!counted || now - counted.since >= 60_000) {
-      counts.set(address, { since: now, failures: 1 });
+      counts.set(source, { since: now, failures: 1 });
       return limit < 1;
     }
     return ++counted.failures > limit;

@@ -24,6 +24,7 @@ import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
 import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import { toBase64Url } from "../lib/base64.ts";
+import { createClientAddress } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
 import { createHeaderRules } from "../lib/headers.ts";
@@ -231,6 +232,7 @@ export async function createServices(
     limits: { ...defaultLimits, ...options.limits },
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),
+    clientAddress: createClientAddress(options.trustedProxies ?? []),
     ...{ providers, guardrails, savedOnly: options.savedOnly ?? false },
     routing: createRouting(options, { providers, guardrails }, clock),
     authTools: {

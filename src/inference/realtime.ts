@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import { type CallerContext, clientAddressOf, type Services } from "../context.ts";
 import {
   AuthenticationError,
   ClientClosedError,
@@ -217,10 +217,10 @@ function toSessionError({ by, close }: RelayEnd, provider: string): Error | unde
 }
 
 /** Whether the credential a session was opened with still counts; what cannot be told now counts as yes. */
-async function mayGoOn(context: CallerContext, { authenticator }: Services): Promise<boolean> {
+async function mayGoOn(context: CallerContext, services: Services): Promise<boolean> {
   try {
-    const address = () => context.connection.remoteAddress ?? "unknown";
-    await authenticator.authenticate(context.gatewayKey, address, () => context.header("workspace"));
+    const address = () => clientAddressOf(context, services);
+    await services.authenticator.authenticate(context.gatewayKey, address, () => context.header("workspace"));
     return true;
   } catch (error) {
     return !(error instanceof AuthenticationError || error instanceof PermissionError);
