@@ -71,6 +71,8 @@ export interface ConnectionInfo {
   onSettled?(settled: SettledRequest): void;
   /** Keeps the host alive until a promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
+  /** The body of a response as the host can carry it. Absent: as it is. */
+  carryBody?(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>;
   /**
    * Accepts the WebSocket handshake the request is, and hands the open socket over. Its result goes back to the host as
    * the answer. Absent: the host has no WebSockets.

@@ -318,7 +318,10 @@ function finish(
   if (services.serverTiming) {
     headers["server-timing"] = `total;dur=${(services.clock.monotonic() - ids.startedAt).toFixed(1)}`;
   }
-  if (!reply.upgrade) return toResponse(reply);
+  if (!reply.upgrade) {
+    if (connection.carryBody && reply.body instanceof ReadableStream) reply.body = connection.carryBody(reply.body);
+    return toResponse(reply);
+  }
   if (!connection.upgrade) throw new TypeError("Cannot accept a WebSocket: the host offers none");
   return connection.upgrade({ ...reply.upgrade, headers });
 }
