@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { Gateway } from "../gateway.ts";
+import { withOwnFailure } from "./broken-body.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { toWebStream } from "./transport-streams.ts";
 import { isUpgrade, serveUpgrades } from "./websocket-node.ts";
@@ -9,30 +10,6 @@ import { isUpgrade, serveUpgrades } from "./websocket-node.ts";
 interface Exchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
-}
-
-/**
- * A body whose failure breaks the connection off, as the client must see it. The adapter would print the error with its stack
- * and send its message.
- */
-function breakOffOnError(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        } catch {
-          // the adapter waits for what never comes and cancels once the connection has closed
-          outgoing.destroy();
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 /** The body of a message, not touched before it is read. */
@@ -74,7 +51,8 @@ export async function listenOnNode(gateway: Gateway, options: ListenOptions): Pr
   const listener = getRequestListener((request, env) => {
     const { incoming: message, outgoing } = env as Exchange; // the adapter hands both over in an untyped record
     return gateway.fetch(withOwnBody(request, message), {
-      carryBody: (body) => breakOffOnError(body, outgoing),
+      // the adapter waits for what never comes and cancels once the connection is closed
+      carryBody: (body) => withOwnFailure(body, () => outgoing.destroy()),
       get remoteAddress() {
         return message.socket.remoteAddress ?? "unknown";
       },
