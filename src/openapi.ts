@@ -5,8 +5,7 @@ import { requestTypes } from "./inference/request-types.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { pathParameters, toPathTemplate } from "./lib/route-path.ts";
 import { JsonObject } from "./schemas/objects.ts";
-
-const version = "3.0.0";
+import { apiVersion } from "./version.ts";
 
 type JsonSchemaOf = (schema: v.GenericSchema, mode: "input" | "output") => object;
 
@@ -134,7 +133,7 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
   }
   return {
     openapi: "3.1.0",
-    info: { title: "AI gateway", version },
+    info: { title: "AI gateway", version: apiVersion },
     security: [{ gatewayKey: [] }, { bearer: [] }],
     paths,
     components: {

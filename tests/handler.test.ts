@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import { deflateSync, gzipSync } from "node:zlib";
 import { mintApiKey } from "../src/auth/api-key.ts";
@@ -397,6 +398,14 @@ for (const [method, path, status] of [
 test("handle names what /health takes in Allow", async () => {
   const response = await shared.fetch("/health", { method: "PUT" });
   assert.equal(response.headers.get("allow"), "GET, HEAD, OPTIONS");
+});
+
+test("GET /health and /v1/health name the version of package.json", async () => {
+  const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+  for (const path of ["/health", "/v1/health"]) {
+    const body = await readJson(await shared.fetch(path));
+    assert.deepEqual(body, { status: "success", message: "Server is healthy", version });
+  }
 });
 
 for (const path of ["/", "/health", "/v1/models", "/v1/logs/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/v1/anything"]) {

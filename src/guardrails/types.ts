@@ -32,6 +32,8 @@ export interface Work {
 export interface CheckInput {
   readonly phase: Phase;
   readonly requestType: RequestType;
+  /** Organisation and workspace of the caller: what a check remembers for one is not shared with another. */
+  readonly tenant: string;
   /** Slug of the provider that is called, or is to be. */
   readonly provider: string;
   readonly request: {

@@ -285,6 +285,7 @@ export class RequestGuard {
     const isEmbed = requestType === "embed";
     const subject: Subject = {
       ...{ phase: "beforeRequestHook", requestType },
+      tenant: JSON.stringify([context.principal.organisationId, context.principal.workspaceId]),
       provider: node.provider ?? node.virtualKey ?? context.header("provider") ?? "",
       request: {
         body: request,

@@ -1,10 +1,11 @@
 import { GatewayError, InvalidRequestError, TimeoutError, UpstreamError } from "../errors.ts";
 import { type OutboundError, type OutboundInit, toOutboundError } from "../lib/outbound.ts";
 import { hasVersion, joinUrl, withoutVersion } from "../lib/path.ts";
+import { version } from "../version.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
 
 /** Name and version the gateway gives to upstreams. */
-export const productName = "gateway/0.1.0";
+export const productName = `gateway/${version}`;
 
 /** Where a call goes. */
 export interface Destination {

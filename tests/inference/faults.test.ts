@@ -15,6 +15,7 @@ import {
   workspaceKey,
 } from "../support/gateway.ts";
 import { eventually, startServer, startSocketServer, type Upstream } from "../support/upstream.ts";
+import { version } from "../../src/version.ts";
 
 const gateway = await createTestGateway();
 after(() => gateway.close());
@@ -352,7 +353,7 @@ test("F1: a chat builds the upstream's headers from nothing", async () => {
     "accept-encoding": "identity",
     authorization: "Bearer upstream-credential",
     "content-type": "application/json",
-    "user-agent": "gateway/0.1.0",
+    "user-agent": `gateway/${version}`,
     "x-wanted": "yes",
   });
 });

@@ -7,7 +7,8 @@ import { readMasterKeys, toMasterKeysText } from "../../src/auth/master-keys.ts"
 import { createVault } from "../../src/control/vault.ts";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { createControlStores } from "../../src/db/stores/control.ts";
-import { answerCommand, version } from "../../src/serve/cli.ts";
+import { answerCommand } from "../../src/serve/cli.ts";
+import { version } from "../../src/version.ts";
 import {
   createFolder,
   fakeAdminKey,
