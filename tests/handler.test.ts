@@ -550,11 +550,12 @@ test("handle logs metadata, baggage and spans", async () => {
   assert.equal(row.provider, "echo");
 });
 
-test("GET /health and GET /ready tell nothing but their state", async () => {
+test("GET /health and GET /ready show nothing but state and version", async () => {
   for (const path of ["/health", "/v1/health", "/ready"]) {
     const response = await shared.fetch(path);
     assert.equal(response.status, 200);
-    assert.deepEqual(Object.keys(await readJson<object>(response)).sort(), ["message", "status"]);
+    const names = path === "/ready" ? ["message", "status"] : ["message", "status", "version"];
+    assert.deepEqual(Object.keys(await readJson<object>(response)).sort(), names);
   }
 });
 

@@ -3,6 +3,7 @@ import type { RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { version } from "../../src/version.ts";
 import {
   chat,
   createTestGateway,
@@ -15,7 +16,6 @@ import {
   workspaceKey,
 } from "../support/gateway.ts";
 import { eventually, startServer, startSocketServer, type Upstream } from "../support/upstream.ts";
-import { version } from "../../src/version.ts";
 
 const gateway = await createTestGateway();
 after(() => gateway.close());

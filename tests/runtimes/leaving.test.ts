@@ -38,7 +38,9 @@ test("callers that leave and upstreams that break off leave no stack in the proc
     request.resume();
     response.on("close", () => gone++);
     response.writeHead(200, { "content-type": "text/event-stream" });
-    response.write('data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');
+    response.write(
+      'data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n',
+    );
     if (breaks) setTimeout(() => response.destroy(), 50);
   });
   try {
@@ -56,7 +58,11 @@ test("callers that leave and upstreams that break off leave no stack in the proc
       }
       assert.equal((await fetch(`${gateway.url}/health`)).status, 200);
       await gateway.stop();
-      const added = gateway.output().split("\n").slice(before - 1).join("\n");
+      const added = gateway
+        .output()
+        .split("\n")
+        .slice(before - 1)
+        .join("\n");
       assert.doesNotMatch(added, /\.m?[jt]s:\d+|Error|user aborted/);
     });
   } finally {
