@@ -2,6 +2,7 @@ import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { Concurrency } from "./context/concurrency.ts";
+import type { Hops } from "./context/hops.ts";
 import { createLogDraft, type LogDraft } from "./context/log-draft.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { FileStorage } from "./control/files/storage.ts";
@@ -13,6 +14,7 @@ import { InvalidRequestError } from "./errors.ts";
 import type { Guardrails } from "./guardrails/state.ts";
 import type { AddressGuard } from "./lib/address.ts";
 import { memoizeText } from "./lib/bounded-map.ts";
+import type { ClientAddress } from "./lib/client-address.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Mac } from "./lib/hash.ts";
 import { HeaderMap, type HeaderRules } from "./lib/headers.ts";
@@ -70,6 +72,8 @@ export interface ConnectionInfo {
   onSettled?(settled: SettledRequest): void;
   /** Keeps the host alive until a promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
+  /** The body of a response as the host can carry it. Absent: as it is. */
+  carryBody?(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>;
   /**
    * Accepts the WebSocket handshake the request is, and hands the open socket over. Its result goes back to the host as
    * the answer. Absent: the host has no WebSockets.
@@ -97,6 +101,9 @@ export interface Services {
   readonly limits: Limits;
   /** Bounds of requests at once. */
   readonly concurrency: Concurrency;
+  readonly hops: Hops;
+  /** Address of the client, behind the operator's own proxies too. */
+  readonly clientAddress: ClientAddress;
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
   readonly outbound: Outbound;
@@ -186,6 +193,14 @@ export interface RelayRules {
   readonly group: RelayGroup;
   /** Headers clients may leave out, by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Address of the client behind a request. */
+export function clientAddressOf(
+  { connection, headers }: Pick<RequestContext, "connection" | "headers">,
+  { clientAddress }: Pick<Services, "clientAddress">,
+): string {
+  return clientAddress(connection.remoteAddress, headers.get("x-forwarded-for"));
 }
 
 /** What a caller attached that attached nothing. */

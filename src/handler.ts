@@ -6,6 +6,7 @@ import { isScimAuthorization } from "./auth/scim-token.ts";
 import {
   type CallerContext,
   type ConnectionInfo,
+  clientAddressOf,
   createRequestContext,
   type RequestContext,
   type Services,
@@ -125,7 +126,7 @@ function authenticate(context: RequestContext, services: Services): CallerContex
   const { actingFor } = context.connection;
   if (actingFor) return actAs(actingFor, context);
   const credentials = readCredentials(context);
-  const address = () => context.connection.remoteAddress ?? "unknown";
+  const address = () => clientAddressOf(context, services);
   const found = services.authenticator.authenticate(credentials.gatewayKey, address, () => context.header("workspace"));
   const attach = (principal: Principal) => withCaller(context, principal, credentials);
   return found instanceof Promise ? found.then(attach) : attach(found);
@@ -134,7 +135,7 @@ function authenticate(context: RequestContext, services: Services): CallerContex
 /** The identity provider behind a request; nothing but its token says who it is. */
 async function authenticateScim(context: RequestContext, services: Services): Promise<CallerContext> {
   const authorization = context.headers.get("authorization");
-  const address = () => context.connection.remoteAddress ?? "unknown";
+  const address = () => clientAddressOf(context, services);
   const principal = await services.scimAuthenticator.authenticate(authorization, address);
   const credentials = { gatewayKey: authorization ?? "", providerCredential: undefined };
   return withCaller(context, principal, { ...credentials, providerAuthorization: undefined });
@@ -147,6 +148,7 @@ function checkCaller(
   services: Services,
 ): void | Promise<void> {
   requireAccess(context.principal, endpoint.access);
+  services.hops.requireOpenEnd(context.headers);
   if ((context.header("config")?.length ?? 0) > maxConfigLength) {
     throw new HeadersTooLargeError("Cannot use x-gateway-config: save configs this large and name them by their id", {
       code: "headers_too_large",
@@ -352,7 +354,10 @@ function finish(
   if (services.serverTiming) {
     headers["server-timing"] = `total;dur=${(services.clock.monotonic() - ids.startedAt).toFixed(1)}`;
   }
-  if (!reply.upgrade) return toResponse(reply);
+  if (!reply.upgrade) {
+    if (connection.carryBody && reply.body instanceof ReadableStream) reply.body = connection.carryBody(reply.body);
+    return toResponse(reply);
+  }
   if (!connection.upgrade) throw new TypeError("Cannot accept a WebSocket: the host offers none");
   return connection.upgrade({ ...reply.upgrade, headers });
 }

@@ -6,8 +6,7 @@ import { jsonReply } from "./lib/reply.ts";
 import { toPathTemplate } from "./lib/route-path.ts";
 import { parameterComponents, parametersOf } from "./openapi/parameters.ts";
 import { type JsonSchemaOf, loadConverter } from "./openapi/schema.ts";
-
-const version = "3.0.0";
+import { apiVersion } from "./version.ts";
 
 function json(schema: object) {
   return { content: { "application/json": { schema } } };
@@ -130,7 +129,7 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
   }
   return {
     openapi: "3.1.0",
-    info: { title: "AI gateway", version, license: { name: "MIT", identifier: "MIT" } },
+    info: { title: "AI gateway", version: apiVersion, license: { name: "MIT", identifier: "MIT" } },
     // relative: the gateway that serves the document
     servers: [{ url: "/" }],
     security: [{ gatewayKey: [] }, { bearer: [] }],

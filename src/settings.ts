@@ -3,6 +3,7 @@ import { mayHoldScope, normaliseScope } from "./auth/scopes.ts";
 import { readConcurrencyLimits } from "./context/concurrency.ts";
 import type { S3Settings } from "./control/files/pieces.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
+import { createClientAddress } from "./lib/client-address.ts";
 import { containerAddress } from "./providers/auth/aws-machine.ts";
 
 /** What a process is told by its environment. */
@@ -192,6 +193,12 @@ function organisationIds(environment: Environment, name: string): string[] {
   throw new TypeError(`Cannot use ${name}: write ids of organisations, separated by commas`);
 }
 
+function trustedProxies(environment: Environment): string[] {
+  const proxies = list(environment, "TRUSTED_PROXIES");
+  createClientAddress(proxies); // one that cannot be used stops the start here
+  return proxies;
+}
+
 /** Variables by which clouds tell a process who it is. */
 function cloudEnvironment(environment: Environment): Record<string, string | undefined> {
   for (const name of ["AWS_EC2_METADATA", "AZURE_INSTANCE_METADATA"]) flag(environment, name);
@@ -256,6 +263,7 @@ export function readSettings(environment: Environment): Settings {
       ...(failures !== undefined && { authFailuresPerMinute: failures }),
       bootstrap: bootstrap(environment),
       tokens: tokens(environment),
+      trustedProxies: trustedProxies(environment),
       trustedHosts: list(environment, "TRUSTED_CUSTOM_HOSTS"),
       headerAliases: aliases(environment),
       sensitiveHeaders: list(environment, "ORGANISATION_HEADERS_TO_MASK").map((name) => name.toLowerCase()),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import { deflateSync, gzipSync } from "node:zlib";
 import { mintApiKey } from "../src/auth/api-key.ts";
@@ -416,6 +417,14 @@ test("handle names what /health takes in Allow", async () => {
   assert.equal(response.headers.get("allow"), "GET, HEAD, OPTIONS");
 });
 
+test("GET /health and /v1/health name the version of package.json", async () => {
+  const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+  for (const path of ["/health", "/v1/health"]) {
+    const body = await readJson(await shared.fetch(path));
+    assert.deepEqual(body, { status: "success", message: "Server is healthy", version });
+  }
+});
+
 for (const path of ["/", "/health", "/v1/models", "/v1/logs/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/v1/anything"]) {
   test(`handle answers HEAD and OPTIONS ${path} without credential`, async () => {
     const head = await shared.fetch(path, { method: "HEAD" });
@@ -558,11 +567,12 @@ test("handle logs metadata, baggage and spans", async () => {
   assert.equal(row.provider, "echo");
 });
 
-test("GET /health and GET /ready tell nothing but their state", async () => {
+test("GET /health and GET /ready show nothing but state and version", async () => {
   for (const path of ["/health", "/v1/health", "/ready"]) {
     const response = await shared.fetch(path);
     assert.equal(response.status, 200);
-    assert.deepEqual(Object.keys(await readJson<object>(response)).sort(), ["message", "status"]);
+    const names = path === "/ready" ? ["message", "status"] : ["message", "status", "version"];
+    assert.deepEqual(Object.keys(await readJson<object>(response)).sort(), names);
   }
 });
 

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import { type CallerContext, clientAddressOf, type Services } from "../context.ts";
 import type { AuditDraft } from "../control/audit-chain.ts";
 import type { Statement } from "../db/client.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
@@ -80,7 +80,7 @@ export async function draftAudit(
     resourceId: result.recordId ?? null,
     action: audited.action,
     responseStatusCode: result.status,
-    clientIp: context.connection.remoteAddress ?? "unknown",
+    clientIp: clientAddressOf(context, services),
     country: null,
   };
 }

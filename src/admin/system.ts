@@ -1,6 +1,7 @@
 import { defineEndpoint, type Endpoint } from "../endpoint.ts";
 import { UnavailableError } from "../errors.ts";
 import { jsonReply } from "../lib/reply.ts";
+import { version } from "../version.ts";
 
 /** Rows that tell hosts and load balancers about the process. They tell nothing else. */
 export const systemEndpoints: readonly Endpoint[] = [
@@ -23,7 +24,7 @@ export const systemEndpoints: readonly Endpoint[] = [
       tag: "System",
       summary: "Whether the process is alive",
       access: "public",
-      handle: () => jsonReply({ status: "success", message: "Server is healthy" }),
+      handle: () => jsonReply({ status: "success", message: "Server is healthy", version }),
     }),
   ),
   defineEndpoint({

@@ -2,6 +2,7 @@ import type { ApiKeyStore } from "../db/stores/api-keys.ts";
 import type { ApiKeyRow } from "../db/tables/api-keys.ts";
 import { AuthenticationError, RateLimitError, UnavailableError } from "../errors.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
+import { toSource } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Mac, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
@@ -49,6 +50,12 @@ export interface Authenticator {
    * @throws {UnavailableError} If the key is not known here and the database does not answer.
    */
   authenticate(key: string, address: () => string, workspace?: () => string | null): Principal | Promise<Principal>;
+  /**
+   * Whether a text of our form is a key of this installation, whatever its state.
+   *
+   * @throws {UnavailableError} If the key is not known here and the database does not answer.
+   */
+  isOwnKey(key: string): Promise<boolean>;
   /** The caller behind a key that is stored and can be used now, by its id; undefined for any other. */
   ofKey(keyId: string): Promise<Principal | undefined>;
   /**
@@ -108,14 +115,15 @@ function hasExpired({ status, expiresAt }: ApiKeyRow, now: number): boolean {
   return status === "expired" || (expiresAt !== null && expiresAt <= now);
 }
 
-/** Counts wrong keys by address in windows of a minute. */
+/** Counts wrong keys by where they come from in windows of a minute. */
 function createFailureCounter(clock: Clock, limit: number) {
   const counts = new BoundedMap<string, { since: number; failures: number }>(10_000);
   return (address: string): boolean => {
+    const source = toSource(address);
     const now = clock.monotonic();
-    const counted = counts.get(address);
+    const counted = counts.get(source);
     if (!counted || now - counted.since >= 60_000) {
-      counts.set(address, { since: now, failures: 1 });
+      counts.set(source, { since: now, failures: 1 });
       return limit < 1;
     }
     return ++counted.failures > limit;
@@ -194,11 +202,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (!row) unknown.set(lookupId, clock.monotonic());
     return matches || matchesFormer ? row : undefined;
   };
-  const lookUp = async (key: string, digest: string, address: () => string): Promise<Principal> => {
-    let row: ApiKeyRow | undefined;
-    const readIn = generation;
+  const findStored = async (key: string): Promise<ApiKeyRow | undefined> => {
     try {
-      row = await findRow(key);
+      return await findRow(key);
     } catch (cause) {
       throw new UnavailableError("Cannot check this API key: the database does not answer", {
         cause,
@@ -206,6 +212,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         retryAfterSeconds: 1,
       });
     }
+  };
+  const lookUp = async (key: string, digest: string, address: () => string): Promise<Principal> => {
+    const readIn = generation;
+    const row = await findStored(key);
     return row ? requireUsable(remember(digest, row, readIn), address) : refuse(address);
   };
   const decide = (key: string, digest: string, address: () => string): Principal | Promise<Principal> => {
@@ -232,6 +242,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return typeof digest === "string"
         ? decide(key, digest, address)
         : digest.then((late) => decide(key, late, address));
+    },
+    async isOwnKey(key) {
+      return known.get(await mac(key)) !== undefined || (await findStored(key)) !== undefined;
     },
     async ofKey(keyId) {
       const row = await store.findById(keyId);

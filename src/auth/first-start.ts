@@ -57,18 +57,37 @@ async function deriveKeys(rootSecret: Uint8Array<ArrayBuffer>): Promise<Installa
   return { pepper, logHash, state, audit, bodies };
 }
 
+/** What the row of a key is made with. */
+interface NewKeyOptions {
+  digest: (text: string) => string | Promise<string>;
+  keyPrefix: string;
+  now: number;
+  /** Default: the name of a first key. */
+  name?: string;
+}
+
+/** The row of a further admin key of an organisation. */
+export function createAdminKeyRow(
+  key: string,
+  organisationId: string,
+  options: Omit<NewKeyOptions, "name">,
+): Promise<NewApiKeyRow> {
+  const named = { ...options, name: "Admin key made by a command" };
+  return toKeyRow(key, "organisation-service", { organisationId, workspaceId: null }, named);
+}
+
 /** A key's text and the row that stores its digest. */
 async function toKeyRow(
   key: string,
   kind: KeyKind,
   owner: { organisationId: string; workspaceId: string | null },
-  options: { digest: (text: string) => string | Promise<string>; keyPrefix: string; now: number },
+  options: NewKeyOptions,
 ): Promise<NewApiKeyRow> {
   return {
     id: crypto.randomUUID(),
     lookupId: readLookupId(key, options.keyPrefix) ?? null,
     ...owner,
-    name: kind === "organisation-service" ? "First admin key" : "First workspace key",
+    name: options.name ?? (kind === "organisation-service" ? "First admin key" : "First workspace key"),
     kind,
     digest: await options.digest(key),
     masked: maskSecret(key),
@@ -103,7 +122,8 @@ export interface NewOrganisationOptions {
 
 /** The records of a new organisation: itself, its default workspace, its owner, one key for each of the two. */
 export async function createOrganisationRows(options: NewOrganisationOptions): Promise<NewOrganisation> {
-  const { name, slug, now: createdAt } = options;
+  const { name, slug, now: createdAt, digest, keyPrefix } = options;
+  const keyOptions = { digest, keyPrefix, now: createdAt };
   const organisationId = crypto.randomUUID();
   const workspaceId = crypto.randomUUID();
   const ofWorkspace = { id: workspaceId, organisationId, name: "default", slug: "default", isDefault: true };
@@ -118,8 +138,8 @@ export async function createOrganisationRows(options: NewOrganisationOptions): P
     workspace: { ...ofWorkspace, createdAt },
     owner: { ...owner, createdAt },
     keys: [
-      await toKeyRow(options.adminKey, "organisation-service", { organisationId, workspaceId: null }, options),
-      await toKeyRow(options.workspaceKey, "workspace-service", { organisationId, workspaceId }, options),
+      await toKeyRow(options.adminKey, "organisation-service", { organisationId, workspaceId: null }, keyOptions),
+      await toKeyRow(options.workspaceKey, "workspace-service", { organisationId, workspaceId }, keyOptions),
     ],
   };
 }

@@ -29,6 +29,8 @@ export interface GatewayOptions {
   providers?: readonly Provider[];
   /** Hosts that may be private; see `docs/configuration.md`. */
   trustedHosts?: readonly string[];
+  /** Addresses and ranges of the operator's own proxies, whose `x-forwarded-for` tells who the client is. */
+  trustedProxies?: readonly string[];
   /** Sends requests. Default: what the runtime has; where it has no sockets the global `fetch`, without address checks after name resolution. */
   transport?: Transport;
   /** Synchronous digests, where the host has them. */

@@ -3,6 +3,7 @@ import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
 import { createScimAuthenticator } from "../auth/scim-token.ts";
 import { Concurrency, readConcurrencyLimits } from "../context/concurrency.ts";
+import { Hops } from "../context/hops.ts";
 import type { Limits, RunningStream, Services } from "../context.ts";
 import { createBatchWork } from "../control/batches.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
@@ -25,8 +26,10 @@ import { createChecks } from "../guardrails/registry.ts";
 import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
 import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
+import { toBase64Url } from "../lib/base64.ts";
+import { createClientAddress } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
-import { webMac } from "../lib/hash.ts";
+import { deriveKey, webMac } from "../lib/hash.ts";
 import { createHeaderRules } from "../lib/headers.ts";
 import { createIdFactory } from "../lib/ids.ts";
 import { createOutbound, createSocketOutbound, webTransport } from "../lib/outbound.ts";
@@ -225,6 +228,11 @@ async function readIdentityOrganisations(
   return new Set(first ? [first.id] : []);
 }
 
+/** What ends requests that lead back here; the id is the same in all processes of an installation. */
+async function createHops({ installation }: OpenData): Promise<Hops> {
+  return new Hops(toBase64Url((await deriveKey(installation.keys.state, "hops")).subarray(0, 12)));
+}
+
 /** Wires the parts that live as long as the gateway. */
 export async function createServices(
   options: GatewayOptions,
@@ -260,6 +268,8 @@ export async function createServices(
     }),
     limits: { ...defaultLimits, ...options.limits },
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
+    hops: await createHops(parts),
+    clientAddress: createClientAddress(options.trustedProxies ?? []),
     ...{ providers, guardrails, savedOnly: options.savedOnly ?? false },
     routing: createRouting(options, { providers, guardrails }, clock),
     authTools: {

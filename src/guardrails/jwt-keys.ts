@@ -87,7 +87,7 @@ interface Source {
   running: Promise<void> | undefined;
 }
 
-/** Key sets by their addresses. */
+/** Key sets by tenant and address: what one tenant asks for does not use up the readings of another. */
 export interface KeySources {
   /**
    * The keys of an id. An id that is not there has the address read again, at most once in 30 seconds.
@@ -96,7 +96,7 @@ export interface KeySources {
    * @throws {TokenProblem} If the set cannot be read.
    */
   find(
-    source: { url: string; maxAgeMs: number },
+    source: { tenant: string; url: string; maxAgeMs: number },
     kid: string | undefined,
     algorithms: readonly TokenAlgorithm[],
   ): Promise<KeyResolver | undefined>;
@@ -130,18 +130,19 @@ export function createKeySources(tools: CheckTools): KeySources {
     source.running = load(source, url);
     return source.running;
   };
-  const sourceOf = (url: string): Source => {
-    const known = sources.get(url);
+  const sourceOf = (tenant: string, url: string): Source => {
+    const name = JSON.stringify([tenant, url]);
+    const known = sources.get(name);
     if (known) return known;
     const never = Number.NEGATIVE_INFINITY;
     const source: Source = { keys: undefined, readAt: never, triedAt: never, running: undefined };
-    sources.set(url, source);
+    sources.set(name, source);
     return source;
   };
 
   return {
-    async find({ url, maxAgeMs }, kid, algorithms) {
-      const source = sourceOf(url);
+    async find({ tenant, url, maxAgeMs }, kid, algorithms) {
+      const source = sourceOf(tenant, url);
       const startedAt = clock.monotonic();
       const hasFailed = source.triedAt > source.readAt;
       if (startedAt - source.readAt >= maxAgeMs) await refresh(source, url, hasFailed ? retryMs : 0);

@@ -86,6 +86,8 @@ export interface CheckInput {
   readonly requestType: RequestType;
   /** Further kinds it counts as in lists of kinds. */
   readonly alsoTypes?: readonly RequestType[];
+  /** Organisation and workspace of the caller: what a check remembers for one is not shared with another. */
+  readonly tenant: string;
   /** Slug of the provider that is called, or is to be. */
   readonly provider: string;
   readonly request: {
@@ -98,6 +100,8 @@ export interface CheckInput {
     readonly isTransformed: boolean;
     /** It has no body and calls no model, such as one for a list of records. */
     readonly isBare?: boolean;
+    /** Headers of the gateway's own for services that get the request. */
+    readonly ownHeaders?: Readonly<Record<string, string>>;
   };
   /** The answer; undefined before the call. */
   readonly response: { readonly body: Body; readonly status: number; readonly isTransformed: boolean } | undefined;

@@ -1,5 +1,7 @@
+import { readLookupId } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
-import { ClientClosedError } from "../errors.ts";
+import { ClientClosedError, InvalidRequestError } from "../errors.ts";
+import { hopHeader } from "../lib/headers.ts";
 import type { Timers } from "../lib/timers.ts";
 import { AbortReason, addressOf, type ProviderCall, sendCall, toCallError } from "../providers/call.ts";
 import type { AuthTools } from "../providers/types.ts";
@@ -65,6 +67,58 @@ export function endOfTime({ signal }: Attempt): Promise<undefined> {
   });
 }
 
+type LeavingCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;
+
+/** Whether data named the address of a call. */
+function isInfluenced({ customHost, provider }: LeavingCall): boolean {
+  return customHost !== undefined || provider.isBaseInfluenced;
+}
+
+/** A key of this gateway's form among what a call sends; undefined for nearly all. */
+function findKeyOfOwnForm({ credential, headers }: LeavingCall, keyPrefix: string): string | undefined {
+  const start = `${keyPrefix}_`;
+  const find = (text: string | undefined) =>
+    text?.includes(start)
+      ? text.split(/[\s,;"'=]+/).find((part) => readLookupId(part, keyPrefix) !== undefined)
+      : undefined;
+  const found = find(credential);
+  if (found !== undefined) return found;
+  for (const name in headers) {
+    const key = find(headers[name]);
+    if (key !== undefined) return key;
+  }
+  return undefined;
+}
+
+/**
+ * Refuses to send a key of this gateway as a credential: it would leave the gateway, or lead a request back to it. Keys of
+ * other gateways pass.
+ *
+ * @throws {InvalidRequestError}
+ */
+async function requireForeignKey(key: string, { authenticator }: Services): Promise<void> {
+  if (!(await authenticator.isOwnKey(key))) return;
+  throw new InvalidRequestError("Cannot make this call: its provider credential is a key of this gateway", {
+    code: "gateway_key_as_credential",
+    param: "authorization",
+  });
+}
+
+/**
+ * Makes a call fit to leave: it says which gateways it came through and holds no key of this one.
+ *
+ * @returns A promise only where a key must be looked up.
+ */
+export function prepareToLeave(
+  call: LeavingCall,
+  { headers }: CallerContext,
+  services: Services,
+): Promise<void> | undefined {
+  if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
+  const key = findKeyOfOwnForm(call, services.keyPrefix);
+  return key === undefined ? undefined : requireForeignKey(key, services);
+}
+
 /** What a call needs besides the parts that belong to its attempt. */
 export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
 
@@ -91,6 +145,18 @@ export function beginCall(url: string, { log, principal, metadata }: CallerConte
  * @throws {GatewayError} As `sendCall`; 499 when the caller left.
  */
 export function send(
+  call: PreparedCall,
+  attempt: Attempt,
+  context: CallerContext,
+  services: Services,
+): Promise<Response> {
+  const looking = prepareToLeave(call, context, services);
+  return looking
+    ? looking.then(() => sendPrepared(call, attempt, context, services))
+    : sendPrepared(call, attempt, context, services);
+}
+
+function sendPrepared(
   call: PreparedCall,
   attempt: Attempt,
   context: CallerContext,

@@ -7,6 +7,7 @@ import type { SavedGuardrails } from "../guardrails/resolve.ts";
 import { type PhaseOutcome, runHooks, type Subject } from "../guardrails/run.ts";
 import type { TargetHooks } from "../guardrails/state.ts";
 import type { Body, Hook, RequestType } from "../guardrails/types.ts";
+import { hopHeader } from "../lib/headers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName } from "../providers/operations.ts";
@@ -299,11 +300,13 @@ export class RequestGuard {
     const provider = this.#providerOf(node, request);
     const subject: Subject = {
       ...{ phase: "beforeRequestHook", requestType, alsoTypes, provider },
+      tenant: JSON.stringify([context.principal.organisationId, context.principal.workspaceId]),
       request: {
         body: request,
         header: (name) => readClientHeader(name, context, services),
         ...{ isStreaming: request.stream === true || context.log.stream, isTransformed: false },
         isBare: facts.isBare === true,
+        ownHeaders: { [hopHeader]: services.hops.next(context.headers) },
       },
       response: undefined,
       metadata: context.metadata,

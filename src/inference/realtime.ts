@@ -1,5 +1,5 @@
 import { type KeyAccess, requireAccess } from "../auth/access.ts";
-import type { CallerContext, Services } from "../context.ts";
+import { type CallerContext, clientAddressOf, type Services } from "../context.ts";
 import { requireRole } from "../endpoint/role.ts";
 import {
   ClientClosedError,
@@ -21,7 +21,7 @@ import type { InheritedSettings } from "../routing/config.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import type { PlanNode } from "../routing/plan.ts";
 import { routingHeaders, toProviderError } from "./answer.ts";
-import { type Attempt, beginCall, startAttempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, beginCall, prepareToLeave, startAttempt, toAttemptError } from "./attempt.ts";
 import { readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { createRequestGuard, type TargetGuard } from "./guards.ts";
@@ -168,8 +168,9 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
   const wholeMs = target.deadline === undefined ? undefined : target.deadline - services.clock.monotonic();
   const timeoutMs = readTimeout(context, services, target.settings?.requestTimeoutMs);
   const attempt = startAttempt(context.request, { timeoutMs, wholeMs }, services.timers);
-  const tools = beginCall(call.url, context, services);
   try {
+    await prepareToLeave(call, context, services);
+    const tools = beginCall(call.url, context, services);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
     log.firstByteAt = services.clock.monotonic();
     const findAgain = async (caller: CallerContext) => {
@@ -261,7 +262,7 @@ async function mayGoOn(
   services: Services,
 ): Promise<boolean> {
   try {
-    const address = () => context.connection.remoteAddress ?? "unknown";
+    const address = () => clientAddressOf(context, services);
     const wanted = () => context.header("workspace");
     const principal = await services.authenticator.authenticate(context.gatewayKey, address, wanted);
     requireAccess(principal, access);

@@ -35,7 +35,14 @@ export function readNameList(text: string): string[] | undefined {
 /** Headers that belong to one connection (RFC 9110, section 7.6.1). */
 const hopByHop = new Set(["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]);
 
+/**
+ * Names the gateways a request came through, the latest last, as `CDN-Loop` does for content networks (RFC 8586). A name of
+ * its own: what begins with a prefix of ours never leaves.
+ */
+export const hopHeader = "gateway-hops";
+
 const neverSent = new Set([
+  hopHeader,
   ...["host", "content-length", "expect", "cookie", "forwarded", "x-real-ip", "via"],
   ...["metadata-flavor", "x-aws-ec2-metadata-token", "x-google-metadata-request"],
   ...["x-user-claims", "x-user-jwt", "x-upstream-authorization"],

@@ -3,10 +3,11 @@ import { type OutboundError, type OutboundInit, toOutboundError } from "../lib/o
 import { hasVersion, joinUrl, withoutVersion } from "../lib/path.ts";
 import { isSecretHeader } from "../lib/secret-names.ts";
 import { withoutScheme } from "../lib/secret-values.ts";
+import { version } from "../version.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
 
 /** Name and version the gateway gives to upstreams. */
-export const productName = "gateway/0.1.0";
+export const productName = `gateway/${version}`;
 
 /** Which models may be called, however they are spelt. */
 export interface ModelRules {

@@ -1,9 +1,7 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { version } from "../version.ts";
 import { type Command, commands, UsageError } from "./commands.ts";
-
-/** Version of this program. */
-export const version = "0.1.0";
 
 /** What an operator reads when something fails: what went wrong and why, without the stack. */
 export function describeFailure(error: unknown): string {

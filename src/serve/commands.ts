@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { defaultKeyPrefix, mintApiKey } from "../auth/api-key.ts";
-import { createOrganisationRows, type Installation, openInstallation } from "../auth/first-start.ts";
+import { createAdminKeyRow, createOrganisationRows, type Installation, openInstallation } from "../auth/first-start.ts";
 import { createMasterKeyText, readMasterKeys, toMasterKeysText } from "../auth/master-keys.ts";
 import { type BrokenLog, verifyChain, verifyLogs } from "../control/audit-verify.ts";
 import {
@@ -247,6 +247,29 @@ function createOrganisation(values: Readonly<Record<string, string | undefined>>
   });
 }
 
+/** The organisation an id names; without one the only one there is. */
+async function findOrganisationId(database: Database, wanted: string | undefined): Promise<string> {
+  const ids = (await createControlStores(database).organisations.listAll()).map(({ id }) => id);
+  if (wanted === undefined && ids.length > 1) {
+    throw new UsageError("Cannot choose among several organisations: give the id of one with --organisation");
+  }
+  const found = ids.find((id) => wanted === undefined || id === wanted);
+  if (found !== undefined) return found;
+  throw new Error(`Cannot find organisation ${toPrintable(wanted ?? "")}`);
+}
+
+function createAdminKey(organisation: string | undefined): Promise<Outcome> {
+  return withDatabase(async ({ settings, database, installation }) => {
+    const organisationId = await findOrganisationId(database, organisation);
+    const keyPrefix = settings.gateway.keyPrefix ?? defaultKeyPrefix;
+    const { key } = mintApiKey(keyPrefix);
+    const digest = nodeMac(installation.keys.pepper);
+    const row = await createAdminKeyRow(key, organisationId, { digest, keyPrefix, now: Date.now() });
+    await createInstallationStore(database).writeKey(row);
+    return { lines: [JSON.stringify({ organisation_id: organisationId, id: row.id, admin_key: key })] };
+  });
+}
+
 function listOrganisations(): Promise<Outcome> {
   return withDatabase(async ({ database }) => {
     const rows = await createControlStores(database).organisations.listAll();
@@ -287,6 +310,17 @@ export const commands: readonly Command[] = [
     options: [],
     positionals: 1,
     run: (_, [version = ""]) => dropKey(version),
+  },
+  {
+    name: "keys create-admin",
+    parameters: "[--organisation ID]",
+    about: [
+      "Makes a further admin key of an organisation and shows it this once, as JSON: for when the first keys are lost.",
+      "Delete those that are not needed any more with DELETE /v1/api-keys/{id}.",
+    ],
+    options: ["organisation"],
+    positionals: 0,
+    run: ({ organisation }) => createAdminKey(organisation),
   },
   {
     name: "audit verify",

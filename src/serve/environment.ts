@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import type { FirstKeys } from "../auth/first-start.ts";
@@ -97,16 +97,14 @@ function listKeys(keys: FirstKeys): string[] {
   ];
 }
 
-/** Shows the first keys once: on a terminal, else in a file that only its owner reads. Returns what a shell reads the workspace key from. */
+/** Writes the first keys to a file that only its owner reads. Returns what a shell reads the workspace key from. */
 function showFirstKeys(keys: FirstKeys): string {
   const lines = listKeys(keys);
   if (lines.length === 0) return "$BOOTSTRAP_WORKSPACE_KEY";
-  if (process.stdout.isTTY) {
-    console.log(`\nFirst keys, shown only now:\n  ${lines.join("\n  ")}`);
-    return keys.workspaceKey ?? "$BOOTSTRAP_WORKSPACE_KEY";
-  }
   makeFolder(firstKeysFile);
-  writeFileSync(firstKeysFile, `${lines.join("\n")}\n`, { mode: 0o600 });
+  // a file of before would keep its mode
+  rmSync(firstKeysFile, { force: true });
+  writeFileSync(firstKeysFile, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx" });
   console.log(`\nFirst keys are in ${firstKeysFile}`);
   return keys.workspaceKey === null ? "$BOOTSTRAP_WORKSPACE_KEY" : `$(sed -n 's/^workspace key: //p' ${firstKeysFile})`;
 }

@@ -2,6 +2,7 @@ import process from "node:process";
 import { largestBodyBytes } from "../gateway/services.ts";
 import { createGateway, type Gateway } from "../gateway.ts";
 import type { Settings } from "../settings.ts";
+import { withOwnFailure } from "./broken-body.ts";
 import { bunIdleTimeout, listenOnBun } from "./bun.ts";
 import { describeFailure, runCommand } from "./cli.ts";
 import { loadSettings, nodeMac, printBanner, readCloudFile } from "./environment.ts";
@@ -118,13 +119,24 @@ function place(): { hostname: string; port: number } {
   return { hostname: process.env.HOST ?? "127.0.0.1", port: Number(process.env.PORT ?? 8787) };
 }
 
+/** The body as Deno can have it: what fails it is printed, so it is a short text, and nothing once the client is gone. */
+function carryOnDeno({ signal }: Request, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  return withOwnFailure(body, (controller) => {
+    if (signal.aborted) controller.close();
+    else controller.error("Cannot finish a response: the upstream broke it off");
+  });
+}
+
 /** What hosts that serve a default export find. */
 export const host = {
   async fetch(request: Request, info?: unknown): Promise<Response> {
     const gateway = await prepare();
     return gateway.fetch(request, {
       remoteAddress: peerAddress(info),
-      ...(runtime === "deno" && { upgrade: (acceptance) => upgradeOnDeno(request, acceptance) }),
+      ...(runtime === "deno" && {
+        upgrade: (acceptance) => upgradeOnDeno(request, acceptance),
+        carryBody: (body) => carryOnDeno(request, body),
+      }),
     });
   },
   get port(): number {

@@ -1,13 +1,15 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { Gateway } from "../gateway.ts";
+import { withOwnFailure } from "./broken-body.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { toWebStream } from "./transport-streams.ts";
 import { isUpgrade, serveUpgrades } from "./websocket-node.ts";
 
-function messageOf(env: unknown): IncomingMessage {
-  // the adapter hands the message over in an untyped record
-  return (env as { incoming: IncomingMessage }).incoming;
+/** A request and its response as Node has them. */
+interface Exchange {
+  incoming: IncomingMessage;
+  outgoing: ServerResponse;
 }
 
 /** The body of a message, not touched before it is read. */
@@ -47,8 +49,10 @@ function withOwnBody(request: Request, message: IncomingMessage): Request {
 /** Serves on Node. */
 export async function listenOnNode(gateway: Gateway, options: ListenOptions): Promise<Listener> {
   const listener = getRequestListener((request, env) => {
-    const message = messageOf(env);
+    const { incoming: message, outgoing } = env as Exchange; // the adapter hands both over in an untyped record
     return gateway.fetch(withOwnBody(request, message), {
+      // the adapter waits for what never comes and cancels once the connection is closed
+      carryBody: (body) => withOwnFailure(body, () => outgoing.destroy()),
       get remoteAddress() {
         return message.socket.remoteAddress ?? "unknown";
       },

@@ -107,15 +107,12 @@ const minus = { feedback: { value: -5, weight: 1, metadata: "" } };
 
 for (const [name, actions, wanted] of [
   ["none", undefined, { deny: false, async: false, on_success: plus, on_fail: minus }],
-  ...[
-    { onFail: "block" },
-    { onFail: { action: "block" } },
-    { on_fail: "deny" },
-    { on_fail: { action: "block" } },
-  ].map((written) => {
-    const wanted = { deny: false, async: false, on_success: plus, on_fail: { deny: true, ...minus } };
-    return [`denial as ${JSON.stringify(written)}`, written, wanted] as const;
-  }),
+  ...[{ onFail: "block" }, { onFail: { action: "block" } }, { on_fail: "deny" }, { on_fail: { action: "block" } }].map(
+    (written) => {
+      const wanted = { deny: false, async: false, on_success: plus, on_fail: { deny: true, ...minus } };
+      return [`denial as ${JSON.stringify(written)}`, written, wanted] as const;
+    },
+  ),
   ["a word that denies nothing", { onFail: "log" }, { deny: false, async: false, on_success: plus, on_fail: minus }],
   [
     "other spellings",

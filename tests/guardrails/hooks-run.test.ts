@@ -11,6 +11,7 @@ function subjectOf(text: string, rest: Partial<Subject> = {}): Subject {
   const phase = rest.response ? "afterRequestHook" : "beforeRequestHook";
   return {
     phase,
+    tenant: "tenant",
     requestType: "chatComplete",
     provider: "openai",
     request,

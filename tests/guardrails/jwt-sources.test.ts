@@ -25,16 +25,16 @@ const issuer = await startRecordingUpstream((request, response) => {
 after(() => issuer.close());
 
 let clock: TestClock;
-let run: (parameters: object, token: string) => Promise<CheckOutcome>;
+let run: (parameters: object, token: string, tenant?: string) => Promise<CheckOutcome>;
 beforeEach(() => {
   [keys, status, said] = [[key.jwk], 200, {}];
   issuer.requests.length = 0;
   clock = createTestClock();
   const guard = createAddressGuard({ trustedHosts: ["127.0.0.1"] });
   const check = createJwtCheck({ outbound: createOutbound({ transport: createRuntimeTransport(), guard }), clock });
-  run = async (parameters, token) => {
+  run = async (parameters, token, tenant = "tenant") => {
     const input: CheckInput = {
-      ...{ phase: "beforeRequestHook", requestType: "chatComplete", provider: "openai" },
+      ...{ phase: "beforeRequestHook", requestType: "chatComplete", provider: "openai", tenant },
       request: { body: {}, header: () => `Bearer ${token}`, isStreaming: false, isTransformed: false },
       ...{
         response: undefined,
@@ -98,6 +98,15 @@ test("jwt reads the keys again for an unknown one, at most once in 30 seconds", 
   clock.advance(31_000);
   assert.equal((await run(parameters, token)).pass, true);
   assert.equal(fetches(), 3);
+});
+
+test("one tenant's unknown key does not use up the reading of another", async () => {
+  const parameters = { jwksUri: `${issuer.url}/keys` };
+  assert.equal((await run(parameters, await sign(), "victim")).pass, true);
+  clock.advance(31_000);
+  assert.equal((await run(parameters, await sign(other), "attacker")).pass, false);
+  keys = [key.jwk, other.jwk];
+  assert.equal((await run(parameters, await sign(other), "victim")).pass, true);
 });
 
 test("jwt looks for keys at the address where the given ones do not have it", async () => {

@@ -3,6 +3,7 @@ import type { RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { version } from "../../src/version.ts";
 import {
   chat,
   createTestGateway,
@@ -352,7 +353,7 @@ test("F1: a chat builds the upstream's headers from nothing", async () => {
     "accept-encoding": "identity",
     authorization: "Bearer upstream-credential",
     "content-type": "application/json",
-    "user-agent": "gateway/0.1.0",
+    "user-agent": `gateway/${version}`,
     "x-wanted": "yes",
   });
 });

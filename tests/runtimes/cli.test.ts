@@ -7,7 +7,8 @@ import { readMasterKeys, toMasterKeysText } from "../../src/auth/master-keys.ts"
 import { createVault } from "../../src/control/vault.ts";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { createControlStores } from "../../src/db/stores/control.ts";
-import { answerCommand, version } from "../../src/serve/cli.ts";
+import { answerCommand } from "../../src/serve/cli.ts";
+import { version } from "../../src/version.ts";
 import {
   createFolder,
   fakeAdminKey,
@@ -192,6 +193,25 @@ test("an organisation made beside a serving gateway can be used at once, and its
     for (const key of [answer.admin_key, answer.workspace_key]) {
       assert.ok(!`${list.output}${again.output}${gateway.output()}`.includes(key));
     }
+  });
+});
+
+test("keys create-admin makes an admin key that works at once beside a serving gateway", async () => {
+  await withGateway({}, async (gateway) => {
+    const folder = { cwd: gateway.folder };
+    const made = await runCommand(["keys", "create-admin"], folder);
+    assert.equal(made.code, 0, made.output);
+    const answer = JSON.parse(made.stdout);
+    assert.deepEqual(Object.keys(answer), ["organisation_id", "id", "admin_key"]);
+    assert.equal((await callAdmin(gateway, "/configs", { key: answer.admin_key })).status, 200);
+    assert.ok(!gateway.output().includes(answer.admin_key));
+
+    const other = await runCommand(["organisations", "create", "--name", "Other"], folder);
+    const { organisation_id: id } = JSON.parse(other.stdout);
+    assert.equal((await runCommand(["keys", "create-admin"], folder)).code, 2, "two organisations");
+    assert.equal((await runCommand(["keys", "create-admin", "--organisation", "x"], folder)).code, 1);
+    const theirs = await runCommand(["keys", "create-admin", "--organisation", id], folder);
+    assert.equal(JSON.parse(theirs.stdout).organisation_id, id);
   });
 });
 

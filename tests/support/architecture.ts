@@ -3,6 +3,7 @@ import { importsOf, resolveImport, type SourceFile, type Token } from "./source-
 
 /** Folders and files of `src`, lowest layer first: a file imports from its own folder and from lower layers. */
 const layers = [
+  "version",
   "lib",
   "errors schemas",
   "db providers routing guardrails cache pricing policies logs dialects observability prompts",

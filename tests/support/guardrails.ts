@@ -58,6 +58,7 @@ function toSubject(seen: Seen): Subject {
   return {
     phase: answer ? "afterRequestHook" : "beforeRequestHook",
     requestType,
+    tenant: "tenant",
     provider: seen.provider ?? "openai",
     request: {
       body: seen.request ?? chatRequest(text),

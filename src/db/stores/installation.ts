@@ -25,6 +25,8 @@ export interface InstallationStore {
   writeFirstStart(start: FirstStart): Promise<boolean>;
   /** Writes the records of a further organisation. */
   writeOrganisation(rows: NewOrganisation): Promise<void>;
+  /** Writes the record of a key. */
+  writeKey(key: NewApiKeyRow): Promise<void>;
 }
 
 /** The installation store over libSQL. */
@@ -56,6 +58,9 @@ export function createInstallationStore(database: Database): InstallationStore {
     },
     async writeOrganisation(rows) {
       await database.write(insertOrganisation(rows));
+    },
+    async writeKey(key) {
+      await database.write([toStatement(orm.insert(apiKeys).values(key))]);
     },
   };
 }

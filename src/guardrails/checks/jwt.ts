@@ -150,7 +150,7 @@ interface ValidToken {
 }
 
 /** Says whether a token is valid. Throws `TokenProblem` where it is not. */
-type Validate = (token: string, parameters: Jwt) => Promise<ValidToken>;
+type Validate = (token: string, parameters: Jwt, tenant: string) => Promise<ValidToken>;
 
 /** The token of a request; the scheme before it is optional. */
 function readToken({ request }: CheckInput, { headerKey }: Jwt): string {
@@ -187,14 +187,18 @@ function toProblem(error: unknown): TokenProblem {
 
 /** Verifies tokens by public keys. */
 function createVerifier({ clock }: CheckTools, sources: KeySources): Validate {
-  const findKey = async (kid: string | undefined, parameters: Jwt): Promise<KeyResolver | undefined> => {
+  const findKey = async (
+    kid: string | undefined,
+    parameters: Jwt,
+    tenant: string,
+  ): Promise<KeyResolver | undefined> => {
     const { jwks, jwksUri: url, cacheMaxAge, algorithms } = parameters;
     const allowed = algorithms;
     const own = jwks?.find(kid, allowed);
     if (own || !url) return own;
-    return sources.find({ url, maxAgeMs: cacheMaxAge * 1_000 }, kid, allowed);
+    return sources.find({ tenant, url, maxAgeMs: cacheMaxAge * 1_000 }, kid, allowed);
   };
-  return async (token, parameters) => {
+  return async (token, parameters, tenant) => {
     const { algorithms, clockTolerance } = parameters;
     const tolerance = clockTolerance;
     const { header, kid } = readHeader(token);
@@ -202,7 +206,7 @@ function createVerifier({ clock }: CheckTools, sources: KeySources): Validate {
     if (!algorithms.some((allowed) => allowed === header.alg)) {
       throw new TokenProblem("The token's algorithm is not allowed");
     }
-    const key = await findKey(kid, parameters);
+    const key = await findKey(kid, parameters, tenant);
     if (!key) throw new TokenProblem("The token's key is not known");
     const currentDate = new Date(clock.now());
     await jwtVerify(token, key, {
@@ -239,10 +243,10 @@ function createIntrospector(tools: CheckTools): Validate {
     if (!answer?.isOk || !isObject(answer.json)) throw new TokenProblem("The token could not be introspected");
     return { claims: answer.json, length: answer.text.length };
   };
-  return async (token, parameters) => {
+  return async (token, parameters, tenant) => {
     const { introspectEndpoint: url, introspectContentType: type, introspectCacheMaxAge: maxAge } = parameters;
     const header = readOptionalHeader(token);
-    const name = await sha256Hex(JSON.stringify([token, url, type]));
+    const name = await sha256Hex(JSON.stringify([tenant, token, url, type]));
     const kept = known.get(name);
     if (kept && clock.monotonic() - kept.askedAt < maxAge * 1_000) return { claims: kept.claims, header };
     const askedAt = clock.monotonic();
@@ -310,7 +314,7 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
       }
       try {
         const token = readToken(input, parameters);
-        const valid = await (introspectEndpoint ? introspect : verify)(token, parameters);
+        const valid = await (introspectEndpoint ? introspect : verify)(token, parameters, input.tenant);
         const times = { now: tools.clock.now(), tolerance: clockTolerance, maxAge: maxTokenAge };
         requireTimes(valid.claims, times);
         return await judge(valid, parameters, input.work);

@@ -37,7 +37,7 @@ function commonData({ webhookURL, timeout }: Webhook) {
  */
 async function ask(tools: CheckTools, input: CheckInput, parameters: Webhook): Promise<Body> {
   const { webhookURL: url, headers, timeout: timeoutMs, forwardHeaders } = parameters;
-  const sent = { ...forwardedHeaders(input, forwardHeaders), ...headers };
+  const sent = { ...forwardedHeaders(input, forwardHeaders), ...headers, ...input.request.ownHeaders };
   const fail = ({ name, message }: CheckError, responseData?: unknown): never => {
     const data = { explanation: "The webhook did not decide", ...commonData(parameters), responseData };
     throw new CheckError(message, { name, data });
