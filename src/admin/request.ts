@@ -133,7 +133,10 @@ export async function readTenant(
     if (await isOwnWorkspace(call, tenant.workspaceId, text)) return tenant;
   } else {
     const row = await stores.workspaces.get(tenant, text);
-    if (row?.status === "active") return { ...tenant, workspaceId: row.id };
+    if (row?.status === "active") {
+      call.context.namedWorkspaceId = row.id;
+      return { ...tenant, workspaceId: row.id };
+    }
   }
   return forbid("This key has no access to this workspace", "workspace_id");
 }
