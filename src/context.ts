@@ -179,6 +179,8 @@ export interface CallerContext extends RequestContext {
   metadata: Metadata;
   /** Whether it counts among the requests that run. */
   isCounted: boolean;
+  /** The workspace a key of the organisation acts in, once the request named it. */
+  namedWorkspaceId?: string;
   /** What the route asks of a request that is passed on; set by its row. */
   relay?: RelayRules;
   /** Checks the body with the parameters of a target, where the request left some of it to its config. */

@@ -155,6 +155,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       await open.batchRunner.stop(batchCloseMs);
       open.stopTimers();
       await open.services.guardrails.close(hooksCloseMs);
+      await open.services.control.writeRefusals({ all: true }).catch(() => {});
       await open.closeQueue();
       await open.writer.close();
       await open.database.close();

@@ -1,59 +1,92 @@
 import { type CallerContext, clientAddressOf, type Services } from "../context.ts";
 import type { AuditDraft } from "../control/audit-chain.ts";
 import type { Statement } from "../db/client.ts";
+import type { ControlStores } from "../db/stores/control.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
-import { isObject, parseJson } from "../lib/json.ts";
+import { parseJson } from "../lib/json.ts";
 import { type HeldBody, textOfBody } from "../logs/body.ts";
+import { hideSecrets } from "./hide-secrets.ts";
 
 type Audited = NonNullable<AdminEndpoint["audit"]>;
 
-/** Members whose values are secrets, in either spelling; compared without `_` and in lower case. */
-const secretMembers = new Set(
-  [
-    ...["key", "api_key", "secret", "token", "password", "authorization", "client_auth", "credentials", "private_key"],
-    ...["client_secret", "vault_token", "vault_secret_id", "aws_access_key_id", "aws_secret_access_key"],
-    ...["aws_session_token", "azure_entra_client_secret", "vertex_service_account_json", "service_account_json"],
-    ...["custom_headers", "x-api-key"],
-  ].map(plainName),
-);
+/** Most characters that are stored of a body, of a query, of an address and of the value of a header. */
+const stored = { body: 16_384, query: 4_096, uri: 2_048, header: 200 };
+/** More than the longest credential of a known form: one that begins within what is stored is masked whole. */
+const longestSecret = 8_192;
 
-function plainName(name: string): string {
-  return name.toLowerCase().replace(/[_-]/g, "");
+/** A text as it is stored: cut before it is masked, so that the work follows what is stored and not what was sent. */
+function storedText(text: string, length: number, { redactor }: Services): string {
+  return redactor.text(text.slice(0, length + longestSecret)).slice(0, length);
 }
 
-/** Whether a member's name, or a path to one, says that its value is a secret. */
-export function isSecretName(name: string): boolean {
-  const plain = plainName(name);
-  return secretMembers.has(plain) || /(?:secret|password|passphrase|token|privatekey|apikey|accesskey)$/.test(plain);
-}
-
-/** Whether an object says `{path, value}` of a secret, as operations of identity providers do. */
-function setsSecret(value: Record<string, unknown>): boolean {
-  return Object.entries(value).some(
-    ([name, path]) => plainName(name) === "path" && typeof path === "string" && /secret|password|token/i.test(path),
-  );
-}
-
-/** What stands where a secret stood. */
-const hidden = "*****";
-
-/** A value without the secrets in it. */
-export function hideSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(hideSecrets);
-  if (!isObject(value)) return value;
-  const holdsSecret = setsSecret(value);
-  const shown = Object.entries(value).map(([name, member]) => {
-    const isSecret = isSecretName(name) || (holdsSecret && plainName(name) === "value");
-    return [name, isSecret && member !== null ? hidden : hideSecrets(member)];
-  });
-  return Object.fromEntries(shown);
-}
-
-/** A body as the audit log keeps it; one that is no JSON is not kept. */
+/** A body as the audit log stores it; one that is no JSON is not stored. */
 function bodyText(body: HeldBody | null, services: Services): string {
   const value = body === null ? undefined : parseJson(textOfBody(body));
-  if (value === undefined) return "";
-  return services.redactor.text(JSON.stringify(hideSecrets(value))).slice(0, 16_384);
+  return value === undefined ? "" : storedText(JSON.stringify(hideSecrets(value)), stored.body, services);
+}
+
+/** Headers that say who called, from where and with what; others are not stored. */
+const storedHeaders = new Set([
+  ...["host", "user-agent", "origin", "referer", "content-type", "content-length", "content-encoding"],
+  ...["forwarded", "x-forwarded-for", "x-real-ip", "x-request-id", "traceparent"],
+  ...["authorization", "x-api-key", "x-gateway-api-key", "x-gateway-trace-id", "x-gateway-workspace"],
+]);
+
+/** Headers as the audit log stores them: credentials as digests, addresses without their query. */
+async function headersText({ headers }: CallerContext, services: Services): Promise<string> {
+  const prefixes = services.headerPrefixes.slice(1);
+  const isStored = (name: string) => {
+    const prefix = prefixes.find((one) => name.startsWith(one));
+    return storedHeaders.has(prefix === undefined ? name : `x-gateway-${name.slice(prefix.length)}`);
+  };
+  const given = Object.entries(headers.values()).filter(([name]) => isStored(name));
+  const named = await services.redactor.hide(Object.fromEntries(given), []);
+  const shown = Object.entries(named).map(([name, value]) => [
+    name,
+    storedText(String(hideSecrets(value)), stored.header, services),
+  ]);
+  return JSON.stringify(Object.fromEntries(shown));
+}
+
+/** Stores of records by the kind audit rows name. */
+function storeOf(resource: string, stores: ControlStores) {
+  switch (resource) {
+    case "api_keys":
+      return stores.apiKeys;
+    case "configs":
+      return stores.configs;
+    case "guardrails":
+      return stores.guardrails;
+    case "collections":
+      return stores.collections;
+    case "prompts":
+      return stores.prompts;
+    case "prompt_partials":
+      return stores.partials;
+    case "integrations":
+      return stores.integrations;
+    case "providers":
+    case "virtual_keys":
+      return stores.providers;
+    default:
+      return undefined;
+  }
+}
+
+/** The workspace a call was about: the caller's own, the one it named, or that of the record it named. */
+async function workspaceOf(
+  { resource }: Audited,
+  { principal, namedWorkspaceId }: CallerContext,
+  { control }: Services,
+  { recordId, status }: { recordId: string | undefined; status: number },
+): Promise<string | null> {
+  if (principal.workspaceId !== null) return principal.workspaceId;
+  if (namedWorkspaceId !== undefined) return namedWorkspaceId;
+  if (recordId === undefined) return null;
+  if (resource === "workspaces") return status < 400 ? recordId : null;
+  const store = storeOf(resource, control.stores);
+  const row = await store?.get({ organisationId: principal.organisationId, workspaceId: null }, recordId);
+  return row?.workspaceId ?? null;
 }
 
 /** The audit row of a request, before its place in the chain is known. */
@@ -64,18 +97,17 @@ export async function draftAudit(
   result: { status: number; recordId: string | undefined },
 ): Promise<AuditDraft> {
   const { principal, url } = context;
-  const headers = await services.redactor.headers(context.headers.values(), []);
   return {
     time: services.clock.now(),
     requestId: context.id,
     method: context.method,
-    uri: services.redactor.text(url.pathname),
-    queryParams: services.redactor.text(JSON.stringify(hideSecrets(Object.fromEntries(url.searchParams)))),
+    uri: storedText(url.pathname, stored.uri, services),
+    queryParams: storedText(JSON.stringify(hideSecrets(Object.fromEntries(url.searchParams))), stored.query, services),
     requestBody: bodyText(context.log.requestBody, services),
-    requestHeaders: JSON.stringify(headers),
+    requestHeaders: await headersText(context, services),
     userId: principal.userId ?? principal.keyId,
     userType: principal.userId === null ? "api_key" : "user",
-    workspaceId: principal.workspaceId,
+    workspaceId: await workspaceOf(audited, context, services, result),
     resourceType: audited.resource,
     resourceId: result.recordId ?? null,
     action: audited.action,
@@ -113,18 +145,43 @@ export function commitAudited<Result extends Wanted>(
   return services.control.committer.run(organisationId, run);
 }
 
-/** Leaves the audit row of a call that was refused. */
+/** Leaves the audit row of a call that was refused; of a key that is refused all the time, one that counts. */
 export async function auditRefusal(
   audited: Audited,
   context: CallerContext,
   services: Services,
   status: number,
 ): Promise<void> {
+  const { principal } = context;
+  const { refusals, committer } = services.control;
+  const isStored = refusals.takes(principal);
   const [recordId] = Object.values(context.params);
+  if (!isStored) return refusals.count(principal, countedDraft(audited, context, services, status));
   const audit = await draftAudit(audited, context, services, { status, recordId });
-  await services.control.committer.run(context.principal.organisationId, async () => ({
-    statements: [],
-    changes: [],
-    audit,
-  }));
+  await committer.run(principal.organisationId, async () => ({ statements: [], changes: [], audit }));
+}
+
+/** What is remembered of a refusal that gets no row of its own. */
+function countedDraft(
+  audited: Audited,
+  { principal, connection, namedWorkspaceId }: CallerContext,
+  { clock }: Services,
+  status: number,
+): AuditDraft {
+  return {
+    ...{
+      time: clock.now(),
+      requestId: "",
+      method: "",
+      uri: "",
+      queryParams: "{}",
+      requestBody: "",
+      requestHeaders: "{}",
+    },
+    userId: principal.userId ?? principal.keyId,
+    userType: principal.userId === null ? "api_key" : "user",
+    workspaceId: principal.workspaceId ?? namedWorkspaceId ?? null,
+    ...{ resourceType: audited.resource, resourceId: null, action: audited.action, responseStatusCode: status },
+    ...{ clientIp: connection.remoteAddress ?? "unknown", country: null },
+  };
 }

@@ -23,8 +23,8 @@ import {
   providerFamilies,
   requiredOfOauth,
 } from "../schemas/integration-families.ts";
-import { isSecretName } from "./audited.ts";
 import type { AdminCall } from "./endpoint.ts";
+import { isSecretName } from "./hide-secrets.ts";
 import { refuseField } from "./request.ts";
 import { toJson } from "./stored-values.ts";
 

@@ -11,6 +11,7 @@ import type { Redactor } from "../logs/redact.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
+import { requireKnownQuery } from "./request.ts";
 
 const defaultLimit = 50;
 const maxLimit = 100;
@@ -59,6 +60,7 @@ async function readFilter(context: CallerContext, services: Services): Promise<L
   const before = await readCursor(query, scopeOf(context), services);
   const from = readTime(query, "from");
   const to = readTime(query, "to");
+  if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
   const status = readInteger(query, "status", { min: 0, max: 999 });
   const model = query.get("model");
   const provider = query.get("provider");
@@ -147,29 +149,48 @@ function withoutContents(row: LogRow): LogRow {
 }
 
 async function listLogs(context: CallerContext, services: Services): Promise<Reply> {
+  requireKnownQuery(context.url.searchParams, filters);
   const scope = scopeOf(context);
   const { content, ofKeys } = await requireLogSight(context, services);
   const filter = { ...(await readFilter(context, services)), ...(ofKeys && { ofKeys }) };
-  const found = await services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
-  const page = found.slice(0, filter.limit);
-  const last = page.at(-1)?.details;
-  const more = found.length > filter.limit && last !== undefined;
-  const next_cursor = more ? `${last.id}.${await services.stateMac(cursorText(scope, last.id))}` : null;
-  const rows = page.map(toRow);
-  const data = content ? rows : rows.map(withoutContents);
-  return jsonReply({ object: "list", data, has_more: more, next_cursor });
+  const { rows, stoppedAt } = await services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
+  const page = rows.slice(0, filter.limit);
+  // a search that stopped goes on where it did, one that found more than a page behind the page
+  const next = rows.length > filter.limit ? (page.at(-1)?.details.id ?? null) : stoppedAt;
+  const next_cursor = next === null ? null : `${next}.${await services.stateMac(cursorText(scope, next))}`;
+  const shown = page.map(toRow);
+  const data = content ? shown : shown.map(withoutContents);
+  return jsonReply({ object: "list", data, has_more: next !== null, next_cursor });
 }
+
+/** What clients of other gateways ask for below this path: nothing here, and the id of no row. */
+const otherPaths = new Set(["exports", "tail"]);
 
 async function readLog(context: CallerContext, services: Services): Promise<Reply> {
   const scope = scopeOf(context);
+  const id = context.params.id ?? "";
+  if (otherPaths.has(id)) throw new NotFoundError("Not Found: there is nothing at this path", { code: "not_found" });
   const { content, ofKeys } = await requireLogSight(context, services);
-  const stored = await services.logStore.find(scope, context.params.id ?? "");
+  const stored = await services.logStore.find(scope, id);
   const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
   if (!isSeen) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
   const { redactor } = services;
   if (!content) return jsonReply(withoutContents(toDetail({ ...stored, content: null }, [], redactor)));
   return jsonReply(toDetail(stored, await services.logStore.findHooks(scope, stored.details.id), redactor));
 }
+
+/** What a list may ask for. */
+const filters = [
+  { name: "limit", description: `Rows of a page, at most ${maxLimit}, default ${defaultLimit}` },
+  { name: "cursor", description: "next_cursor of the page before" },
+  { name: "from", description: "First time, ISO 8601, inclusive" },
+  { name: "to", description: "Last time, ISO 8601, exclusive; after `from`" },
+  { name: "status", description: "Status that was answered" },
+  { name: "model", description: "Model that was asked for" },
+  { name: "provider", description: "Provider that was called" },
+  { name: "trace_id", description: "Trace the request belongs to" },
+  { name: "api_key_id", description: "Key that was used" },
+];
 
 /** Rows of the log API. */
 export const logEndpoints: readonly Endpoint[] = [
@@ -179,17 +200,7 @@ export const logEndpoints: readonly Endpoint[] = [
     tag: "Logs",
     summary: "List requests, newest first",
     access: { keys: "any", scopes: ["logs.list", "logs.view"] },
-    query: [
-      { name: "limit", description: `Rows of a page, at most ${maxLimit}, default ${defaultLimit}` },
-      { name: "cursor", description: "next_cursor of the page before" },
-      { name: "from", description: "First time, ISO 8601, inclusive" },
-      { name: "to", description: "Last time, ISO 8601, exclusive" },
-      { name: "status", description: "Status that was answered" },
-      { name: "model", description: "Model that was asked for" },
-      { name: "provider", description: "Provider that was called" },
-      { name: "trace_id", description: "Trace the request belongs to" },
-      { name: "api_key_id", description: "Key that was used" },
-    ],
+    query: filters,
     response: LogList,
     handle: listLogs,
   }),

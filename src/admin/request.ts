@@ -28,12 +28,27 @@ export function forbid(message: string, param?: string): never {
 
 /** A query parameter under either spelling; empty counts as absent. */
 export function readText(query: URLSearchParams, name: string): string | undefined {
-  const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  const text = query.get(name) ?? query.get(camel);
+  const text = query.get(name) ?? query.get(camelName(name));
   if (text === null || text === "") return undefined;
   if (text.length > 1024 || text.includes("\0"))
     refuseField(name, "must have at most 1024 characters, none of them U+0000");
   return text;
+}
+
+/** The spelling of a parameter that clients of other languages use. */
+const camelName = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/**
+ * Refuses what a list does not know: a filter that is misspelt would show more than was asked for.
+ *
+ * @throws {InvalidRequestError} AB01, naming the parameter.
+ */
+export function requireKnownQuery(query: URLSearchParams, known: readonly { name: string }[]): void {
+  const names = new Set(known.map(({ name }) => name.replace(/\[\]$/, "")));
+  const spellings = new Set([...names].flatMap((name) => [name, camelName(name)]));
+  // lists may be written `name[]`
+  const unknown = [...query.keys()].find((name) => !spellings.has(name.replace(/\[\]$/, "")));
+  if (unknown !== undefined) refuseField(unknown, `is not known here: write ${[...names].join(", ")}`);
 }
 
 /** A query parameter that takes one of a few words. */
@@ -133,7 +148,10 @@ export async function readTenant(
     if (await isOwnWorkspace(call, tenant.workspaceId, text)) return tenant;
   } else {
     const row = await stores.workspaces.get(tenant, text);
-    if (row?.status === "active") return { ...tenant, workspaceId: row.id };
+    if (row?.status === "active") {
+      call.context.namedWorkspaceId = row.id;
+      return { ...tenant, workspaceId: row.id };
+    }
   }
   return forbid("This key has no access to this workspace", "workspace_id");
 }

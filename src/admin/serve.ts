@@ -15,6 +15,7 @@ import { isObject } from "../lib/json.ts";
 import { hasEncodedSlash } from "../lib/path.ts";
 import type { Reply } from "../lib/reply.ts";
 import { auditRefusal } from "./audited.ts";
+import { requireKnownQuery } from "./request.ts";
 import { deepestIssue, findStray } from "./strict-body.ts";
 
 /** Largest body of a route of the control plane. */
@@ -97,11 +98,17 @@ export function requirePlainPath({ url }: CallerContext): void {
   }
 }
 
+/** What any list may be asked: whose it is and which page, where these have an effect. */
+const commonQuery = ["organisation_id", "workspace_id", "current_page", "page_size"].map((name) => ({ name }));
+
 async function serveChecked(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
   requirePlainPath(context);
   requireAccess(context.principal, endpoint.access);
   await requireRole(context, endpoint.access.scopes, services);
   requireOwnOrganisation(context, undefined);
+  if (endpoint.method === "GET" && endpoint.query) {
+    requireKnownQuery(context.url.searchParams, [...endpoint.query, ...commonQuery]);
+  }
   const body = await readBody(endpoint, context, services);
   return endpoint.handleAdmin(body, context, services);
 }

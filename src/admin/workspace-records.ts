@@ -36,6 +36,7 @@ export async function findWorkspace(call: AdminCall<unknown>, status = "active")
   const found = await stores.workspaces.get({ organisationId, workspaceId: null }, params.id ?? "");
   const isOwn = tenant.workspaceId === null || found?.id === tenant.workspaceId;
   const row = requireFound(isOwn && found?.status === status ? found : undefined, "workspace");
+  call.context.namedWorkspaceId = row.id;
   return { row, tenant: { organisationId, workspaceId: row.id } };
 }
 

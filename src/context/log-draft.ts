@@ -27,6 +27,8 @@ export interface LogDraft {
   label: string;
   /** Retries of that target; -1 when they were used up. */
   retries: number;
+  /** How many of them were made, whether or not they were used up. */
+  retriesMade: number;
   /** What a config had tried, in order; empty without one. */
   attempts: AttemptLog[];
   /** Slug of the saved config, and labels its breakers left out. */
@@ -78,6 +80,7 @@ export function createLogDraft(): LogDraft {
     upstreamCalls: 0,
     label: "config",
     retries: 0,
+    retriesMade: 0,
     attempts: [],
     configSlug: null,
     prompt: null,

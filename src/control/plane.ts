@@ -10,6 +10,7 @@ import { type Credentials, createCredentials } from "./credentials.ts";
 import { createDirectory, type Directory } from "./directory.ts";
 import { createFollower, type Follower } from "./follower.ts";
 import { createKeyUpkeep } from "./key-upkeep.ts";
+import { createRefusals, type Refusals } from "./refusals.ts";
 import { type ContentOpener, createContentOpener } from "./sealed-contents.ts";
 import { createSecretResolver } from "./secret-managers/resolver.ts";
 import type { Vault } from "./vault.ts";
@@ -23,6 +24,9 @@ export interface ControlPlane {
   readonly directory: Directory;
   readonly follower: Follower;
   readonly credentials: Credentials;
+  readonly refusals: Refusals;
+  /** Writes the rows of refusals that were counted: those of minutes that are over, or of all. */
+  writeRefusals(options: { all: boolean }): Promise<void>;
   /** Brings keys up to date and forgets old changes; to be called about once a minute. */
   upkeep(): Promise<void>;
 }
@@ -62,10 +66,17 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const follower = await createFollower(stores.audit, { changed: applied, lost });
   const resolver = createSecretResolver({ outbound, guard, clock });
   const keepKeys = createKeyUpkeep({ stores, write: database.write, now });
+  const refusals = createRefusals(clock);
+  const writeRefusals = async (which: { all: boolean }) => {
+    for (const { organisationId, audit } of refusals.drain(which)) {
+      await committer.run(organisationId, async () => ({ statements: [], changes: [], audit }));
+    }
+  };
   const upkeep = async () => {
     await database.write([stores.audit.forgetChanges(now() - keepChangesMs)]);
+    await writeRefusals({ all: false });
     await keepKeys();
   };
   const credentials = createCredentials({ vault, clock, resolver });
-  return { stores, vault, contents, committer, directory, follower, credentials, upkeep };
+  return { stores, vault, contents, committer, directory, follower, credentials, refusals, writeRefusals, upkeep };
 }

@@ -99,6 +99,7 @@ class Execution<Value> {
     this.#discard(this.#answer);
     log.label = attempt.node.path;
     log.retries = 0;
+    log.retriesMade = 0;
     log.provider = null;
     log.prices = null;
     log.answeredModel = null;
@@ -112,7 +113,7 @@ class Execution<Value> {
       model: log.model,
       status: ended.status,
       duration_ms: Math.round((clock.monotonic() - startedAt) * 100) / 100,
-      retries: log.retries,
+      retries: log.retriesMade,
     };
     log.attempts.push(entry);
     return ended;
@@ -160,6 +161,7 @@ class Execution<Value> {
       }
       this.#retries++;
       this.#context.log.retries = retries + 1;
+      this.#context.log.retriesMade = retries + 1;
     }
   }
 

@@ -5,6 +5,10 @@ import { toCents } from "../pricing/cost.ts";
 import type { LogDetails } from "../schemas/logs.ts";
 import { costOfRequest, withSpent } from "./cost.ts";
 import { runLater } from "./later-hooks.ts";
+import { storesContents, withoutQuotes } from "./log-privacy.ts";
+
+/** Most characters of the message of an error in a row. */
+const maxMessage = 4_096;
 
 /** How a request ended. */
 export interface Outcome {
@@ -46,7 +50,7 @@ function toDetails(context: CallerContext, services: Services, { status, error }
     usage: log.usage,
     cost: log.cost === null ? null : toCents(log.cost),
     cost_currency: "USD",
-    error: failure && { type: failure.type, code: failure.code, message: failure.message },
+    error: failure && { type: failure.type, code: failure.code, message: failure.message.slice(0, maxMessage) },
   };
   if (principal.userId !== null) details.user_id = principal.userId;
   addRareDetails(details, log);
@@ -93,17 +97,34 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
   if (log.deferred) services.concurrency.leave(context);
   log.cost = withSpent(costOfRequest(log, outcome.status), log);
   context.connection.onSettled?.({ status: outcome.status, cost: log.cost, prices: log.prices });
+  const details = toDetails(context, services, outcome);
+  const stores = storesContents(context, services);
+  if (stores instanceof Promise) {
+    const waiting = stores.then((isOn) => write(details, isOn, outcome, { context, services }));
+    context.connection.waitUntil?.(waiting);
+  } else write(details, stores, outcome, { context, services });
+}
+
+/** Writes the row, and has the hooks run that nobody waits for. */
+function write(
+  details: LogDetails,
+  storesContents: boolean,
+  { responseHeaders }: Outcome,
+  { context, services }: { context: CallerContext; services: Services },
+): void {
+  const { log } = context;
   const sensitive = context.header("sensitive-headers");
-  services.record({
-    details: toDetails(context, services, outcome),
-    secrets: secretsOf(context),
-    content: {
-      sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
-      requestHeaders: shownHeaders(context),
-      responseHeaders: outcome.responseHeaders,
-      requestBody: log.requestBody,
-      responseBody: log.responseBody,
-    },
-  });
-  if (log.hooks && log.hooks.later.length > 0) runLater(log.hooks.later, context, services);
+  const content = storesContents && {
+    sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
+    requestHeaders: shownHeaders(context),
+    responseHeaders,
+    requestBody: log.requestBody,
+    responseBody: log.responseBody,
+  };
+  if (!storesContents && details.hook_results) {
+    const { before_request_hooks: before, after_request_hooks: after } = details.hook_results;
+    details.hook_results = { before_request_hooks: withoutQuotes(before), after_request_hooks: withoutQuotes(after) };
+  }
+  services.record({ details, secrets: secretsOf(context), content: content || null });
+  if (log.hooks && log.hooks.later.length > 0) runLater(log.hooks.later, storesContents, { context, services });
 }

@@ -34,7 +34,7 @@ export function sealBatch({ heads, lengths, bodies, secrets, ...batch }: PackedB
 const ownMembers = new Set(["id", "organisation_id", "workspace_id", "api_key_id", "method", "operation", "type"]);
 
 /** A value with what its texts hold masked; names of members stay. */
-function maskTexts(value: unknown, mask: (text: string) => string): unknown {
+export function maskTexts(value: unknown, mask: (text: string) => string): unknown {
   if (typeof value === "string") return mask(value);
   if (Array.isArray(value)) return value.map((item) => maskTexts(item, mask));
   if (!isObject(value)) return value;

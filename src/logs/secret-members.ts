@@ -93,7 +93,15 @@ function memberAt(text: string, nameEnd: number): { name: string; quote: string;
   return { name: text.slice(start, nameEnd), quote: text.slice(nameEnd, place + 1), from: colon + 1 };
 }
 
-const number = /-?\d[\d.eE+-]*/y;
+/** Where a number ends that begins at a place; the place itself where none does. */
+function skipNumber(text: string, from: number): number {
+  const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
+  const start = text.charCodeAt(from) === 0x2d ? from + 1 : from;
+  if (!isDigit(text.charCodeAt(start))) return from;
+  let place = start;
+  while (isDigit(text.charCodeAt(place)) || (place < text.length && ".eE+-".includes(text.charAt(place)))) place++;
+  return place;
+}
 
 /** Puts a text together again with some of its pieces replaced, in order. */
 class Replaced {
@@ -140,11 +148,8 @@ function maskValue(lines: Lines, { from, quote, isToken }: Value, replaced: Repl
     if (!isList || text[place] !== ",") return next;
     place = skipSpace(text, place + 1);
   }
-  const code = text.charCodeAt(place);
-  if (isToken || isList || !(code === 0x2d || (code >= 0x30 && code <= 0x39))) return next;
-  number.lastIndex = place;
-  if (!number.test(text)) return next;
-  const end = number.lastIndex;
+  const end = isToken || isList ? place : skipNumber(text, place);
+  if (end === place) return next;
   replaced.replace(place, end, quote + masked + quote);
   return end;
 }

@@ -6,7 +6,7 @@ import type { FirstKeys } from "../auth/first-start.ts";
 import { isLocalDatabase } from "../db/client.ts";
 import type { MacFactory } from "../lib/hash.ts";
 import { type Environment, readSettings, type Settings } from "../settings.ts";
-import { createKeysFile, exists, makeFolder, readKeysFile } from "./keys-file.ts";
+import { createKeysFile, exists, keepToOwner, makeFolder, readKeysFile } from "./keys-file.ts";
 
 const firstKeysFile = "data/first-keys";
 
@@ -31,7 +31,12 @@ export async function readCloudFile(path: string): Promise<string> {
 function databasePath(url: string): string | undefined {
   if (!url.startsWith("file:")) return undefined;
   const path = url.slice("file:".length).replace(/[?#].*$/, "");
-  return path.startsWith("//") ? path.replace(/^\/\/[^/]*/, "") : path;
+  const local = path.startsWith("//") ? path.replace(/^\/\/[^/]*/, "") : path;
+  try {
+    return decodeURIComponent(local);
+  } catch {
+    throw new TypeError("Cannot use DATABASE_URL: its path is not percent-encoded as addresses are");
+  }
 }
 
 /** Master keys from the variable, else from the file, which the first start makes. */
@@ -63,7 +68,7 @@ export function loadSettings(environment: Environment = process.env): Settings {
   const settings = readSettings(environment);
   const path = databasePath(settings.database);
   const masterKeys = findMasterKeys(settings);
-  if (path !== undefined) makeFolder(path);
+  if (path !== undefined) keepToOwner(path);
   // commands may change the file while the gateway serves; the variable stays as it is
   const isFile = settings.gateway.masterKeys === undefined && masterKeys !== undefined;
   const gateway = {

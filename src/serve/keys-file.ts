@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   chownSync,
   closeSync,
   fsyncSync,
@@ -30,6 +31,26 @@ export function exists(path: string): boolean {
 export function makeFolder(path: string): void {
   const folder = dirname(path);
   if (!exists(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+/**
+ * Sees to it that a database is its owner's alone: SQLite gives the files beside it the mode it has. One that is there
+ * already is closed to others, with those beside it.
+ *
+ * @throws If the file cannot be made.
+ */
+export function keepToOwner(path: string): void {
+  makeFolder(path);
+  closeSync(openSync(path, "a", 0o600));
+  if (process.platform === "win32") return;
+  for (const end of ["", "-wal", "-shm", "-journal"]) {
+    try {
+      if ((statSync(path + end).mode & 0o077) !== 0) chmodSync(path + end, 0o600);
+    } catch (error) {
+      // a file of somebody else stays as they made it
+      if (!hasCode(error, "ENOENT") && !hasCode(error, "EPERM")) throw error;
+    }
+  }
 }
 
 /**

@@ -5,12 +5,21 @@ import { after, before, test } from "node:test";
 import { adminEndpoints } from "../../src/admin/endpoints.ts";
 import { isAdminEndpoint } from "../../src/endpoint.ts";
 import { call, done } from "../support/control.ts";
-import { chat, createTemporaryFolder, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import {
+  chat,
+  createTemporaryFolder,
+  createTestClock,
+  createTestGateway,
+  type TestGateway,
+  workspaceKey,
+} from "../support/gateway.ts";
 
 const folder = createTemporaryFolder();
+// in one minute a key leaves a row for its first refusals only
+const clock = createTestClock();
 let gateway: TestGateway;
 before(async () => {
-  gateway = await createTestGateway({ database: `file:${join(folder.path, "gateway.db")}` });
+  gateway = await createTestGateway({ clock, database: `file:${join(folder.path, "gateway.db")}` });
 });
 after(async () => {
   await gateway.close();
@@ -29,6 +38,7 @@ const writes = adminEndpoints.filter(isAdminEndpoint).filter(({ method }) => met
 
 for (const { method, path, access } of writes) {
   test(`${method} ${path} leaves one audit record, done or refused`, async () => {
+    clock.advance(60_000);
     const before = (await readLog()).total;
     const asked = path.slice(3).replace(/:\w+/g, () => crypto.randomUUID());
     const body = { name: "x", key: "fake-secret-in-a-body", token: "fake-secret-in-a-body" };

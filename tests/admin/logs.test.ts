@@ -102,7 +102,6 @@ for (const [query, wanted] of [
   ["model=model-a&status=200", "ca"],
   [`model=model-a&status=200&api_key_id=${secondKeyId}`, "c"],
   ["limit=100", "hgfdcba"],
-  ["unknown=1", "hgfdcba"],
 ] as const) {
   test(`GET /v1/logs?${query} finds "${wanted}"`, async () => {
     assert.equal(traces((await listLogs(gateway, query)).data), wanted);
@@ -111,6 +110,11 @@ for (const [query, wanted] of [
 
 for (const [query, name] of [
   ["limit=0", "limit"],
+  ["unknown=1", "unknown"],
+  ["organisation_id=anything", "organisation_id"],
+  ["traceid=a", "traceid"],
+  ["from=2026-01-02&to=2026-01-01", "to"],
+  ["from=2026-01-01&to=2026-01-01", "to"],
   ["limit=101", "limit"],
   ["limit=-1", "limit"],
   ["limit=abc", "limit"],
@@ -187,13 +191,7 @@ test("N4: GET /v1/logs refuses the cursor of another tenant, of another scope, a
 test("N1: GET /v1/logs shows a tenant its own rows alone, whatever it names", async () => {
   const [row] = own;
   assert.ok(row);
-  for (const query of [
-    "",
-    "trace_id=a",
-    `api_key_id=${row.api_key_id}`,
-    `organisation_id=${row.organisation_id}`,
-    `workspace_id=${row.workspace_id}`,
-  ]) {
+  for (const query of ["", "trace_id=a", `api_key_id=${row.api_key_id}`]) {
     const { data } = await listLogs(gateway, query, foreignKey);
     assert.ok(data.every(({ organisation_id }) => organisation_id === foreign.organisationId));
     assert.equal(

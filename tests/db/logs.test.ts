@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { InStatement } from "@libsql/client";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
-import { createLogStore, type LogScope, type LogStore } from "../../src/db/stores/logs.ts";
+import { createLogStore, type LogFilter, type LogScope, type LogStore } from "../../src/db/stores/logs.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
 import { maxLoggedBody } from "../../src/logs/body.ts";
 import { packRecords } from "../../src/logs/pack.ts";
@@ -88,7 +88,7 @@ test("D1: the log store binds every value", async () => {
   const evil = "' OR 1=1 --";
   const scope = { organisationId: evil, workspaceId: evil };
   const filter = { limit: 10, model: evil, provider: evil, traceId: evil, apiKeyId: evil };
-  assert.deepEqual(await store.list(scope, filter), []);
+  assert.deepEqual((await store.list(scope, filter)).rows, []);
   for (const sql of reads) assert.equal(sql.includes("1=1"), false);
   await database.close();
 });
@@ -110,7 +110,7 @@ for (const [name, scope, wanted] of [
       entry({ trace_id: "foreign", organisation_id: "o2", workspace_id: "w3" }),
     ];
     await append(store, entries);
-    const rows = await store.list(scope, { limit: 10 });
+    const { rows } = await store.list(scope, { limit: 10 });
     assert.deepEqual(
       rows.map((row) => row.details.trace_id),
       wanted,
@@ -135,7 +135,7 @@ for (const count of [1, 2, 63, 64, 200]) {
     for (const [index, row] of entries.entries()) {
       assert.equal(await bodyOf(store, row), index % 3 === 0 ? null : `content ${index}`);
     }
-    assert.equal((await store.list(mine, { limit: 1_000 })).length, count + 1);
+    assert.equal((await store.list(mine, { limit: 1_000 })).rows.length, count + 1);
     await database.close();
   });
 }
@@ -146,7 +146,7 @@ test("append() stores all rows or none", async () => {
   assert.ok(whole && other);
   const broken = { ...other, details: null as unknown as string }; // what no type allows, so that the database refuses it
   await assert.rejects(store.append([whole, broken]));
-  assert.deepEqual(await store.list(mine, { limit: 10 }), []);
+  assert.deepEqual((await store.list(mine, { limit: 10 })).rows, []);
   const { rows } = await database.read("SELECT count(*) AS n FROM log_bodies");
   assert.equal(Number(rows[0]?.n), 0);
   await database.close();
@@ -183,7 +183,7 @@ test("purge() removes rows older than a time with their contents, oldest first, 
     now = start + day * 86_400_000;
     await append(store, [entry({ trace_id: `day ${day}` })]);
   }
-  const traces = async () => (await store.list(mine, { limit: 100 })).map((row) => row.details.trace_id).reverse();
+  const traces = async () => (await store.list(mine, { limit: 100 })).rows.map((row) => row.details.trace_id).reverse();
   const contents = async () => Number((await database.read("SELECT count(*) AS n FROM log_bodies")).rows[0]?.n);
   assert.equal(await store.purge(start + 4 * 86_400_000, 3), 3);
   assert.equal((await traces())[0], "day 3");
@@ -193,7 +193,7 @@ test("purge() removes rows older than a time with their contents, oldest first, 
   assert.equal(await store.purge(start + 4 * 86_400_000, 3), 0);
   assert.equal(await store.purge(0, 100), 0);
   await append(store, [entry({ trace_id: "later" }, "content of later")]);
-  const [newest] = await store.list(mine, { limit: 1 });
+  const [newest] = (await store.list(mine, { limit: 1 })).rows;
   const found = await store.find(mine, newest?.details.id ?? "");
   assert.equal(found?.content?.response.body, "content of later");
   await database.close();
@@ -225,5 +225,62 @@ test("find() gives back contents that were compressed, and those that were store
   assert.equal(await bodyOf(store, packed), null, "without a codec the row is shown without content");
   const { rows } = await database.read("SELECT length(content) AS n FROM log_bodies ORDER BY seq DESC LIMIT 1");
   assert.ok(Number(rows[0]?.n) < 1_000);
+  await database.close();
+});
+
+/** Every row a filter finds, list by list, and how many lists it takes. */
+async function listAll(store: LogStore, filter: Omit<LogFilter, "before">) {
+  const ids: string[] = [];
+  let before: string | undefined;
+  for (let lists = 1; lists <= 10_000; lists++) {
+    const { rows, stoppedAt } = await store.list(mine, { ...filter, ...(before !== undefined && { before }) });
+    ids.push(...rows.map((row) => row.details.id));
+    const next = rows.length === filter.limit ? rows.at(-1)?.details.id : (stoppedAt ?? undefined);
+    if (next === undefined) return { ids, lists };
+    assert.ok(before === undefined || next < before, "each list goes on further back");
+    before = next;
+  }
+  throw new Error("The list does not end");
+}
+
+test("a list that finds little looks through a bounded number of batches and goes on by its cursor", async () => {
+  const { database, store, reads } = await open();
+  const rows = Array.from({ length: 5_000 }, (_, index) =>
+    entry({ model: index % 2_400 === 100 ? "rare" : "m" }, null),
+  );
+  const batches = await Promise.all(rows.map((row) => toBatches([row])));
+  await store.append(batches.flat());
+  const { stoppedAt } = await store.list(mine, { limit: 10, model: "none" });
+  assert.ok(stoppedAt);
+  assert.ok(reads.length < 300, `${reads.length} reads`);
+  const none = await listAll(store, { limit: 10, model: "none" });
+  assert.deepEqual([none.ids, none.lists], [[], 3]);
+  const rare = await listAll(store, { limit: 10, model: "rare" });
+  assert.deepEqual(
+    rare.ids,
+    rows
+      .filter(({ details: { model } }) => model === "rare")
+      .map((row) => row.details.id)
+      .reverse(),
+  );
+  await database.close();
+});
+
+test("lists and look-ups find every row of batches that overlap in time, each batch read once", async () => {
+  const { database, store, reads } = await open();
+  const rows = Array.from({ length: 600 }, () => entry({}, null));
+  // each batch holds a row of long ago, as streams that took long leave them
+  const batches = await Promise.all(rows.slice(300).map((row, index) => toBatches([row, rows[299 - index] ?? row])));
+  await store.append(batches.flat());
+  const all = rows.map((row) => row.details.id).reverse();
+  assert.deepEqual((await listAll(store, { limit: 50 })).ids, all);
+  assert.deepEqual((await listAll(store, { limit: 7, model: "m" })).ids, all);
+  for (const index of [0, 1, 150, 299, 300, 450, 599]) {
+    reads.length = 0;
+    const id = rows[index]?.details.id ?? "";
+    assert.equal((await store.find(mine, id))?.details.id, id);
+    assert.ok(reads.length <= 300 / 8 + 2, `${reads.length} reads`);
+  }
+  assert.equal(await store.find(mine, createId()), undefined);
   await database.close();
 });

@@ -161,7 +161,7 @@ test("retries count too: they end when the breaker opens", async () => {
   assert.deepEqual(
     (await logOf(gateway, answer)).attempts?.map(({ retries, status }) => [retries, status]),
     [
-      [-1, 500],
+      [2, 500],
       [0, 200],
     ],
   );

@@ -173,7 +173,7 @@ test("passthrough follows retries, fallbacks and conditions on the body", async 
   assert.deepEqual([answer.status, answer.label, answer.retries], [200, second, "0"]);
   assert.deepEqual([a.calls.length, b.calls.length, b.calls[0]?.text], [3, 1, '{"input":"x","model":"m"}']);
   const row = await logOf(gateway, answer);
-  assert.deepEqual([row.upstream_calls, row.attempts?.map(({ retries }) => retries)], [4, [-1, 0]]);
+  assert.deepEqual([row.upstream_calls, row.attempts?.map(({ retries }) => retries)], [4, [2, 0]]);
 
   const conditions = [{ query: { "params.input": "x" }, then: "b" }];
   const choosing = group({ mode: "conditional", conditions, default: "a" }, { name: "a" }, { name: "b" });

@@ -41,11 +41,14 @@ const pieces = [
   ],
 ];
 
+/** What stands between two repeats of a piece. */
+const joints = ["", "-", "_", ".", " ", "\n", "\\", '"', "a", "eyJaaaaaaaa", '"api_key":"'];
+
 /** Texts that repeat one piece, or two in turn, behind what makes every form be looked for. */
 function* adversarial(): Generator<[string, (length: number) => string]> {
   const hints = 'sk-aaaaaaaaaaaaaaaa eyJaaaaaaaa -----BEGIN PRIVATE KEY----- "api_key" ';
   for (const one of pieces) {
-    for (const other of ["", ...pieces]) {
+    for (const other of joints) {
       const unit = one + other;
       yield [JSON.stringify(unit), (length) => hints + unit.repeat(Math.ceil(length / unit.length))];
     }
@@ -58,21 +61,26 @@ function timeOf(work: () => void): number {
   return performance.now() - start;
 }
 
-/** Sixteen times the text: 16 where the work is linear, 256 where it is quadratic. */
-const [small, factor, allowed] = [4_096, 16, 80];
+/** Sixteen times the text: about 16 where the work is linear, 256 where it is quadratic. */
+const [small, factor, allowed] = [4_096, 16, 100];
+const mostRounds = 40;
 
 test("the work of masking grows with the length of a text, whatever is repeated in it", () => {
   for (const [name, create] of adversarial()) {
-    const short = create(small);
-    const long = create(small * factor);
+    const [short, long] = [create(small), create(small * factor)];
+    const best = { short: Number.POSITIVE_INFINITY, long: Number.POSITIVE_INFINITY };
     let ratio = Number.POSITIVE_INFINITY;
-    // another program may hold the machine: the best of a few counts
-    for (let round = 0; round < 5 && ratio > allowed; round++) {
-      const base = Math.max(
+    // other programs hold the machine now and then: the best of some rounds is what the work takes
+    for (let round = 0; round < mostRounds && ratio > allowed; round++) {
+      best.short = Math.min(
+        best.short,
         timeOf(() => text(short)),
-        0.05,
       );
-      ratio = Math.min(ratio, timeOf(() => text(long)) / base);
+      best.long = Math.min(
+        best.long,
+        timeOf(() => text(long)),
+      );
+      ratio = best.long / Math.max(best.short, 0.05);
     }
     assert.ok(ratio <= allowed, `${name}: ${factor} times the text takes ${Math.round(ratio)} times as long`);
   }

@@ -124,6 +124,21 @@ test("an upload goes to S3 in parts, its lines as Converse takes them", async ()
   assert.match(end?.text ?? "", /<ETag>"tag"<\/ETag>/);
 });
 
+for (const prefix of ["amz-server-side-encryption", "aws-server-side-encryption"]) {
+  test(`an upload is encrypted as x-gateway-${prefix} says`, async () => {
+    expectUpload();
+    const keyName = prefix.startsWith("amz") ? `${prefix}-aws-kms-key-id` : `${prefix}-kms-key-id`;
+    const { body, type } = writeForm(chatLine("a"), "requests.jsonl");
+    const headers = { "content-type": type, "x-gateway-provider-file-name": "in/requests.jsonl" };
+    const encryption = { [`x-gateway-${prefix}`]: "aws:kms", [`x-gateway-${keyName}`]: "a-key" };
+    const response = await send("/v1/files", { method: "POST", body, headers: { ...headers, ...encryption } });
+    assert.equal(response.status, 200, await response.text());
+    const sent = upstream.requests[0]?.headers ?? {};
+    assert.equal(sent["x-amz-server-side-encryption"], "aws:kms");
+    assert.equal(sent["x-amz-server-side-encryption-aws-kms-key-id"], "a-key");
+  });
+}
+
 for (const [what, content, name] of [
   ["a line that is no JSON", `${chatLine("a")}\n{`, "a.jsonl"],
   ["a line that cannot be converted", chatLine("a", "x", { n: 2 }), "a.jsonl"],

@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
+import { openDatabase } from "../../src/db/client.ts";
 import { loadSettings, loadUsedSettings } from "../../src/serve/environment.ts";
 import { changeKeysFile, createKeysFile, readKeysFile } from "../../src/serve/keys-file.ts";
 import { masterKeys } from "../support/gateway.ts";
@@ -34,6 +35,26 @@ test("loadSettings() has nothing to read again where the variable gives the mast
   assert.equal(loadSettings(environment).gateway.readMasterKeys, undefined);
   assert.equal(loadSettings({ DATABASE_URL: ":memory:" }).gateway.readMasterKeys, undefined);
 });
+
+for (const isThere of [false, true]) {
+  test(`the files of a database ${isThere ? "that others could read" : "that is new"} are their owner's alone`, async () => {
+    const path = join(createFolder(), "a database.db");
+    const url = `file:${path.replaceAll(" ", "%20")}`;
+    const files = () => ["", "-wal", "-shm"].map((end) => path + end).filter((file) => existsSync(file));
+    if (isThere) {
+      const opened = await openDatabase({ url });
+      await opened.write(["CREATE TABLE a (b)"]);
+      for (const file of files()) chmodSync(file, 0o644);
+    }
+    loadSettings({ DATABASE_URL: url, GATEWAY_MASTER_KEYS: masterKeys });
+    const database = await openDatabase({ url });
+    await database.write([isThere ? "INSERT INTO a VALUES (1)" : "CREATE TABLE a (b)"]);
+    const made = files();
+    assert.ok(made.length > 1, made.join());
+    if (process.platform !== "win32") for (const file of made) assert.equal(statSync(file).mode & 0o777, 0o600, file);
+    await database.close();
+  });
+}
 
 test("loadUsedSettings() makes neither a database nor master keys", () => {
   const folder = createFolder();

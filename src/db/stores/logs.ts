@@ -1,4 +1,4 @@
-import type { InStatement, Row } from "@libsql/client";
+import type { InStatement } from "@libsql/client";
 import { firstIdOf, isId } from "../../lib/ids.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
@@ -37,6 +37,13 @@ export interface StoredLog {
   content: LogContent | null;
 }
 
+/** What a list found. */
+export interface LogPage {
+  rows: StoredLog[];
+  /** Where the search goes on: older than this id. Null where enough was found, or there is nothing more. */
+  stoppedAt: string | null;
+}
+
 /** What hooks said that ran behind the answer of a request. */
 export interface LateHooks {
   organisationId: string;
@@ -50,8 +57,8 @@ export interface LateHooks {
 export interface LogStore {
   /** Stores batches with their bodies, all or none. */
   append(batches: readonly LogBatch[]): Promise<void>;
-  /** Rows without bodies, newest first. */
-  list(scope: LogScope, filter: LogFilter): Promise<StoredLog[]>;
+  /** Rows without bodies, newest first. It looks through a bounded number of them and says where it stopped. */
+  list(scope: LogScope, filter: LogFilter): Promise<LogPage>;
   /** One row with its bodies. */
   find(scope: LogScope, id: string): Promise<StoredLog | undefined>;
   /** Keeps what hooks said once their request was over. */
@@ -89,8 +96,8 @@ function scopeCondition(scope: LogScope): { sql: string; args: string[] } {
 }
 
 /** Rows of a stored batch. What does not parse was not written by this program and is left out. */
-function readDetails(row: Row): LogDetails[] {
-  const value: unknown = parseJson(String(row.details));
+function readDetails(text: string): LogDetails[] {
+  const value: unknown = parseJson(text);
   // the column is only ever written by `toBatch`
   return Array.isArray(value) ? (value as LogDetails[]) : [];
 }
@@ -101,15 +108,16 @@ export function readContents(stored: unknown, codec: TextCodec | undefined): str
   return stored instanceof ArrayBuffer ? codec?.expand(new Uint8Array(stored)) : undefined;
 }
 
-function matches(details: LogDetails, filter: LogFilter): boolean {
-  return (
-    (filter.status === undefined || details.status === filter.status) &&
-    (filter.model === undefined || details.model === filter.model) &&
-    (filter.provider === undefined || details.provider === filter.provider) &&
-    (filter.traceId === undefined || details.trace_id === filter.traceId) &&
-    (filter.apiKeyId === undefined || details.api_key_id === filter.apiKeyId) &&
-    (filter.ofKeys === undefined || filter.ofKeys.has(details.api_key_id))
-  );
+/** Members a filter asks for, by their names in a row. */
+function wantedOf({ status, model, provider, traceId, apiKeyId }: LogFilter): [keyof LogDetails, unknown][] {
+  const wanted: [keyof LogDetails, unknown][] = [
+    ["trace_id", traceId],
+    ["api_key_id", apiKeyId],
+    ["model", model],
+    ["provider", provider],
+    ["status", status],
+  ];
+  return wanted.filter(([, value]) => value !== undefined);
 }
 
 /** Ids a list may show: from `lower`, inclusive, to `upper`, exclusive. */
@@ -123,57 +131,117 @@ function idBounds({ before, from, to }: LogFilter): { lower: string; upper: stri
 
 /** Greater than any ULID. */
 const lastPossibleId = "~";
-/** Batches that are read at a time; between two such pages other requests run. */
-const pageBatches = 8;
+/** Batches that are read at a time, and about how many characters; between two such pages other requests run. */
+const pageBatches = { least: 8, most: 64 };
+const pageLength = 256 * 1024;
+/** What one list looks through: so many characters of rows, or so many batches. */
+const listLength = 16 * 1024 * 1024;
+const listBatches = 2_048;
 
-/** Batches that may hold rows between two ids, newest first, page by page. */
-async function* readPages(database: Database, scope: LogScope, { lower, upper }: { lower: string; upper: string }) {
+/** Batches of a page behind one of this length: few where they are large. */
+function nextSize(length: number, batches: number): number {
+  const fitting = Math.floor((pageLength * batches) / Math.max(length, 1));
+  return Math.min(pageBatches.most, Math.max(pageBatches.least, fitting));
+}
+
+/** Lets other requests run: a local database answers without leaving the event loop. */
+const giveWay = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+/** A batch as it is looked through. */
+interface BatchText {
+  seq: number;
+  lastId: string;
+  details: string;
+}
+
+/** Batches that may hold rows between two ids in the order of their last ids, page by page. */
+async function* readPages(
+  database: Database,
+  scope: LogScope,
+  { lower, upper, newestFirst }: { lower: string; upper: string; newestFirst: boolean },
+): AsyncGenerator<BatchText[]> {
   const condition = scopeCondition(scope);
+  const [sign, order] = newestFirst ? ["<", "DESC"] : [">", "ASC"];
   const sql = `SELECT seq, last_id, details FROM log_batches WHERE ${condition.sql}
-    AND first_id < ? AND last_id >= ? AND (last_id, seq) < (?, ?)
-    ORDER BY last_id DESC, seq DESC LIMIT ${pageBatches}`;
-  let lastId = lastPossibleId;
-  let seq = 0;
-  for (;;) {
-    const { rows } = await database.read({ sql, args: [...condition.args, upper, lower, lastId, seq] });
-    const last = rows.at(-1);
+    AND first_id < ? AND last_id >= ? AND (last_id, seq) ${sign} (?, ?)
+    ORDER BY last_id ${order}, seq ${order} LIMIT ?`;
+  let [lastId, seq] = [newestFirst ? lastPossibleId : "", 0];
+  for (let size = pageBatches.least; ; ) {
+    const { rows } = await database.read({ sql, args: [...condition.args, upper, lower, lastId, seq, size] });
+    const batches = rows.map((row) => ({
+      seq: Number(row.seq),
+      lastId: String(row.last_id),
+      details: String(row.details),
+    }));
+    const last = batches.at(-1);
     if (!last) return;
-    lastId = String(last.last_id);
-    seq = Number(last.seq);
-    yield { rows, lastId };
-    if (rows.length < pageBatches) return;
-    // a local database answers without leaving the event loop: others get their turn here
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    ({ lastId, seq } = last);
+    yield batches;
+    if (rows.length < size) return;
+    size = nextSize(lengthOf(batches), batches.length);
+    await giveWay();
   }
 }
 
-async function listRows(database: Database, scope: LogScope, filter: LogFilter): Promise<StoredLog[]> {
+const lengthOf = (batches: readonly BatchText[]): number =>
+  batches.reduce((sum, { details }) => sum + details.length, 0);
+
+async function listRows(database: Database, scope: LogScope, filter: LogFilter): Promise<LogPage> {
   const bounds = idBounds(filter);
+  const wanted = wantedOf(filter);
+  // much less work than parsing a batch that holds nothing of it
+  const texts = wanted.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
+  const { ofKeys } = filter;
+  const isWanted = (details: LogDetails) =>
+    wanted.every(([name, value]) => details[name] === value) &&
+    (ofKeys === undefined || ofKeys.has(details.api_key_id));
+  const toPage = (found: readonly LogDetails[], stoppedAt: string | null): LogPage => ({
+    rows: found.map((details) => ({ details, content: null })),
+    stoppedAt,
+  });
   let found: LogDetails[] = [];
-  for await (const { rows, lastId } of readPages(database, scope, bounds)) {
-    for (const details of rows.flatMap(readDetails)) {
-      if (details.id >= bounds.lower && details.id < bounds.upper && matches(details, filter)) found.push(details);
+  let [length, count] = [0, 0];
+  for await (const batches of readPages(database, scope, { ...bounds, newestFirst: true })) {
+    for (const { details: text } of batches) {
+      if (!texts.every((one) => text.includes(one))) continue;
+      for (const details of readDetails(text)) {
+        if (details.id >= bounds.lower && details.id < bounds.upper && isWanted(details)) found.push(details);
+      }
     }
     found = found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit);
     // batches overlap in time, but none that follows holds an id above this one
-    if (found.length === filter.limit && (found.at(-1)?.id ?? "") >= lastId) break;
+    const lastId = batches.at(-1)?.lastId ?? "";
+    if (found.length === filter.limit && (found.at(-1)?.id ?? "") >= lastId) return toPage(found, null);
+    length += lengthOf(batches);
+    count += batches.length;
+    const isEnough = length > listLength || count >= listBatches;
+    // the next list must begin further back than this one
+    if (isEnough && lastId < bounds.upper)
+      return toPage(
+        found.filter(({ id }) => id >= lastId),
+        lastId,
+      );
   }
-  return found.map((details) => ({ details, content: null }));
+  return toPage(found, null);
 }
 
 async function findRow({ database, codec }: StoreParts, scope: LogScope, id: string): Promise<StoredLog | undefined> {
   const condition = scopeCondition(scope);
-  const sql = `SELECT seq, details, content FROM log_batches LEFT JOIN log_bodies USING (seq)
-    WHERE ${condition.sql} AND last_id >= ? AND first_id <= ? ORDER BY last_id LIMIT 1 OFFSET ?`;
-  for (let offset = 0; ; offset++) {
-    const { rows } = await database.read({ sql, args: [...condition.args, id, id, offset] });
-    const [row] = rows;
-    if (!row) return undefined;
-    const batch = readDetails(row);
-    const index = batch.findIndex((details) => details.id === id);
-    const details = batch[index];
-    if (details) return { details, content: openContents(readContents(row.content, codec))(index) };
+  const quoted = JSON.stringify(id);
+  const sql = `SELECT content FROM log_batches LEFT JOIN log_bodies USING (seq) WHERE ${condition.sql} AND seq = ?`;
+  // `first_id` is at most this one: it is below whatever comes behind it
+  for await (const batches of readPages(database, scope, { lower: id, upper: `${id}~`, newestFirst: false })) {
+    for (const { seq, details: text } of batches) {
+      if (!text.includes(quoted)) continue;
+      const batch = readDetails(text);
+      const index = batch.findIndex((details) => details.id === id);
+      const details = batch[index];
+      if (!details) continue;
+      const { rows } = await database.read({ sql, args: [...condition.args, seq] });
+      return { details, content: openContents(readContents(rows[0]?.content, codec))(index) };
+    }
   }
+  return undefined;
 }
 
 interface StoreParts {

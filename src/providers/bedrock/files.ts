@@ -7,16 +7,20 @@ import { isSafeKey, objectPath } from "./batches.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
 
+const Encryption = v.optional(v.picklist(["AES256", "aws:kms", "aws:kms:dsse"]));
+const EncryptionKey = v.optional(v.pipe(v.string(), v.regex(/^[\w:/-]{1,2048}$/, "must be the id of a key")));
+
 /** Members of the settings that say where files go (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html). */
 export const fileEntries = {
   s3_bucket: v.optional(
     v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be the name of a bucket")),
   ),
   s3_object_key: v.optional(v.pipe(v.string(), v.check(isSafeKey, "must be the key of an object"))),
-  server_side_encryption: v.optional(v.picklist(["AES256", "aws:kms", "aws:kms:dsse"])),
-  server_side_encryption_kms_key_id: v.optional(
-    v.pipe(v.string(), v.regex(/^[\w:/-]{1,2048}$/, "must be the id of a key")),
-  ),
+  server_side_encryption: Encryption,
+  server_side_encryption_kms_key_id: EncryptionKey,
+  // the same under the names S3 has for them
+  amz_server_side_encryption: Encryption,
+  amz_server_side_encryption_aws_kms_key_id: EncryptionKey,
   provider_file_name: v.optional(v.pipe(v.string(), v.check(isSafeKey, "must be the key of an object"))),
   provider_model: v.optional(v.string()),
 };
@@ -43,7 +47,9 @@ function toBatchRow({ custom_id: recordId, body }: BatchLine, model: string | un
 
 /** Files as objects of S3. */
 export function createObjectRules(settings: FileSettings & { bedrock_model?: string | undefined }): ObjectRules {
-  const { s3_bucket: bucket, server_side_encryption: encryption, server_side_encryption_kms_key_id: keyId } = settings;
+  const { s3_bucket: bucket } = settings;
+  const encryption = settings.server_side_encryption ?? settings.amz_server_side_encryption;
+  const keyId = settings.server_side_encryption_kms_key_id ?? settings.amz_server_side_encryption_aws_kms_key_id;
   const model = settings.bedrock_model ?? settings.provider_model;
   return {
     upload: "parts",

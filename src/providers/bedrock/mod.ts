@@ -87,7 +87,12 @@ export const bedrock = defineProvider<BedrockSettings>({
   slug: "bedrock",
   settings: {
     prefix: "aws",
-    unprefixed: ["provider_model", "provider_file_name"],
+    unprefixed: [
+      "provider_model",
+      "provider_file_name",
+      "amz_server_side_encryption",
+      "amz_server_side_encryption_aws_kms_key_id",
+    ],
     schema: BedrockSettings,
   },
   baseUrl: ({ region }, { path, environment }) => {

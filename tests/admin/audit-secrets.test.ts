@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { call, done } from "../support/control.ts";
+import { adminKey, createTestClock, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
+
+const clock = createTestClock();
+let gateway: TestGateway;
+before(async () => {
+  gateway = await createTestGateway({ inFile: true, clock });
+});
+after(() => gateway.close());
+
+type Row = Record<string, unknown>;
+
+/** Every audit row as it is stored, oldest first. */
+async function storedRows(): Promise<Row[]> {
+  const { rows } = await (await gateway.openFile()).read("SELECT * FROM audit_logs ORDER BY seq");
+  return rows as unknown as Row[]; // the driver's rows are records
+}
+
+const lastRow = async (): Promise<Row> => (await storedRows()).at(-1) ?? {};
+const secret = "of-no-known-form-1";
+
+const bodies: readonly [string, unknown][] = [
+  ["a config as JSON text", { name: "a", config: JSON.stringify({ provider: "openai", api_key: secret }) }],
+  [
+    "a config as JSON text with space",
+    { name: "b", config: ` \n${JSON.stringify({ targets: [{ apiKey: secret }] })}` },
+  ],
+  ["JSON in JSON in JSON", { name: "c", config: JSON.stringify(JSON.stringify(JSON.stringify({ api_key: secret }))) }],
+  [
+    "deeper JSON",
+    {
+      name: "d",
+      config: JSON.stringify(
+        JSON.stringify(JSON.stringify(JSON.stringify({ a: JSON.stringify({ b: secret, password: secret }) }))),
+      ),
+    },
+  ],
+  [
+    "headers as JSON text",
+    { name: "e", checks: [{ parameters: { headers: JSON.stringify({ "X-Anything": secret }) } }] },
+  ],
+  ["headers of any name", { name: "f", checks: [{ parameters: { headers: { "X-Anything": secret } } }] }],
+  ["a query of an address", { name: "g", webhookURL: `https://hooks.example/in?code=${secret}` }],
+  ["a user of an address", { name: "h", webhookURL: `https://me:${secret}@hooks.example/in` }],
+  ["a fragment of an address", { name: "i", webhookURL: `https://hooks.example/in#${secret}` }],
+  ["an address in JSON text", { name: "j", config: JSON.stringify({ url: `HTTPS://x@hooks.example/?a=${secret}` }) }],
+  ["JSON text that is cut", { name: "k", config: `{"api_key":"${secret}","a":` }],
+];
+for (const route of ["POST /configs", "POST /guardrails"]) {
+  for (const [name, body] of bodies) {
+    test(`the audit row of ${route} hides ${name}`, async () => {
+      await call(gateway, route, { key: workspaceKey, body });
+      const row = await lastRow();
+      assert.ok(String(row.request_body).includes(`"name"`), String(row.request_body));
+      assert.ok(!JSON.stringify(row).includes(secret), String(row.request_body));
+    });
+  }
+}
+
+test("an audit row holds named headers only, each cut, and nothing of a credential in the query", async () => {
+  const headers = {
+    "x-anything": "a".repeat(12_000),
+    "user-agent": "b".repeat(1_000),
+    "x-gateway-config": JSON.stringify({ api_key: secret }),
+    referer: `https://pages.example/?token=${secret}`,
+    authorization: `Bearer ${secret}`,
+  };
+  await call(gateway, `POST /configs?note=${encodeURIComponent(`https://a:${secret}@b/`)}`, {
+    key: workspaceKey,
+    headers,
+    body: {},
+  });
+  const row = await lastRow();
+  const stored = JSON.parse(String(row.request_headers));
+  assert.equal(stored["user-agent"], "b".repeat(200));
+  assert.match(stored.authorization, /^hmac:/);
+  assert.deepEqual(
+    Object.keys(stored).filter(
+      (name) => !/^(?:user-agent|authorization|referer|content-type|content-length|host|x-gateway-api-key)$/.test(name),
+    ),
+    [],
+  );
+  assert.ok(!JSON.stringify(row).includes(secret));
+  assert.ok(JSON.stringify(row).length < 3_000);
+});
+
+test("a body of a megabyte that repeats the beginning of a token is audited at once", async () => {
+  const text = "-eyJaaaaaaaa".repeat(75_000);
+  const { status } = await call(gateway, "POST /configs", { key: workspaceKey, body: { name: "long", note: text } });
+  assert.equal(status, 400);
+  const row = await lastRow();
+  assert.equal(String(row.request_body).length, 16_384);
+});
+
+test("the audit row of an admin key names the workspace it acted in", async () => {
+  const workspace = await done<{ id: string }>(call(gateway, "POST /admin/workspaces", { body: { name: "Other" } }));
+  assert.equal((await lastRow()).workspace_id, workspace.id);
+  const named = { workspace_id: workspace.id, name: "One" };
+  const made = await done<{ id: string }>(
+    call(gateway, "POST /api-keys/workspace/service", { body: { ...named, scopes: ["completions.write"] } }),
+  );
+  assert.equal((await lastRow()).workspace_id, workspace.id);
+  const calls: [string, unknown][] = [
+    [`PUT /api-keys/${made.id}`, { name: "Two" }],
+    [`PUT /api-keys/${made.id}`, { name: "" }],
+    [`PUT /admin/workspaces/${workspace.id}`, { name: "Else" }],
+    [`DELETE /api-keys/${made.id}`, undefined],
+    [`DELETE /admin/workspaces/${workspace.id}`, { name: "Else" }],
+  ];
+  for (const [route, body] of calls) {
+    await call(gateway, route, { key: adminKey, body });
+    assert.equal((await lastRow()).workspace_id, workspace.id, route);
+  }
+  await call(gateway, "PUT /admin/workspaces/none-such", { body: { name: "Else" } });
+  assert.equal((await lastRow()).workspace_id, null);
+});
+
+test("a key that is refused again and again leaves 60 rows a minute and one that counts the rest", async () => {
+  const made = await done<{ id: string; key: string }>(
+    call(gateway, "POST /api-keys/workspace/service", {
+      body: { name: "Weak", workspace_id: "default", scopes: ["completions.write"] },
+    }),
+  );
+  clock.advance(60_000);
+  const before = (await storedRows()).length;
+  for (let count = 0; count < 100; count++) await call(gateway, "POST /configs", { key: made.key, body: {} });
+  assert.equal((await storedRows()).length - before, 60);
+  const other = await call(gateway, "POST /configs", { key: workspaceKey, body: {} });
+  assert.equal(other.status, 400);
+  assert.equal((await storedRows()).length - before, 61, "another key has rows of its own");
+  clock.advance(60_000);
+  await call(gateway, "POST /configs", { key: made.key, body: {} });
+  await gateway.gateway.close();
+  const rows = (await storedRows()).slice(before + 61);
+  const counted = rows
+    .filter(({ action }) => action === "refuse")
+    .map(({ request_body: body }) => JSON.parse(String(body)).refused);
+  assert.deepEqual(counted, [41]);
+  assert.deepEqual(
+    rows.map(({ user_id, response_status_code: status }) => [user_id, Number(status)]),
+    [[made.id, 403]],
+  );
+});

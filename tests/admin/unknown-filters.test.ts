@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { adminEndpoints } from "../../src/admin/endpoints.ts";
+import { call } from "../support/control.ts";
+import { adminKey, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
+
+let gateway: TestGateway;
+before(async () => {
+  gateway = await createTestGateway();
+});
+after(() => gateway.close());
+
+interface Refusal {
+  error?: { param: string | null };
+}
+
+const lists = adminEndpoints.filter(
+  ({ method, access }) => method === "GET" && access !== "public" && access !== "scim",
+);
+
+for (const { path, query = [] } of lists.filter((row) => row.query)) {
+  test(`GET ${path} refuses a filter it does not know, and no filter it documents`, async () => {
+    const asked = path.slice(3).replace(/:\w+/g, () => crypto.randomUUID());
+    const refusals = async (name: string) => {
+      const answers = [adminKey, workspaceKey].map((key) => call<Refusal>(gateway, `GET ${asked}?${name}=1`, { key }));
+      return (await Promise.all(answers)).map(({ status, body }) => ({ status, param: body.error?.param ?? null }));
+    };
+    const unknown = await refusals("misspelt_filter");
+    assert.ok(
+      unknown.some(({ status, param }) => status === 400 && param === "misspelt_filter"),
+      JSON.stringify(unknown),
+    );
+    for (const { name } of query) {
+      for (const { status } of await refusals(name)) assert.ok(status < 500);
+      const messages = await Promise.all(
+        [adminKey, workspaceKey].map((key) => call<{ message?: string }>(gateway, `GET ${asked}?${name}=1`, { key })),
+      );
+      for (const { body } of messages) assert.doesNotMatch(body.message ?? "", /is not known here/);
+    }
+  });
+}
+
+for (const path of ["/logs/tail", "/logs/exports"]) {
+  test(`GET ${path} is no path`, async () => {
+    const { status, body } = await call<{ error: { code: string } }>(gateway, `GET ${path}`, { key: workspaceKey });
+    assert.deepEqual([status, body.error.code], [404, "not_found"]);
+  });
+}
