@@ -4,6 +4,7 @@ import type { CallerContext, RelayRules, RequestContext, Services } from "./cont
 import { BodyTooLargeError, InvalidRequestError, TimeoutError, UnsupportedMediaError } from "./errors.ts";
 import { BodyError, inflate, readBytes, receiveTimes, uploadTimes } from "./lib/body.ts";
 import { type FieldKinds, readFields } from "./lib/form.ts";
+import { firstPlainIssue } from "./lib/issues.ts";
 import { decodeUtf8, findJsonExcess } from "./lib/json.ts";
 import { boundaryOf, FormError, readForm } from "./lib/multipart.ts";
 import type { Reply } from "./lib/reply.ts";
@@ -251,22 +252,17 @@ function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown
   }
 }
 
-function describeIssue(issue: v.BaseIssue<unknown>): { path: string | undefined; message: string } {
-  const path = v.getDotPath(issue) ?? undefined;
-  return { path, message: path === undefined ? issue.message : `${path}: ${issue.message}` };
-}
-
-const firstIssueOnly = { abortEarly: true };
-
 /**
  * The value as what its schema makes of it.
  *
  * @throws {InvalidRequestError} 400 naming the first member the schema does not accept.
  */
 export function requireBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
-  const checked = v.safeParse(schema, value, firstIssueOnly);
+  const checked = v.safeParse(schema, value, firstPlainIssue);
   if (checked.success) return checked.output;
-  const { path, message } = describeIssue(checked.issues[0]);
+  const [issue] = checked.issues;
+  const path = v.getDotPath(issue) ?? undefined;
+  const message = path === undefined ? issue.message : `${path}: ${issue.message}`;
   throw new InvalidRequestError(`Invalid request body: ${message}`, {
     code: "invalid_body",
     ...(path !== undefined && { param: path }),

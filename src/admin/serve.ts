@@ -11,6 +11,7 @@ import {
   toGatewayError,
   UnavailableError,
 } from "../errors.ts";
+import { firstPlainIssue } from "../lib/issues.ts";
 import { isObject } from "../lib/json.ts";
 import { hasEncodedSlash } from "../lib/path.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -51,7 +52,7 @@ export async function readAdminBody(
  * @throws {InvalidRequestError} AB01, naming the member that is wrong.
  */
 export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
-  const checked = v.safeParse(schema, value, { abortEarly: true });
+  const checked = v.safeParse(schema, value, firstPlainIssue);
   if (checked.success) return checked.output;
   const [issue] = checked.issues;
   const path = v.getDotPath(issue) ?? undefined;

@@ -2,7 +2,7 @@ import type { CallerContext, Services } from "../context.ts";
 import type { DialectOptions } from "../dialects/types.ts";
 import { isJsonType } from "../endpoint.ts";
 import { UpstreamError } from "../errors.ts";
-import { BodyError, readBytes } from "../lib/body.ts";
+import { BodyError, readBeginning, readBytes } from "../lib/body.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { type Destination, productName } from "../providers/call.ts";
@@ -15,7 +15,7 @@ import { answerHeld, answerStream } from "./answer-stream.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { noteCounts } from "./counts.ts";
 import { noteDropped } from "./dropped.ts";
-import { isEventStream } from "./framing.ts";
+import { type OpenedAnswer, openAnswer } from "./framing.ts";
 import type { TargetGuard } from "./guards.ts";
 import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
 import { isStreamed, type ServedOperation, serveOperation } from "./operation.ts";
@@ -56,8 +56,11 @@ function prepareCall({ operation, destination, form }: Run, forwarded: Record<st
   return call;
 }
 
+/** What is read of an answer that tells of a failure. */
+const maxFailureBytes = 256 * 1024;
+
 /**
- * Bytes of an answer that is read whole.
+ * Bytes of an answer that is read whole; of a failure, its beginning.
  *
  * @throws {UpstreamError} If it breaks off or is too large.
  */
@@ -67,6 +70,9 @@ export async function readAnswer(
   provider: string,
 ): Promise<Uint8Array> {
   try {
+    const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
+    // the usual, small failure is read in one go
+    if (!isSuccess(upstream) && !(length <= maxFailureBytes)) return await readBeginning(upstream, maxFailureBytes);
     return await readBytes(upstream, answerBounds);
   } catch (error) {
     if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
@@ -283,16 +289,19 @@ export async function callTarget<Name extends OperationName>(
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
   const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
   try {
-    const upstream = await (operation.repair
+    const came = await (operation.repair
       ? sendRepaired({
           send: () => send(prepareCall(run, { ...headers }), attempt, context, services),
           read: (refused) => readAnswer(refused, run, provider.slug),
           repair: (failure) => repair(run, failure),
         })
       : send(prepareCall(run, headers), attempt, context, services));
-    received.headers = upstream.headers;
+    received.headers = came.headers;
     // of a form that flows through it is not known what it asks for
-    if ((operation.streamed || isFlow(form)) && isEventStream(upstream, operation.framing)) {
+    const mayStream = operation.streamed || isFlow(form);
+    const opened = mayStream ? openAnswer(came, operation.framing) : { response: came, isStream: false };
+    const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
+    if (isStream) {
       const answer = target.guard?.holdsStreams ? answerHeld : answerStream;
       return await answer(upstream, run, context, services);
     }
@@ -306,6 +315,13 @@ export async function callTarget<Name extends OperationName>(
   } finally {
     if (!log.deferred) attempt.release();
   }
+}
+
+/** An answer whose beginning has to be read. @throws {GatewayError} If it breaks off there. */
+function readStart(opened: Promise<OpenedAnswer>, { attempt, destination }: Run): Promise<OpenedAnswer> {
+  return opened.catch((error: unknown) => {
+    throw toAttemptError(error, attempt, destination.provider.slug);
+  });
 }
 
 /** Whether an answer goes back as it comes. */

@@ -1,3 +1,4 @@
+import { joinBytes } from "./bytes.ts";
 import { startTimer } from "./clock.ts";
 import type { Timers } from "./timers.ts";
 
@@ -50,6 +51,25 @@ export function readBytes(message: Request | Response, bounds: BodyBounds): Prom
   if (length <= smallBody) return readAtOnce(message, bounds);
   if (message.body === null) return Promise.resolve(empty);
   return readCounted(message.body, bounds, Number.isSafeInteger(length) ? length : undefined);
+}
+
+/** The first bytes of a text, at most `maxBytes`; what follows is not read. It does not end inside a letter. */
+export async function readBeginning(message: Response, maxBytes: number): Promise<Uint8Array> {
+  const reader = message.body?.getReader();
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  while (reader && length <= maxBytes) {
+    const { done, value } = await reader.read();
+    if (done) return joinBytes(pieces);
+    pieces.push(value);
+    length += value.length;
+  }
+  reader?.cancel().catch(() => {});
+  const bytes = joinBytes(pieces);
+  let end = Math.min(maxBytes, length);
+  // the bytes that continue a letter in UTF-8 begin with the bits 10
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.slice(0, end);
 }
 
 /** All of a small body; a client that does not send what it announced is not waited for. */

@@ -1,5 +1,6 @@
 import { dereference, type Schema, validate } from "@cfworker/json-schema";
 import * as v from "valibot";
+import { plainIssues } from "./issues.ts";
 import { isObject } from "./json.ts";
 import { compilePattern, type Pattern } from "./pattern.ts";
 
@@ -105,7 +106,7 @@ function readNode(written: unknown, patterns: Map<string, Pattern>, depth: numbe
   if (!isObject(written)) throw new JsonSchemaError("must be a schema: an object, true or false");
   if (depth > maxSchemaDepth) throw new JsonSchemaError(`must have at most ${maxSchemaDepth} levels`);
   if (written.$dynamicRef !== undefined) throw new JsonSchemaError("cannot be used here: use $ref", ["$dynamicRef"]);
-  const { success, output, issues } = v.safeParse(Keywords, written);
+  const { success, output, issues } = v.safeParse(Keywords, written, plainIssues);
   if (!success) throw new JsonSchemaError(issues[0].message, [v.getDotPath(issues[0]) ?? ""]);
   const { format, ...keywords } = output;
   const keepPattern = (text: string): void => {

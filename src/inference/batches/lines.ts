@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { firstPlainIssue } from "../../lib/issues.ts";
 import { findJsonExcess } from "../../lib/json.ts";
 import type { Line } from "../../lib/lines.ts";
 import { type BatchError, BatchLine } from "../../schemas/batches.ts";
@@ -39,7 +40,7 @@ export function parseLine({ bytes, isTooLong }: Line, endpoint: string): ParsedL
   } catch {
     return problem("invalid_json_line", "The line is not valid JSON");
   }
-  const checked = v.safeParse(BatchLine, value, { abortEarly: true });
+  const checked = v.safeParse(BatchLine, value, firstPlainIssue);
   if (!checked.success) {
     const [issue] = checked.issues;
     const path = v.getDotPath(issue);
