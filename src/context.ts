@@ -12,6 +12,7 @@ import { InvalidRequestError } from "./errors.ts";
 import type { Guardrails } from "./guardrails/state.ts";
 import type { AddressGuard } from "./lib/address.ts";
 import { memoizeText } from "./lib/bounded-map.ts";
+import type { ByteBudget, ByteHold } from "./lib/byte-budget.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Mac } from "./lib/hash.ts";
 import { HeaderMap, type HeaderRules } from "./lib/headers.ts";
@@ -32,6 +33,10 @@ import type { RoutingState } from "./routing/state.ts";
 export interface Limits {
   /** Body of a JSON route. */
   jsonBodyBytes: number;
+  /** Bodies that are held at once, in all. One organisation gets half of it at most. */
+  heldBodyBytes: number;
+  /** Bodies that are held at once for one key. */
+  heldBodyBytesPerKey: number;
   /** Form of a route that reads it, such as sound to transcribe. */
   formBodyBytes: number;
   /** Body of a file or passthrough route. */
@@ -96,6 +101,8 @@ export interface Services {
   readonly limits: Limits;
   /** Bounds of requests at once. */
   readonly concurrency: Concurrency;
+  /** Room for the bodies of requests and answers that are held in memory. */
+  readonly bodies: ByteBudget;
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
   readonly outbound: Outbound;
@@ -155,6 +162,8 @@ export interface RequestContext {
   /** Value of a gateway header by its name without prefix. */
   header(name: string): string | null;
   readonly log: LogDraft;
+  /** Room that bodies of this request take; small ones take none. */
+  readonly holds: ByteHold[];
 }
 
 /** A request whose caller is known. */
@@ -301,6 +310,7 @@ export function createRequestContext(
     startedAt,
     header,
     log: createLogDraft(),
+    holds: [],
     // the places of what `withCaller` adds: an object whose members come later is slow
     principal: undefined,
     gatewayKey: "",

@@ -43,7 +43,7 @@ export async function readAdminBody(
   const isEmpty =
     length === "0" ||
     (length === undefined && context.headers.get("transfer-encoding") === undefined && context.request.body === null);
-  return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, services.timers)).value;
+  return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, services)).value;
 }
 
 /**

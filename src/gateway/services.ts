@@ -22,6 +22,7 @@ import { createChecks } from "../guardrails/registry.ts";
 import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
 import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { webMac } from "../lib/hash.ts";
 import { createHeaderRules } from "../lib/headers.ts";
@@ -41,6 +42,8 @@ import { type GatewayOptions, warnOf } from "./options.ts";
 
 const defaultLimits: Limits = {
   jsonBodyBytes: 25 * 1024 * 1024,
+  heldBodyBytes: 512 * 1024 * 1024,
+  heldBodyBytesPerKey: 128 * 1024 * 1024,
   formBodyBytes: 100 * 1024 * 1024,
   streamedBodyBytes: 512 * 1024 * 1024,
   requestTimeoutMs: 300_000,
@@ -213,10 +216,13 @@ export async function createServices(
   const providers = createProviderRegistry(options.providers);
   const guardrails = createGuardrails(createChecks({ outbound, clock }), warnOf(options));
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
+  const timers = createTimers();
+  const limits = { ...defaultLimits, ...options.limits };
   const services: Services = {
     ...identity,
     ...createOwnStore(options, parts, { control: identity.control, outbound }),
-    ...{ clock, createId, isReady, outbound, addressGuard: guard, timers: createTimers() },
+    ...{ clock, createId, isReady, outbound, addressGuard: guard, timers },
+    ...{ limits, bodies: new ByteBudget(limits.heldBodyBytes, timers) },
     openSocket: createSocketOutbound({ transport, guard }),
     realtimeOrigins: new Set(options.realtimeOrigins),
     ...{ logStore, redactor, record: queue.add },
@@ -225,7 +231,6 @@ export async function createServices(
       ...{ key: installation.keys.bodies, now: clock.now, warn: warnOf(options) },
       retentionDays: options.responseRetentionDays ?? 30,
     }),
-    limits: { ...defaultLimits, ...options.limits },
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     ...{ providers, guardrails, savedOnly: options.savedOnly ?? false },
     routing: createRouting(options, { providers, guardrails }, clock),

@@ -1,10 +1,12 @@
+import { reserveBody } from "../context/held-bodies.ts";
 import type { CallerContext, Services } from "../context.ts";
 import type { DialectOptions } from "../dialects/types.ts";
 import { isJsonType } from "../endpoint.ts";
-import { UpstreamError } from "../errors.ts";
+import { UnavailableError, UpstreamError } from "../errors.ts";
 import { BodyError, readBeginning, readBytes } from "../lib/body.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
+import { beginningOf } from "../logs/body.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
 import { BinaryAnswer, type OperationName, type Operations } from "../providers/operations.ts";
@@ -66,16 +68,22 @@ const maxFailureBytes = 256 * 1024;
  */
 export async function readAnswer(
   upstream: Response,
-  { attempt }: { attempt: Attempt },
-  provider: string,
+  { attempt, provider }: { attempt: Attempt; provider: string },
+  context: CallerContext,
+  services: Services,
 ): Promise<Uint8Array> {
   try {
     const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
     // the usual, small failure is read in one go
     if (!isSuccess(upstream) && !(length <= maxFailureBytes)) return await readBeginning(upstream, maxFailureBytes);
-    return await readBytes(upstream, answerBounds);
+    return await readBytes(upstream, { ...answerBounds, reserve: reserveBody(context, services) });
   } catch (error) {
     if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
+    if (error.problem === "busy") {
+      throw new UnavailableError("Cannot read the answer: too many bodies are held in memory now", {
+        ...{ cause: error, provider, code: "overloaded", retryAfterSeconds: 5 },
+      });
+    }
     if (error.problem === "too_large") throw badAnswer(provider, "it is too large", error);
     throw toAttemptError(error.cause, attempt, provider);
   }
@@ -117,7 +125,7 @@ export function parseAnswer(text: string, provider: string, { isList }: { isList
 async function answerWhole(upstream: Response, run: Run, context: CallerContext, services: Services): Promise<Reply> {
   const { log } = context;
   const { slug } = run.destination.provider;
-  const bytes = await readAnswer(upstream, run, slug);
+  const bytes = await readAnswer(upstream, { attempt: run.attempt, provider: slug }, context, services);
   log.upstreamEndedAt = services.clock.monotonic();
   const { media, answerBytes } = run.operation;
   if (answerBytes && isSuccess(upstream) && /^(?:image|audio)\//i.test(typeOf(upstream))) {
@@ -136,7 +144,7 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
   const answer = convert(run, () => run.operation.answer(body));
   if (answer !== undefined) return answerWith(answer, upstream, { run, context, services });
   noteCounts(context, run.operation, body);
-  log.responseBody = media.isHeavy ? withoutMedia(body) : bytes;
+  log.responseBody = media.isHeavy ? withoutMedia(body) : beginningOf(bytes);
   const headers = unifiedHeaders(upstream, slug, context, services);
   headers["content-type"] = "application/json";
   return { status: upstream.status, headers, body: text };
@@ -157,7 +165,7 @@ function answerWith(
   }
   noteCounts(context, run.operation, answer);
   const text = JSON.stringify(answer);
-  log.responseBody = run.operation.media.isHeavy ? withoutMedia(answer) : text;
+  log.responseBody = run.operation.media.isHeavy ? withoutMedia(answer) : beginningOf(text);
   headers["content-type"] = "application/json";
   return { status: upstream.status, headers, body: text };
 }
@@ -292,7 +300,7 @@ export async function callTarget<Name extends OperationName>(
     const came = await (operation.repair
       ? sendRepaired({
           send: () => send(prepareCall(run, { ...headers }), attempt, context, services),
-          read: (refused) => readAnswer(refused, run, provider.slug),
+          read: (refused) => readAnswer(refused, { attempt, provider: provider.slug }, context, services),
           repair: (failure) => repair(run, failure),
         })
       : send(prepareCall(run, headers), attempt, context, services));

@@ -39,8 +39,11 @@ const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 /** What answers a unified route. */
 function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
   return (body, context, services) => {
-    const answer = (isPassed: boolean) =>
-      isPassed ? passHeld(body.text, context, services) : runInference(name, body, context, services);
+    const answer = (isPassed: boolean) => {
+      if (isPassed) return passHeld(body.text, context, services);
+      body.text = "";
+      return runInference(name, body, context, services);
+    };
     const passed = isPassedOn(context, services);
     // hardly ever a promise, and one more turn would be every request's
     return passed instanceof Promise ? passed.then(answer) : answer(passed);

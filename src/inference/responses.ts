@@ -76,6 +76,7 @@ export async function runResponses(
   services: Services,
 ): Promise<Reply> {
   if (await isPassedOn(context, services)) return passHeld(body.text, context, services);
+  body.text = "";
   const { value } = body;
   const previous = value.previous_response_id;
   context.keepAnswer = createKeeper(value, context, services);

@@ -3,7 +3,7 @@ import { startTimer } from "./clock.ts";
 import type { Timers } from "./timers.ts";
 
 /** Why a body could not be read. */
-export type BodyProblem = "too_large" | "timeout" | "broken";
+export type BodyProblem = "too_large" | "expands" | "timeout" | "broken" | "busy";
 
 /** A body could not be read. */
 export class BodyError extends Error {
@@ -25,6 +25,8 @@ export interface BodyBounds {
   silenceMs: number;
   /** Shared timers; without them each body has its own. */
   timers?: Timers;
+  /** Makes room for a body of this many bytes, asked before they are held; small bodies never ask. */
+  reserve?: (bytes: number) => Promise<void> | undefined;
 }
 
 /** Times clients get to send a body. */
@@ -102,6 +104,8 @@ async function readCounted(
   bounds: BodyBounds,
   expected: number | undefined,
 ): Promise<Uint8Array> {
+  const { reserve } = bounds;
+  if (expected !== undefined) await makeRoom(reserve, expected, body);
   let bytes = new Uint8Array(expected ?? smallBody);
   let length = 0;
   const reader = body.getReader();
@@ -111,10 +115,15 @@ async function readCounted(
       const { done, value } = await reader.read();
       if (clock.expired) throw new BodyError("timeout");
       // whoever keeps the body must not keep much more room than it takes
-      if (done) return length * 2 < bytes.length ? bytes.slice(0, length) : bytes.subarray(0, length);
+      if (done) {
+        reserve?.(length);
+        return length * 2 < bytes.length ? bytes.slice(0, length) : bytes.subarray(0, length);
+      }
       if (length + value.length > bounds.bytes) throw new BodyError("too_large");
       if (length + value.length > bytes.length) {
-        const larger = new Uint8Array(Math.max(bytes.length * 2, length + value.length));
+        const room = Math.max(Math.min(bytes.length * 2, bounds.bytes), length + value.length);
+        await makeRoom(reserve, room, reader);
+        const larger = new Uint8Array(room);
         larger.set(bytes.subarray(0, length));
         bytes = larger;
       }
@@ -127,6 +136,22 @@ async function readCounted(
     throw cause instanceof BodyError ? cause : new BodyError(clock.expired ? "timeout" : "broken", { cause });
   } finally {
     clock.stop();
+  }
+}
+
+/** Waits for room; a body there is none for is not read on. */
+async function makeRoom(
+  reserve: BodyBounds["reserve"],
+  bytes: number,
+  source: ReadableStream<Uint8Array> | ReadableStreamDefaultReader<Uint8Array>,
+): Promise<void> {
+  if (!reserve) return;
+  try {
+    const room = reserve(bytes);
+    if (room) await room;
+  } catch (cause) {
+    source.cancel(cause).catch(() => {});
+    throw new BodyError("busy", { cause });
   }
 }
 
@@ -191,8 +216,24 @@ export function countBytes(body: ReadableStream<Uint8Array>, bounds: BodyBounds)
   );
 }
 
-/** The bytes of one gzip or deflate layer, undone under the same bounds. */
-export function inflate(bytes: Uint8Array, coding: "gzip" | "deflate", bounds: BodyBounds): Promise<Uint8Array> {
+/** How many times its size a compressed body may have once it is decoded, where it is larger than `freeExpansion`. */
+const maxExpansion = 20;
+const freeExpansion = 1024 * 1024;
+
+/**
+ * The bytes of one gzip or deflate layer, decoded under the same bounds. JSON is seldom made ten times smaller; what becomes far
+ * more than was sent is no message but a load.
+ *
+ * @throws {BodyError}
+ */
+export async function inflate(bytes: Uint8Array, coding: "gzip" | "deflate", bounds: BodyBounds): Promise<Uint8Array> {
+  const expanded = Math.max(freeExpansion, bytes.length * maxExpansion);
   const source = new Response(Uint8Array.from(bytes)).body ?? new ReadableStream<Uint8Array<ArrayBuffer>>();
-  return readCounted(source.pipeThrough(new DecompressionStream(coding)), bounds, undefined);
+  const limited = { ...bounds, bytes: Math.min(bounds.bytes, expanded) };
+  try {
+    return await readCounted(source.pipeThrough(new DecompressionStream(coding)), limited, undefined);
+  } catch (error) {
+    const isTooLarge = error instanceof BodyError && error.problem === "too_large";
+    throw isTooLarge && expanded < bounds.bytes ? new BodyError("expands", { cause: error }) : error;
+  }
 }

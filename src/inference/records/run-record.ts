@@ -264,7 +264,7 @@ function callByConfig(
 function createBodyReader(context: CallerContext, services: Services) {
   let body: Promise<Readonly<Record<string, unknown>>> | undefined;
   const read = async () => {
-    const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services.timers);
+    const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services);
     if (isObject(value)) return value;
     throw new InvalidRequestError("Invalid request body: it must be an object", { code: "invalid_body" });
   };

@@ -61,7 +61,8 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
     };
     const upstream = await send(prepared, attempt, context, services);
     if (upstream.status >= 200 && upstream.status < 300) return { upstream, attempt };
-    const text = toText(await readAnswer(upstream, { attempt }, provider.slug), provider.slug);
+    const given = { attempt, provider: provider.slug };
+    const text = toText(await readAnswer(upstream, given, context, services), provider.slug);
     throw toProviderError(upstream, text, context, services);
   } catch (error) {
     attempt.release();
@@ -77,7 +78,10 @@ export async function readRecord(
   const { slug } = target.destination.provider;
   const { upstream, attempt } = await sendRecord(target, call);
   try {
-    return { upstream, text: toText(await readAnswer(upstream, { attempt }, slug), slug) };
+    return {
+      upstream,
+      text: toText(await readAnswer(upstream, { attempt, provider: slug }, target.context, target.services), slug),
+    };
   } finally {
     attempt.release();
   }
