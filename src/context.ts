@@ -15,6 +15,7 @@ import { memoizeText } from "./lib/bounded-map.ts";
 import type { ByteBudget, ByteHold } from "./lib/byte-budget.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Mac } from "./lib/hash.ts";
+import type { ExactNumbers } from "./lib/exact-numbers.ts";
 import { HeaderMap, type HeaderRules } from "./lib/headers.ts";
 import type { IdFactory } from "./lib/ids.ts";
 import { type Metadata, readBaggage, readMetadata, readTraceparent } from "./lib/metadata.ts";
@@ -162,6 +163,8 @@ export interface RequestContext {
   /** Value of a gateway header by its name without prefix. */
   header(name: string): string | null;
   readonly log: LogDraft;
+  /** What stands in the parsed body for numbers JavaScript cannot hold; absent where it has none of them. */
+  numbers?: ExactNumbers;
   /** Room that bodies of this request take; small ones take none. */
   readonly holds: ByteHold[];
 }

@@ -11,8 +11,9 @@ import {
 } from "./errors.ts";
 import { type BodyBounds, BodyError, inflate, readBytes, receiveTimes, uploadTimes } from "./lib/body.ts";
 import { type FieldKinds, readFields } from "./lib/form.ts";
+import { hasLongDigits, shelterNumbers } from "./lib/exact-numbers.ts";
 import { firstPlainIssue } from "./lib/issues.ts";
-import { decodeUtf8, findJsonExcess } from "./lib/json.ts";
+import { bodyLimits, decodeUtf8, scanJson } from "./lib/json.ts";
 import { boundaryOf, FormError, readForm } from "./lib/multipart.ts";
 import type { Reply } from "./lib/reply.ts";
 import { beginningOf } from "./logs/body.ts";
@@ -260,23 +261,62 @@ export function isJsonType(type: string): boolean {
   return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type);
 }
 
-function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown> {
+/** Digits that may be of a number JavaScript cannot hold, in texts too short for the scan of bytes to pay. */
+const suspectForm = /\d{16}|\d[eE]\+?\d/;
+
+/** The text to parse, with numbers in place of those that cannot be held. */
+function readText(bytes: Uint8Array, context: RequestContext): { text: string; parsable: string } {
   let text: string;
   try {
     text = decodeUtf8(bytes);
   } catch (cause) {
     throw new InvalidRequestError("Cannot read the body: it is not UTF-8", { cause, code: "invalid_body" });
   }
-  context.log.requestBody = beginningOf(bytes);
-  const excess = findJsonExcess(bytes);
+  const isShort = bytes.length < (bodyLimits.ignoredBelow ?? 0);
+  const { excess, hasSuspects } = isShort
+    ? { excess: undefined, hasSuspects: suspectForm.test(text) }
+    : scanJson(bytes);
   if (excess !== undefined) {
     throw new InvalidRequestError(`Cannot read the body: it has ${excess}`, { code: "invalid_body" });
   }
+  const sheltered = hasSuspects || (!isShort && hasLongDigits(bytes)) ? shelterNumbers(bytes) : undefined;
+  if (!sheltered) return { text, parsable: text };
+  context.numbers = sheltered.numbers;
+  return { text, parsable: decodeUtf8(sheltered.bytes) };
+}
+
+function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown> {
+  context.log.requestBody = beginningOf(bytes);
+  const { text, parsable } = readText(bytes, context);
+  let value: unknown;
   try {
-    return { value: JSON.parse(text), text };
+    value = JSON.parse(parsable);
   } catch (cause) {
     throw new InvalidRequestError("Cannot read the body: it is not valid JSON", { cause, code: "invalid_json" });
   }
+  const infinite = context.numbers?.infinite;
+  if (infinite !== undefined) refuseInfinite(value, Number(infinite));
+  return { value, text };
+}
+
+/** Refuses a body with a number no reader can hold. */
+function refuseInfinite(value: unknown, infinite: number): never {
+  const path = pathOf(value, infinite)?.join(".");
+  throw new InvalidRequestError(`Invalid request body: ${path ? `${path}: ` : ""}must be a finite number`, {
+    code: "invalid_body",
+    ...(path && { param: path }),
+  });
+}
+
+/** Where a number stands, its sign aside. */
+function pathOf(value: unknown, number: number): string[] | undefined {
+  if (typeof value === "number") return Math.abs(value) === number ? [] : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const path = pathOf(member, number);
+    if (path) return [name, ...path];
+  }
+  return undefined;
 }
 
 /**

@@ -1,8 +1,9 @@
+import { type ExactValue, parseExact } from "../lib/exact-numbers.ts";
 import type { ConfigRow, ConfigVersionRow } from "../db/tables/configs.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../errors.ts";
-import { isObject, parseJson } from "../lib/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
 import { readConfig as readRoutingConfig } from "../routing/read-config.ts";
 import { findConfigExcess } from "../routing/state.ts";
@@ -31,6 +32,18 @@ function listNodes(node: ConfigNode): ConfigNode[] {
   return [node, ...node.targets.flatMap(listNodes)];
 }
 
+/** A config, or the JSON text of one; numbers stay as they are written. */
+function readWritten(config: Record<string, unknown> | string, { context }: AdminCall<unknown>): ExactValue {
+  const { numbers } = context;
+  const write = (value: unknown) => numbers?.restore(JSON.stringify(value)) ?? JSON.stringify(value);
+  if (typeof config !== "string") return { value: config, write };
+  try {
+    return parseExact(config);
+  } catch {
+    return { value: undefined, write };
+  }
+}
+
 /**
  * A config as it is stored.
  *
@@ -42,9 +55,9 @@ async function toContent(
   tenant: Tenant,
 ): Promise<string> {
   const { services } = call;
-  const value = typeof config === "string" ? parseJson(config) : config;
+  const { value, write } = readWritten(config, call);
   if (!isObject(value)) throw refuseField("config", "must be an object, or the same as JSON text");
-  const text = JSON.stringify(value);
+  const text = write(value);
   const excess = findConfigExcess(text);
   if (excess !== undefined) refuseField("config", `has ${excess}`);
   const read = readRoutingConfig(value, services.routing.strictOptions);

@@ -94,6 +94,7 @@ export function send(
   const { log } = context;
   const url = addressOf(call, services.authTools.environment);
   const tools = beginCall(url, context, services);
+  if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
   const sent = sendCall(Object.assign(call, { signal: attempt.signal, url }), tools);
   // it is on its way; what waits for the answer need not hold it too
   if (typeof call.body === "string" && call.body.length > longBody) call.body = "";

@@ -4,6 +4,7 @@ import type { DialectOptions } from "../dialects/types.ts";
 import { isJsonType } from "../endpoint.ts";
 import { UnavailableError, UpstreamError } from "../errors.ts";
 import { BodyError, readBeginning, readBytes } from "../lib/body.ts";
+import { type ExactNumbers, type ShelteredBytes, shelterIntegers } from "../lib/exact-numbers.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { beginningOf } from "../logs/body.ts";
@@ -133,7 +134,8 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
     const answer = convert(run, () => answerBytes(given)) ?? {};
     return answerWith(answer, upstream, { run, context, services });
   }
-  const text = toText(bytes, slug);
+  const sheltered = shelterAnswer(bytes, upstream, { run, context });
+  const text = toText(sheltered?.bytes ?? bytes, slug);
   if (!isSuccess(upstream)) throw toProviderError(upstream, text, context, services);
   const body = parseAnswer(text, slug, media);
   const { error, choices } = isObject(body) ? body : {};
@@ -142,19 +144,34 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }
   const answer = convert(run, () => run.operation.answer(body));
-  if (answer !== undefined) return answerWith(answer, upstream, { run, context, services });
+  if (answer !== undefined)
+    return answerWith(answer, upstream, { run, context, services, numbers: sheltered?.numbers });
   noteCounts(context, run.operation, body);
   log.responseBody = media.isHeavy ? withoutMedia(body) : beginningOf(bytes);
   const headers = unifiedHeaders(upstream, slug, context, services);
   headers["content-type"] = "application/json";
-  return { status: upstream.status, headers, body: text };
+  return { status: upstream.status, headers, body: sheltered ? toText(bytes, slug) : text };
+}
+
+/** An answer whose numbers are to stay as they are written while it is converted; undefined where all can be held. */
+function shelterAnswer(
+  bytes: Uint8Array,
+  upstream: Response,
+  { run: { operation }, context: { numbers } }: { run: Run; context: CallerContext },
+): ShelteredBytes | undefined {
+  return operation.media.isHeavy || !isSuccess(upstream) ? undefined : shelterIntegers(bytes, numbers);
 }
 
 /** The client's answer where the upstream's was converted. */
 function answerWith(
   answer: Record<string, unknown> | BinaryAnswer,
   upstream: Response,
-  { run, context, services }: { run: Run; context: CallerContext; services: Services },
+  {
+    run,
+    context,
+    services,
+    numbers,
+  }: { run: Run; context: CallerContext; services: Services; numbers?: ExactNumbers | undefined },
 ): Reply {
   const { log } = context;
   const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
@@ -164,7 +181,8 @@ function answerWith(
     return { status: upstream.status, headers, body: answer.bytes };
   }
   noteCounts(context, run.operation, answer);
-  const text = JSON.stringify(answer);
+  const written = JSON.stringify(answer);
+  const text = numbers ? numbers.restore(written) : written;
   log.responseBody = run.operation.media.isHeavy ? withoutMedia(answer) : beginningOf(text);
   headers["content-type"] = "application/json";
   return { status: upstream.status, headers, body: text };
@@ -236,6 +254,7 @@ function conversionOptions(
     now: () => Math.floor(clock.now() / 1000),
     overResponses: namesBeta(context, responsesBeta),
     ...(keepAnswer && { keep: keepAnswer }),
+    ...(context.numbers && { numbers: context.numbers }),
     drop: (member) => noteDropped(log, member),
   };
 }

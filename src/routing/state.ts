@@ -1,3 +1,4 @@
+import { type ExactNumbers, holdsInfinite, parseExact } from "../lib/exact-numbers.ts";
 import { memoizeText } from "../lib/bounded-map.ts";
 import { findJsonExcess, parseJson } from "../lib/json.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
@@ -48,17 +49,29 @@ export function findConfigExcess(text: string): string | undefined {
   return findJsonExcess(encoder.encode(text), configLimits);
 }
 
+const numbersOf = new WeakMap<ConfigNode, ExactNumbers>();
+
+/** What stands in a config for numbers that cannot be held; undefined where it has none of them. */
+export function numbersOfConfig(config: ConfigNode): ExactNumbers | undefined {
+  return numbersOf.get(config);
+}
+
 /** Creates the state of a gateway. */
 export function createRoutingState(options: RoutingStateOptions): RoutingState {
   const { limits, providers, findHookProblems, random, now } = options;
   const read = memoizeText(
     maxTexts,
     (text): ReadConfigResult | undefined => {
-      const value = parseJson(text);
-      if (value === undefined) return undefined;
+      if (parseJson(text) === undefined) return undefined;
       const excess = findConfigExcess(text);
       if (excess !== undefined) return { problems: [{ path: "", message: `has ${excess}` }] };
-      return readConfig(value, { limits, providers, findHookProblems, strict: false });
+      const { value, numbers } = parseExact(text);
+      if (numbers?.infinite !== undefined || holdsInfinite(value)) {
+        return { problems: [{ path: "", message: "has a number that is not finite" }] };
+      }
+      const result = readConfig(value, { limits, providers, findHookProblems, strict: false });
+      if (numbers && result.config) numbersOf.set(result.config, numbers);
+      return result;
     },
     maxTextLength,
   );

@@ -1,8 +1,9 @@
+import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import type { CallerContext, Services } from "../../context.ts";
 import { readJsonBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { countBytes, uploadTimes } from "../../lib/body.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Destination } from "../../providers/call.ts";
@@ -82,8 +83,8 @@ async function callMapped(call: RecordCall, request: RecordRequest, target: Reco
   );
 }
 
-function toBytes(value: object): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+function toBytes(value: object, write: ExactValue["write"] = JSON.stringify): Uint8Array {
+  return new TextEncoder().encode(`${write(value)}\n`);
 }
 
 /** Rows of an output as lines of our form. */
@@ -95,10 +96,10 @@ async function* toLines(
   const unreadable = { code: "unreadable_row", message: "The provider's row cannot be read" };
   for await (const { bytes, isTooLong } of readLines(readPieces(upstream), { maxBytes: maxRowBytes })) {
     if (bytes.length === 0 && !isTooLong) continue;
-    const row = parseJson(new TextDecoder().decode(bytes));
     try {
+      const { value: row, write } = parseExactBytes(bytes);
       if (!isObject(row)) throw new TypeError("Cannot read the row: it is no object");
-      yield toBytes(toLine(row, batch, { drop: () => {} }));
+      yield toBytes(toLine(row, batch, { drop: () => {} }), write);
     } catch {
       yield toBytes({ id: "", custom_id: "", response: null, error: unreadable });
     }
