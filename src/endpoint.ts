@@ -10,8 +10,8 @@ import {
   UnsupportedMediaError,
 } from "./errors.ts";
 import { type BodyBounds, BodyError, inflate, readBytes, receiveTimes, uploadTimes } from "./lib/body.ts";
-import { type FieldKinds, readFields } from "./lib/form.ts";
 import { hasLongDigits, shelterNumbers } from "./lib/exact-numbers.ts";
+import { type FieldKinds, readFields } from "./lib/form.ts";
 import { firstPlainIssue } from "./lib/issues.ts";
 import { bodyLimits, decodeUtf8, scanJson } from "./lib/json.ts";
 import { boundaryOf, FormError, readForm } from "./lib/multipart.ts";
@@ -281,6 +281,10 @@ function readText(bytes: Uint8Array, context: RequestContext): { text: string; p
   }
   const sheltered = hasSuspects || (!isShort && hasLongDigits(bytes)) ? shelterNumbers(bytes) : undefined;
   if (!sheltered) return { text, parsable: text };
+  if (sheltered.numbers.isOverfull) {
+    const message = "Cannot read the body: it has more than 20000 numbers beyond 2^53, or with exponents";
+    throw new InvalidRequestError(message, { code: "invalid_body" });
+  }
   context.numbers = sheltered.numbers;
   return { text, parsable: decodeUtf8(sheltered.bytes) };
 }

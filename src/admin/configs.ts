@@ -1,8 +1,8 @@
-import { type ExactValue, parseExact } from "../lib/exact-numbers.ts";
 import type { ConfigRow, ConfigVersionRow } from "../db/tables/configs.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../errors.ts";
+import { type ExactValue, parseExact } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
 import { readConfig as readRoutingConfig } from "../routing/read-config.ts";

@@ -115,7 +115,11 @@ function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
 
 function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Redactor): LogDetail {
   const { request, response } = stored.content ?? { request: emptySide, response: emptySide };
-  return { ...withHooks(toRow(stored), late), request: toSide(request, redactor), response: toSide(response, redactor) };
+  return {
+    ...withHooks(toRow(stored), late),
+    request: toSide(request, redactor),
+    response: toSide(response, redactor),
+  };
 }
 
 /** Keys of the person behind a call, those that are revoked too, and what stands for their tokens. */

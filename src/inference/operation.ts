@@ -1,4 +1,3 @@
-import { keepNumbers } from "./exact-observer.ts";
 import { fromUsageMetadata } from "../dialects/gemini/candidates.ts";
 import { toNativeRequest } from "../dialects/responses/stored.ts";
 import type { Dialect, DialectOptions } from "../dialects/types.ts";
@@ -22,6 +21,7 @@ import { createContentObserver } from "./content-observer.ts";
 import { type Counting, readFurtherCounts } from "./counts.ts";
 import { createDialectObserver, createPlainMapper } from "./dialect-observer.ts";
 import { dialects, isDialect } from "./dialects.ts";
+import { keepNumbers } from "./exact-observer.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
 import { createCompletionObserver, type StreamObserver } from "./stream-observer.ts";
 import { createReframedObserver, createTypedObserver } from "./typed-observer.ts";

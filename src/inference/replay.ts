@@ -1,7 +1,7 @@
-import { parseExact } from "../lib/exact-numbers.ts";
 import type { CallerContext } from "../context.ts";
 import { replayEvents } from "../dialects/responses/stored.ts";
 import type { Body, RequestType } from "../guardrails/types.ts";
+import { parseExact } from "../lib/exact-numbers.ts";
 import { isObject, objectsIn, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { doneEvent, encodeEvent } from "../lib/sse.ts";

@@ -1,11 +1,11 @@
-import { numbersOfConfig } from "../routing/state.ts";
-import { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { GatewayError, InvalidRequestError } from "../errors.ts";
+import { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName, Operations } from "../providers/operations.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../routing/plan.ts";
+import { numbersOfConfig } from "../routing/state.ts";
 import type { StickyStore } from "../routing/sticky.ts";
 import { routingHeaders } from "./answer.ts";
 import { callTarget, type Target } from "./call-target.ts";

@@ -1,5 +1,6 @@
 import { joinBytes } from "./bytes.ts";
 import { startTimer } from "./clock.ts";
+import { giveWay } from "./pace.ts";
 import type { Timers } from "./timers.ts";
 
 /** Why a body could not be read. */
@@ -37,6 +38,9 @@ export const uploadTimes = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 
 /** A body this small is read in one go, and has to arrive within the time of one silence. */
 const smallBody = 64 * 1024;
+
+/** A body this large takes milliseconds to be parsed. */
+const largeBody = 1024 * 1024;
 
 const empty = new Uint8Array(0);
 
@@ -117,6 +121,8 @@ async function readCounted(
       // whoever keeps the body must not keep much more room than it takes
       if (done) {
         reserve?.(length);
+        // what follows takes a while: several large bodies that are there at once do not follow one another without a pause
+        if (length > largeBody) await giveWay();
         return length * 2 < bytes.length ? bytes.slice(0, length) : bytes.subarray(0, length);
       }
       if (length + value.length > bounds.bytes) throw new BodyError("too_large");
@@ -148,7 +154,7 @@ async function makeRoom(
   if (!reserve) return;
   try {
     const room = reserve(bytes);
-    if (room) await room;
+    if (room) await room.then(giveWay);
   } catch (cause) {
     source.cancel(cause).catch(() => {});
     throw new BodyError("busy", { cause });

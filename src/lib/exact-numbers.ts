@@ -11,6 +11,9 @@ const quote = 0x22;
 const dot = 0x2e;
 /** Tried for one number; where none is free it is rounded. */
 const maxTries = 16;
+/** Longest number that is read, and most of them in one text. */
+const maxDigits = 1_024;
+const maxNumbers = 20_000;
 /** A number without its sign (RFC 8259, section 6). */
 const jsonNumber = /^(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
@@ -38,6 +41,8 @@ export class ExactNumbers {
   readonly #standIns = new Map<string, string>();
   /** What stands for a number that is not finite; undefined where all are. */
   infinite: string | undefined;
+  /** There were more than are looked after: they are rounded. */
+  isOverfull = false;
 
   get size(): number {
     return this.#texts.size;
@@ -49,6 +54,10 @@ export class ExactNumbers {
    * @param taken Texts that mean themselves.
    */
   add(text: string, taken: ReadonlySet<string>): string | undefined {
+    if (text.length > maxDigits) {
+      this.infinite ??= "Infinity";
+      return undefined;
+    }
     const value = Number(text);
     if (!jsonNumber.test(text) || !isInexact(text, value)) return undefined;
     const known = this.#standIns.get(text);
@@ -106,7 +115,7 @@ function holdsArguments(bytes: Uint8Array, index: number): boolean {
 
 /** Long integers in the JSON text a string holds; those in its own strings stand behind a quote. */
 function findWithin(bytes: Uint8Array, [start, end]: Place, found: Place[]): void {
-  for (let index = start; index < end; index++) {
+  for (let index = start; index < end && found.length <= maxNumbers; index++) {
     if (!isDigit(bytes[index])) continue;
     const behind = Math.min(endOfDigits(bytes, index), end);
     const before = bytes[index - 1];
@@ -119,7 +128,7 @@ function findWithin(bytes: Uint8Array, [start, end]: Place, found: Place[]): voi
 /** Where numbers stand that may not be held. */
 function findSuspects(bytes: Uint8Array): Place[] {
   const found: Place[] = [];
-  for (let index = 0; index < bytes.length; index++) {
+  for (let index = 0; index < bytes.length && found.length <= maxNumbers; index++) {
     if (bytes[index] === quote) {
       const end = endOfString(bytes, index + 1);
       if (holdsArguments(bytes, index)) findWithin(bytes, [index + 1, end], found);
@@ -163,6 +172,11 @@ export interface ShelteredBytes {
  */
 export function shelterNumbers(bytes: Uint8Array, known?: ExactNumbers): ShelteredBytes | undefined {
   const suspects = findSuspects(bytes);
+  if (suspects.length > maxNumbers) {
+    const numbers = new ExactNumbers();
+    numbers.isOverfull = true;
+    return { bytes, numbers };
+  }
   if (suspects.length === 0 && known === undefined) return undefined;
   // only texts with such digits are looked through a second time
   const taken = new Set(decoder.decode(bytes).match(largeNumber));
@@ -173,7 +187,7 @@ export function shelterNumbers(bytes: Uint8Array, known?: ExactNumbers): Shelter
     const standIn = numbers.add(decoder.decode(bytes.subarray(start, end)), taken);
     if (standIn !== undefined) places.push([start, end, standIn]);
   }
-  if (numbers.size === 0) return undefined;
+  if (numbers.size === 0 && numbers.infinite === undefined) return undefined;
   return { bytes: places.length === 0 ? bytes : replaceAt(bytes, places), numbers };
 }
 

@@ -1,6 +1,6 @@
-import type { ExactNumbers } from "../lib/exact-numbers.ts";
 import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";

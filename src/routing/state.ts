@@ -1,5 +1,5 @@
-import { type ExactNumbers, holdsInfinite, parseExact } from "../lib/exact-numbers.ts";
 import { memoizeText } from "../lib/bounded-map.ts";
+import { type ExactNumbers, holdsInfinite, parseExact } from "../lib/exact-numbers.ts";
 import { findJsonExcess, parseJson } from "../lib/json.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
 import type { ConfigNode, TargetLimits } from "./config.ts";

@@ -101,6 +101,10 @@ test("ByteBudget lets one go on where all that hold something wait for more", as
 test("ByteBudget bounds how many wait", () => {
   const budget = new ByteBudget(100, createFakeTimers());
   budget.open(owner("a")).resize(100);
-  for (let count = 0; count < 1_000; count++) budget.open(owner("b")).resize(1)?.catch(() => {});
+  for (let count = 0; count < 1_000; count++)
+    budget
+      .open(owner("b"))
+      .resize(1)
+      ?.catch(() => {});
   assert.throws(() => budget.open(owner("c")).resize(1), BudgetFullError);
 });

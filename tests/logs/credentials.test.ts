@@ -23,7 +23,12 @@ let upstream: RecordingUpstream;
 before(async () => {
   gateway = await createTestGateway({ inFile: true });
   upstream = await startRecordingUpstream(({ headers, text }, response) => {
-    const told = [headers.authorization, headers["api-key"], headers["x-amz-security-token"], headers["x-functions-code"]];
+    const told = [
+      headers.authorization,
+      headers["api-key"],
+      headers["x-amz-security-token"],
+      headers["x-functions-code"],
+    ];
     if (text.includes("in pieces")) {
       response.setHeader("content-type", "text/event-stream");
       for (const piece of /pieces: (\S+)/.exec(JSON.parse(text).messages[0].content)?.[1]?.match(/.{1,3}/g) ?? []) {

@@ -1,8 +1,8 @@
-import type { BatchRequest } from "./lines.ts";
-import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import type { ConnectionInfo, HandleRequest, SettledRequest } from "../../context.ts";
 import { readBytes } from "../../lib/body.ts";
+import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";
+import type { BatchRequest } from "./lines.ts";
 
 /** Largest answer that is kept. */
 export const maxAnswerBytes = 16 * 1024 * 1024;

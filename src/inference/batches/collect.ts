@@ -1,6 +1,6 @@
-import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import type { ConnectionInfo } from "../../context.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
+import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import { findJsonExcess, isObject } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
 import type { PriceBook } from "../../pricing/own-prices.ts";

@@ -1,8 +1,8 @@
-import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import type { CallerContext, Services } from "../../context.ts";
 import { readJsonBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { countBytes, uploadTimes } from "../../lib/body.ts";
+import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
