@@ -14,8 +14,10 @@ import { InvalidRequestError } from "./errors.ts";
 import type { Guardrails } from "./guardrails/state.ts";
 import type { AddressGuard } from "./lib/address.ts";
 import { memoizeText } from "./lib/bounded-map.ts";
+import type { ByteBudget, ByteHold } from "./lib/byte-budget.ts";
 import type { ClientAddress } from "./lib/client-address.ts";
 import type { Clock } from "./lib/clock.ts";
+import type { ExactNumbers } from "./lib/exact-numbers.ts";
 import type { Mac } from "./lib/hash.ts";
 import { HeaderMap, type HeaderRules } from "./lib/headers.ts";
 import type { IdFactory } from "./lib/ids.ts";
@@ -35,6 +37,10 @@ import type { RoutingState } from "./routing/state.ts";
 export interface Limits {
   /** Body of a JSON route. */
   jsonBodyBytes: number;
+  /** Bodies that are held at once, in all. One organisation gets half of it at most. */
+  heldBodyBytes: number;
+  /** Bodies that are held at once for one key. */
+  heldBodyBytesPerKey: number;
   /** Form of a route that reads it, such as sound to transcribe. */
   formBodyBytes: number;
   /** Body of a file or passthrough route. */
@@ -104,6 +110,8 @@ export interface Services {
   readonly hops: Hops;
   /** Address of the client, behind the operator's own proxies too. */
   readonly clientAddress: ClientAddress;
+  /** Room for the bodies of requests and answers that are held in memory. */
+  readonly bodies: ByteBudget;
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
   readonly outbound: Outbound;
@@ -165,6 +173,10 @@ export interface RequestContext {
   /** Value of a gateway header by its name without prefix. */
   header(name: string): string | null;
   readonly log: LogDraft;
+  /** What stands in the parsed body for numbers JavaScript cannot hold; absent where it has none of them. */
+  numbers?: ExactNumbers;
+  /** Room that bodies of this request take; small ones take none. */
+  readonly holds: ByteHold[];
 }
 
 /** A request whose caller is known. */
@@ -327,6 +339,7 @@ export function createRequestContext(
     startedAt,
     header,
     log: createLogDraft(),
+    holds: [],
     // the places of what `withCaller` adds: an object whose members come later is slow
     principal: undefined,
     gatewayKey: "",

@@ -1,13 +1,22 @@
 import * as v from "valibot";
 import type { KeyAccess } from "./auth/access.ts";
+import { reserveBody } from "./context/held-bodies.ts";
 import type { CallerContext, RelayRules, RequestContext, Services } from "./context.ts";
-import { BodyTooLargeError, InvalidRequestError, TimeoutError, UnsupportedMediaError } from "./errors.ts";
-import { BodyError, inflate, readBytes, receiveTimes, uploadTimes } from "./lib/body.ts";
+import {
+  BodyTooLargeError,
+  InvalidRequestError,
+  TimeoutError,
+  UnavailableError,
+  UnsupportedMediaError,
+} from "./errors.ts";
+import { type BodyBounds, BodyError, inflate, readBytes, receiveTimes, uploadTimes } from "./lib/body.ts";
+import { hasLongDigits, shelterNumbers } from "./lib/exact-numbers.ts";
 import { type FieldKinds, readFields } from "./lib/form.ts";
-import { decodeUtf8, findJsonExcess } from "./lib/json.ts";
+import { firstPlainIssue } from "./lib/issues.ts";
+import { bodyLimits, decodeUtf8, scanJson } from "./lib/json.ts";
 import { boundaryOf, FormError, readForm } from "./lib/multipart.ts";
 import type { Reply } from "./lib/reply.ts";
-import type { Timers } from "./lib/timers.ts";
+import { beginningOf } from "./logs/body.ts";
 import type { OperationName } from "./providers/operations.ts";
 import type { RecordRoute } from "./providers/records.ts";
 
@@ -43,7 +52,7 @@ export interface PublicEndpoint extends EndpointBase {
 /** A parsed JSON body. */
 export interface JsonBody<Value> {
   value: Value;
-  /** The text as it was sent. */
+  /** The text as it was sent; whoever needs it no longer empties it, since it may be long. */
   text: string;
 }
 
@@ -173,7 +182,7 @@ export function defineEndpoint<Row extends PublicEndpoint | KeyEndpoint | FormEn
 const codings = new Set(["gzip", "deflate"]);
 
 /** Undoes the one layer of content coding a body may have. */
-async function decodeBody(bytes: Uint8Array, coding: string, maxBytes: number): Promise<Uint8Array> {
+async function decodeBody(bytes: Uint8Array, coding: string, bounds: BodyBounds): Promise<Uint8Array> {
   if (!codings.has(coding)) {
     throw new UnsupportedMediaError(
       `Cannot read a body of content coding "${coding}": send it plain, gzip or deflate`,
@@ -183,7 +192,7 @@ async function decodeBody(bytes: Uint8Array, coding: string, maxBytes: number): 
       },
     );
   }
-  return inflate(bytes, coding === "gzip" ? "gzip" : "deflate", { bytes: maxBytes, ...receiveTimes });
+  return inflate(bytes, coding === "gzip" ? "gzip" : "deflate", bounds);
 }
 
 /** The error a caller gets for a body that could not be read. */
@@ -196,6 +205,16 @@ export function toBodyError(error: unknown, maxBytes: number): unknown {
         ...options,
         code: "request_too_large",
       });
+    case "expands":
+      return new BodyTooLargeError("Cannot read the body: decoded it is more than 20 times as large as it was sent", {
+        ...options,
+        code: "request_too_large",
+        param: "content-encoding",
+      });
+    case "busy":
+      return new UnavailableError("Cannot read the body: too many bodies are held in memory now", {
+        ...{ ...options, code: "overloaded", retryAfterSeconds: 5 },
+      });
     case "timeout":
       return new TimeoutError("Cannot read the body: it did not arrive in time", { ...options, code: "body_timeout" });
     case "broken":
@@ -206,19 +225,29 @@ export function toBodyError(error: unknown, maxBytes: number): unknown {
   }
 }
 
+/** What bodies are read with. */
+export type BodyServices = Pick<Services, "limits" | "timers" | "bodies">;
+
 /**
  * Reads a JSON body: type, size, coding, UTF-8, depth, syntax.
  *
- * @throws {GatewayError} 400, 408, 413 or 415, saying what to change.
+ * @throws {GatewayError} 400, 408, 413 or 415, saying what to change; 503 where there is no room for it.
  */
-export function readJsonBody(context: RequestContext, maxBytes: number, timers: Timers): Promise<JsonBody<unknown>> {
+export function readJsonBody(
+  context: RequestContext,
+  maxBytes: number,
+  services: BodyServices,
+): Promise<JsonBody<unknown>> {
   const { headers } = context;
   const type = headers.get("content-type");
   if (type !== undefined && type !== "application/json" && !isJsonType(type)) refuseType("application/json");
   const { totalMs, silenceMs } = receiveTimes;
   const coding = (headers.get("content-encoding") ?? "identity").toLowerCase();
-  const received = readBytes(context.request, { bytes: maxBytes, totalMs, silenceMs, timers });
-  const decoded = coding === "identity" ? received : received.then((bytes) => decodeBody(bytes, coding, maxBytes));
+  const { timers } = services;
+  const reserve = reserveBody(context, services);
+  const bounds: BodyBounds = { bytes: maxBytes, totalMs, silenceMs, timers, reserve };
+  const received = readBytes(context.request, bounds);
+  const decoded = coding === "identity" ? received : received.then((bytes) => decodeBody(bytes, coding, bounds));
   return decoded.then(
     (bytes) => parseBody(bytes, context),
     (error) => {
@@ -232,32 +261,67 @@ export function isJsonType(type: string): boolean {
   return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type);
 }
 
-function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown> {
+/** Digits that may be of a number JavaScript cannot hold, in texts too short for the scan of bytes to pay. */
+const suspectForm = /\d{16}|\d[eE]\+?\d/;
+
+/** The text to parse, with numbers in place of those that cannot be held. */
+function readText(bytes: Uint8Array, context: RequestContext): { text: string; parsable: string } {
   let text: string;
   try {
     text = decodeUtf8(bytes);
   } catch (cause) {
     throw new InvalidRequestError("Cannot read the body: it is not UTF-8", { cause, code: "invalid_body" });
   }
-  context.log.requestBody = bytes;
-  const excess = findJsonExcess(bytes);
+  const isShort = bytes.length < (bodyLimits.ignoredBelow ?? 0);
+  const { excess, hasSuspects } = isShort
+    ? { excess: undefined, hasSuspects: suspectForm.test(text) }
+    : scanJson(bytes);
   if (excess !== undefined) {
     throw new InvalidRequestError(`Cannot read the body: it has ${excess}`, { code: "invalid_body" });
   }
+  const sheltered = hasSuspects || (!isShort && hasLongDigits(bytes)) ? shelterNumbers(bytes) : undefined;
+  if (!sheltered) return { text, parsable: text };
+  if (sheltered.numbers.isOverfull) {
+    const message = "Cannot read the body: it has more than 20000 numbers beyond 2^53, or with exponents";
+    throw new InvalidRequestError(message, { code: "invalid_body" });
+  }
+  context.numbers = sheltered.numbers;
+  return { text, parsable: decodeUtf8(sheltered.bytes) };
+}
+
+function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown> {
+  context.log.requestBody = beginningOf(bytes);
+  const { text, parsable } = readText(bytes, context);
+  let value: unknown;
   try {
-    return { value: JSON.parse(text), text };
+    value = JSON.parse(parsable);
   } catch (cause) {
     throw new InvalidRequestError("Cannot read the body: it is not valid JSON", { cause, code: "invalid_json" });
   }
+  const infinite = context.numbers?.infinite;
+  if (infinite !== undefined) refuseInfinite(value, Number(infinite));
+  return { value, text };
 }
 
-function describeIssue(issue: v.BaseIssue<unknown>): { path: string | undefined; message: string } {
-  const path = v.getDotPath(issue) ?? undefined;
-  if (path === undefined) return { path, message: issue.message };
-  return { path, message: `${path}: ${isMissing(issue) ? "required" : issue.message}` };
+/** Refuses a body with a number no reader can hold. */
+function refuseInfinite(value: unknown, infinite: number): never {
+  const path = pathOf(value, infinite)?.join(".");
+  throw new InvalidRequestError(`Invalid request body: ${path ? `${path}: ` : ""}must be a finite number`, {
+    code: "invalid_body",
+    ...(path && { param: path }),
+  });
 }
 
-const firstIssueOnly = { abortEarly: true };
+/** Where a number stands, its sign aside. */
+function pathOf(value: unknown, number: number): string[] | undefined {
+  if (typeof value === "number") return Math.abs(value) === number ? [] : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const path = pathOf(member, number);
+    if (path) return [name, ...path];
+  }
+  return undefined;
+}
 
 /** Whether an issue is that a member is not there, and not that it is wrong. */
 export function isMissing(issue: v.BaseIssue<unknown>): boolean {
@@ -280,13 +344,14 @@ export function findIssue<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,
 ): { issue?: never; output: v.InferOutput<Schema> } | { issue: v.BaseIssue<unknown> } {
-  const checked = v.safeParse(schema, value, firstIssueOnly);
+  const checked = v.safeParse(schema, value, firstPlainIssue);
   return checked.success ? { output: checked.output } : { issue: checked.issues[0] };
 }
 
 /** @throws {InvalidRequestError} 400 naming the member that is wrong. */
 export function refuseBody(issue: v.BaseIssue<unknown>): never {
-  const { path, message } = describeIssue(issue);
+  const path = v.getDotPath(issue) ?? undefined;
+  const message = path === undefined ? issue.message : `${path}: ${issue.message}`;
   throw new InvalidRequestError(`Invalid request body: ${message}`, {
     code: "invalid_body",
     ...(path !== undefined && { param: path }),
@@ -308,11 +373,12 @@ function refuseType(wanted: string): never {
 export async function readFormBody(
   { fields: kinds, acceptsJson }: FormEndpoint,
   context: RequestContext,
-  { limits, timers }: Pick<Services, "limits" | "timers">,
+  services: BodyServices,
 ): Promise<FormBody> {
+  const { limits, timers } = services;
   const { headers } = context;
   const contentType = headers.get("content-type") ?? "";
-  if (acceptsJson && isJsonType(contentType)) return readJsonBody(context, limits.jsonBodyBytes, timers);
+  if (acceptsJson && isJsonType(contentType)) return readJsonBody(context, limits.jsonBodyBytes, services);
   const boundary = boundaryOf(contentType);
   if (boundary === undefined) refuseType("multipart/form-data with its boundary");
   if ((headers.get("content-encoding") ?? "identity").toLowerCase() !== "identity") {
@@ -323,9 +389,10 @@ export async function readFormBody(
   }
   const maxBytes = limits.formBodyBytes;
   try {
-    const bytes = await readBytes(context.request, { bytes: maxBytes, ...uploadTimes, timers });
+    const reserve = reserveBody(context, services);
+    const bytes = await readBytes(context.request, { bytes: maxBytes, ...uploadTimes, timers, reserve });
     const { fields, listNames } = readFields(readForm(bytes, boundary), kinds);
-    context.log.requestBody = JSON.stringify(fields);
+    context.log.requestBody = beginningOf(JSON.stringify(fields));
     return { value: fields, form: { contentType, bytes, fields, listNames } };
   } catch (cause) {
     if (!(cause instanceof FormError)) throw toBodyError(cause, maxBytes);

@@ -179,6 +179,22 @@ export interface UpstreamErrorDetails extends GatewayErrorOptions {
   upstreamHeaders?: Headers;
 }
 
+/** Longest text of an upstream that is handed on in a message, and in another member of an error. */
+const maxMessage = 4_096;
+const maxMember = 256;
+
+/** A text, cut where it is too long to be shown. */
+function cut(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}\u2026`;
+}
+
+function cutMembers({ code, param }: UpstreamErrorDetails): Pick<UpstreamErrorDetails, "code" | "param"> {
+  return {
+    ...(code !== undefined && { code: cut(code, maxMember) }),
+    ...(param !== undefined && { param: cut(param, maxMember) }),
+  };
+}
+
 /** The provider answered with a failure, or did not answer. */
 export class UpstreamError extends GatewayError {
   override readonly status: number;
@@ -188,9 +204,11 @@ export class UpstreamError extends GatewayError {
 
   /** @param status What the caller is answered; 502 where it is no status of a failure, such as that of a redirect. */
   constructor(status: number, message: string, details: UpstreamErrorDetails = {}) {
-    super(message, details);
+    const { code, param } = details;
+    const isShort = (code?.length ?? 0) <= maxMember && (param?.length ?? 0) <= maxMember;
+    super(cut(message, maxMessage), isShort ? details : { ...details, ...cutMembers(details) });
     this.status = status >= 400 && status <= 599 ? status : 502;
-    this.type = details.type ?? errorTypeOf(this.status);
+    this.type = cut(details.type ?? errorTypeOf(this.status), maxMember);
     this.upstreamHeaders = details.upstreamHeaders;
   }
 }

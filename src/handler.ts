@@ -3,6 +3,7 @@ import { serveAdmin } from "./admin/serve.ts";
 import { requireAccess } from "./auth/access.ts";
 import type { Principal } from "./auth/principal.ts";
 import { isScimAuthorization } from "./auth/scim-token.ts";
+import { releaseBodies } from "./context/held-bodies.ts";
 import {
   type CallerContext,
   type ConnectionInfo,
@@ -219,7 +220,7 @@ async function runKeyed(
     };
     return await endpoint.handleForm(read, context, services);
   }
-  const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes, services.timers);
+  const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes, services);
   if (isCall) {
     const checked = requireRequest(endpoint, body.value, context, services);
     if (checked) await checked;
@@ -397,6 +398,8 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services,
       reply.upgrade?.failed(error);
       return finish(toErrorReply(error, formOf(context)), connection, ids, services);
     } finally {
+      // a stream gives it back when it ends
+      if (context && (!context.log.deferred || context.log.settled)) releaseBodies(context);
       activity.end();
     }
   };

@@ -79,6 +79,8 @@ const megabyte = 1024 * 1024;
 function limits(environment: Environment): NonNullable<GatewayOptions["limits"]> {
   const timer = { min: 1, max: 2 ** 31 - 1 };
   const json = integer(environment, "MAX_JSON_PAYLOAD_SIZE_IN_MB", { min: 1, max: 512 });
+  const held = integer(environment, "MAX_HELD_BODIES_IN_MB", { min: 1, max: 1_048_576 });
+  const heldPerKey = integer(environment, "MAX_HELD_BODIES_PER_KEY_IN_MB", { min: 1, max: 1_048_576 });
   const form = integer(environment, "MAX_FORM_SIZE_IN_MB", { min: 1, max: 1_024 });
   const upload = integer(environment, "MAX_UPLOAD_SIZE_IN_MB", { min: 1, max: 102_400 });
   const request = integer(environment, "REQUEST_TIMEOUT", timer);
@@ -89,6 +91,8 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
   const session = integer(environment, "REALTIME_TOTAL_TIMEOUT_MS", timer);
   return {
     ...(json !== undefined && { jsonBodyBytes: json * megabyte }),
+    ...(held !== undefined && { heldBodyBytes: held * megabyte }),
+    ...(heldPerKey !== undefined && { heldBodyBytesPerKey: heldPerKey * megabyte }),
     ...(form !== undefined && { formBodyBytes: form * megabyte }),
     ...(upload !== undefined && { streamedBodyBytes: upload * megabyte }),
     ...(request !== undefined && { requestTimeoutMs: request }),

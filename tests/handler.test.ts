@@ -275,10 +275,10 @@ for (const [name, status, headers, param] of badHeaders) {
   });
 }
 
-test("POST /v1/chat/completions tells which providers there are", async () => {
-  const { message } = await requireError(await chat(shared, helloBody, { "x-gateway-provider": "nobody" }), 400);
-  assert.match(message, /openai/);
-  assert.match(message, /echo/);
+test("POST /v1/chat/completions names the provider that was meant, and the page of all", async () => {
+  const { message } = await requireError(await chat(shared, helloBody, { "x-gateway-provider": "ehco" }), 400);
+  assert.match(message, /did you mean echo\?/);
+  assert.match(message, /docs\/providers\.md/);
 });
 
 for (const [name, headers, body] of [

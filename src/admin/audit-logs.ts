@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { AuditLogRow } from "../db/tables/audit.ts";
 import type { Filter } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
+import { plainIssues } from "../lib/issues.ts";
 import { Time } from "../schemas/control.ts";
 import { type AdminCall, defineRead } from "./endpoint.ts";
 import { forbid, readChoice, readPage, readText, refuseField, toIso } from "./request.ts";
@@ -10,7 +11,7 @@ import { forbid, readChoice, readPage, readText, refuseField, toIso } from "./re
 function requireTime(query: URLSearchParams, name: string): number {
   const text = readText(query, name);
   if (text === undefined) return refuseField(name, "must be given");
-  const checked = v.safeParse(Time, text);
+  const checked = v.safeParse(Time, text, plainIssues);
   return checked.success ? checked.output : refuseField(name, checked.issues[0].message);
 }
 

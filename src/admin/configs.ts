@@ -4,7 +4,8 @@ import type { Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../errors.ts";
 import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
-import { isObject, parseJson } from "../lib/json.ts";
+import { type ExactNumbers, parseExact } from "../lib/exact-numbers.ts";
+import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
 import { readConfig as readRoutingConfig } from "../routing/read-config.ts";
 import { findConfigExcess } from "../routing/state.ts";
@@ -34,6 +35,24 @@ function listNodes(node: ConfigNode): ConfigNode[] {
   return [node, ...node.targets.flatMap(listNodes)];
 }
 
+/** What a body says of a config. */
+interface WrittenConfig {
+  value: unknown;
+  /** What stands in it for numbers that cannot be held. */
+  numbers: ExactNumbers | undefined;
+}
+
+/** A config, or the JSON text of one; numbers stay as they are written. */
+function readWritten(config: Record<string, unknown> | string, { context }: AdminCall<unknown>): WrittenConfig {
+  if (typeof config !== "string") return { value: config, numbers: context.numbers };
+  try {
+    const { value, numbers } = parseExact(config);
+    return { value, numbers };
+  } catch {
+    return { value: undefined, numbers: undefined };
+  }
+}
+
 /**
  * A config as its author means it, in clear.
  *
@@ -44,20 +63,19 @@ async function toContent(
   config: Record<string, unknown> | string,
   call: AdminCall<unknown>,
   { tenant, former }: { tenant: Tenant; former?: unknown },
-): Promise<unknown> {
+): Promise<WrittenConfig> {
   const { services } = call;
-  const given = typeof config === "string" ? parseJson(config) : config;
+  const { value: given, numbers } = readWritten(config, call);
   const value = requireSecrets(call, given, former, "config");
   if (!isObject(value)) throw refuseField("config", "must be an object, or the same as JSON text");
-  const text = JSON.stringify(value);
-  const excess = findConfigExcess(text);
+  const excess = findConfigExcess(JSON.stringify(value));
   if (excess !== undefined) refuseField("config", `has ${excess}`);
   const read = readRoutingConfig(value, services.routing.strictOptions);
   const unknown = read.config ? await findUnknown(read.config, call, tenant) : [];
   const ofGuardrails = unknown.map((name) => ({ path: "", message: `Following guardrails are not valid: ${name}` }));
   const problems = read.problems ?? ofGuardrails;
   if (read.config) checkHosts(read.config, services);
-  if (problems.length === 0) return value;
+  if (problems.length === 0) return { value, numbers };
   const errors = problems.map(({ path, message }) => `path: ${path || "config"}, message: ${message}`);
   const [first] = problems;
   throw new InvalidRequestError(`Invalid request: config: ${errors.slice(0, 3).join("; ")}`, {
@@ -151,12 +169,13 @@ async function createConfig(call: AdminCall<CreateConfig>) {
   const id = crypto.randomUUID();
   const versionId = crypto.randomUUID();
   const slug = createSlug(body.name, { prefix: "pc" });
-  const { text, sealed } = await sealVersion(call, { ...tenant, kind: "configs", recordId: versionId }, config);
+  const { text, sealed } = await sealVersion(call, { ...tenant, kind: "configs", recordId: versionId }, config.value);
   const row = {
     ...{ id, ...tenant, slug, name: body.name, isDefault, status: "active", versionId },
     ...{ ownerId: actor, createdAt: now, lastUpdatedAt: now },
   };
-  const version = { id: versionId, ...tenant, configId: id, content: text, ownerId: actor, createdAt: now };
+  const content = config.numbers?.restore(text) ?? text;
+  const version = { id: versionId, ...tenant, configId: id, content, ownerId: actor, createdAt: now };
   return {
     answer: {
       ...{ id, version_id: versionId, slug, object: "config" },
@@ -179,18 +198,18 @@ async function updateConfig(call: AdminCall<UpdateConfig>) {
   const former = body.config === undefined || !current ? undefined : await openVersion(call, "configs", current);
   const config = body.config === undefined ? undefined : await toContent(body.config, call, { tenant, former });
   // the same content again is no new version
-  const isNew = config !== undefined && JSON.stringify(config) !== JSON.stringify(former);
+  const isNew = config !== undefined && JSON.stringify(config.value) !== JSON.stringify(former);
   const versionId = isNew ? crypto.randomUUID() : row.versionId;
   const isDefault = body.isDefault ?? body.is_default;
   const changes = { name: body.name, status: body.status, isDefault };
   if (body.status === "archived") await refuseInUse(call, row);
   const place = { ...tenant, kind: "configs", recordId: versionId } as const;
-  const { text, sealed } = await sealVersion(call, place, isNew ? config : {});
+  const { text, sealed } = await sealVersion(call, place, isNew ? config.value : {});
   const version = {
     id: versionId,
     ...tenant,
     configId: row.id,
-    content: text,
+    content: config?.numbers?.restore(text) ?? text,
     ownerId: actor,
     createdAt: now,
   };

@@ -5,6 +5,7 @@ import type { IntegrationRow } from "../db/tables/integrations.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import { requireScopes } from "../endpoint/role.ts";
 import { isObject } from "../lib/json.ts";
+import { describeUnknownProvider } from "../providers/registry.ts";
 import type { SecretMappings } from "../schemas/control.ts";
 import { namedProviders } from "../schemas/integration-families.ts";
 import type { AdminCall } from "./endpoint.ts";
@@ -68,8 +69,9 @@ export async function findIntegration(call: AdminCall<unknown>, verb: string): P
 
 /** @throws {InvalidRequestError} AB01 for a provider nobody knows. */
 export function requireKnownProvider({ services }: AdminCall<unknown>, id: string, param: string): string {
-  if (!namedProviders.has(id) && !services.providers.has(id))
-    refuseField(param, "is not a provider this gateway knows");
+  if (!namedProviders.has(id) && !services.providers.has(id)) {
+    refuseField(param, describeUnknownProvider(id, services.providers.keys()));
+  }
   return id === "open-ai" ? "openai" : id;
 }
 

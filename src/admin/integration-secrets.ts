@@ -13,6 +13,7 @@ import type { JsonValue } from "../db/tables/columns.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
 import { isHeaderName, isHeaderValue } from "../lib/headers.ts";
+import { firstPlainIssue } from "../lib/issues.ts";
 import { isObject } from "../lib/json.ts";
 import { isSecretHeader } from "../lib/secret-names.ts";
 import {
@@ -153,7 +154,7 @@ function checkValue(
     return { secret: isCredentialHeader(name, String(value), services) };
   }
   if (member) {
-    const checked = v.safeParse(member.schema, value, { abortEarly: true });
+    const checked = v.safeParse(member.schema, value, firstPlainIssue);
     if (!checked.success) {
       const inner = v.getDotPath(checked.issues[0]);
       refuseField(inner === null ? param : `${param}.${inner}`, checked.issues[0].message);

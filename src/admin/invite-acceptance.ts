@@ -233,7 +233,7 @@ async function findInvite(context: RequestContext, token: string, services: Serv
 const audit = { resource: "invites", action: "accept" };
 
 async function accept(context: RequestContext, services: Services) {
-  const { value } = await readJsonBody(context, maxAdminBodyBytes, services.timers);
+  const { value } = await readJsonBody(context, maxAdminBodyBytes, services);
   const body = checkWholeBody(AcceptInvite, value);
   const found = await findInvite(context, body.token, services);
   const { stores } = services.control;

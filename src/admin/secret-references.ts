@@ -6,6 +6,7 @@ import type { SecretReferenceRow } from "../db/tables/secrets.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
+import { plainIssues } from "../lib/issues.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import {
   addressAuthFields,
@@ -175,7 +176,7 @@ async function mergeAuth(call: AdminCall<unknown>, row: SecretReferenceRow, give
   const merged = Object.entries({ ...textsOf(row.authConfig), ...masked, ...given });
   // rows hold the kinds of store this schema knows
   const schema = authSchemas[row.managerType as keyof typeof authSchemas];
-  const checked = v.safeParse(schema, Object.fromEntries(merged.filter(([, value]) => value !== null)));
+  const checked = v.safeParse(schema, Object.fromEntries(merged.filter(([, value]) => value !== null)), plainIssues);
   if (!checked.success) {
     const [issue] = checked.issues;
     return refuseField(`auth_config.${v.getDotPath(issue) ?? ""}`, issue.message);

@@ -11,6 +11,7 @@ import {
   toGatewayError,
   UnavailableError,
 } from "../errors.ts";
+import { firstPlainIssue } from "../lib/issues.ts";
 import { isObject } from "../lib/json.ts";
 import { hasEncodedSlash } from "../lib/path.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -44,7 +45,7 @@ export async function readAdminBody(
   const isEmpty =
     length === "0" ||
     (length === undefined && context.headers.get("transfer-encoding") === undefined && context.request.body === null);
-  return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, services.timers)).value;
+  return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, services)).value;
 }
 
 /**
@@ -53,7 +54,7 @@ export async function readAdminBody(
  * @throws {InvalidRequestError} AB01, naming the member that is wrong.
  */
 export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
-  const checked = v.safeParse(schema, value, { abortEarly: true });
+  const checked = v.safeParse(schema, value, firstPlainIssue);
   if (checked.success) return checked.output;
   const { path, message } = deepestIssue(checked.issues[0]);
   return refuseBody(path, message);

@@ -2,6 +2,7 @@ import { maskSecret } from "../auth/api-key.ts";
 import type { ControlStores } from "../db/stores/control.ts";
 import type { SecretRow } from "../db/tables/secrets.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
+import { parseExact } from "../lib/exact-numbers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { SecretPlace, Vault } from "./vault.ts";
 
@@ -174,9 +175,10 @@ export interface ContentOpener {
 }
 
 async function openOne({ content }: ContentVersion, rows: readonly SecretRow[], vault: Vault): Promise<string> {
-  let value: unknown = parseJson(content);
+  const { value: masked, write } = parseExact(content);
+  let value = masked;
   for (const row of rows) value = withAt(value, fromField(row.field), parseJson(await vault.open(row)));
-  return JSON.stringify(value);
+  return write(value);
 }
 
 /** Creates what opens contents. A version never changes, so that what was opened once is remembered for a while. */

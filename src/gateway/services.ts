@@ -27,6 +27,7 @@ import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
 import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import { toBase64Url } from "../lib/base64.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
 import { createClientAddress } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
@@ -48,6 +49,8 @@ import { type GatewayOptions, warnOf } from "./options.ts";
 
 const defaultLimits: Limits = {
   jsonBodyBytes: 25 * 1024 * 1024,
+  heldBodyBytes: 512 * 1024 * 1024,
+  heldBodyBytesPerKey: 128 * 1024 * 1024,
   formBodyBytes: 100 * 1024 * 1024,
   streamedBodyBytes: 512 * 1024 * 1024,
   requestTimeoutMs: 300_000,
@@ -254,10 +257,13 @@ export async function createServices(
   const contentRules = toContentRules(providers);
   const sealing = { store: createContentSealingStore(parts.database), vault: identity.control.vault };
   await sealStored({ ...sealing, rules: contentRules, now: clock.now() });
+  const timers = createTimers();
+  const limits = { ...defaultLimits, ...options.limits };
   const services: Services = {
     ...{ ...identity, contentRules },
     ...createOwnStore(options, parts, { control: identity.control, outbound }),
-    ...{ clock, createId, isReady, outbound, addressGuard: guard, timers: createTimers() },
+    ...{ clock, createId, isReady, outbound, addressGuard: guard, timers },
+    ...{ limits, bodies: new ByteBudget(limits.heldBodyBytes, timers) },
     openSocket: createSocketOutbound({ transport, guard }),
     realtimeOrigins: new Set(options.realtimeOrigins),
     ...{ logStore, redactor, record: queue.add },
@@ -266,7 +272,6 @@ export async function createServices(
       ...{ key: installation.keys.bodies, now: clock.now, warn: warnOf(options) },
       retentionDays: options.responseRetentionDays ?? 30,
     }),
-    limits: { ...defaultLimits, ...options.limits },
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),
     clientAddress: createClientAddress(options.trustedProxies ?? []),

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { crc32 } from "../lib/hash.ts";
+import { plainIssues } from "../lib/issues.ts";
 import { isObject } from "../lib/json.ts";
 import { maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
 import { VerdictOutcome } from "../schemas/verdict-outcome.ts";
@@ -129,7 +130,7 @@ class HookReader {
 
   /** Notes what does not fit a schema; undefined then. */
   #parse<Schema extends v.GenericSchema>(schema: Schema, value: unknown, path: string) {
-    const { success, output, issues } = v.safeParse(schema, value);
+    const { success, output, issues } = v.safeParse(schema, value, plainIssues);
     if (success) return output;
     for (const issue of issues) this.#note([path, v.getDotPath(issue)].filter(Boolean).join("."), issue.message);
     return undefined;

@@ -4,6 +4,7 @@ import { UpstreamError } from "../errors.ts";
 import { answerHeaders } from "../lib/headers.ts";
 import { readFailure } from "../providers/failures.ts";
 import { droppedHeader } from "./dropped.ts";
+import { withoutManagedSecrets } from "./managed-secrets.ts";
 
 /** Headers that tell how a request was served. */
 export function routingHeaders(provider: string, { label, retries }: LogDraft): Record<string, string> {
@@ -35,7 +36,9 @@ export function toProviderError(
 ): UpstreamError {
   const provider = context.log.provider ?? "provider";
   const { "content-type": _type, ...headers } = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
-  const { message, ...details } = readFailure(text, upstream.status, upstream.headers);
+  // before what is too long is cut: of a secret at that place a part would be left
+  const shown = withoutManagedSecrets(text, context);
+  const { message, ...details } = readFailure(shown, upstream.status, upstream.headers);
   return new UpstreamError(upstream.status, `${provider} error: ${message}`, {
     ...details,
     provider,

@@ -119,6 +119,9 @@ export function prepareToLeave(
   return key === undefined ? undefined : requireForeignKey(key, services);
 }
 
+/** Longer bodies are let go of as soon as they are sent. */
+const longBody = 64 * 1024;
+
 /** What a call needs besides the parts that belong to its attempt. */
 export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
 
@@ -165,7 +168,11 @@ function sendPrepared(
   const { log } = context;
   const url = addressOf(call, services.authTools.environment);
   const tools = beginCall(url, context, services);
-  return sendCall(Object.assign(call, { signal: attempt.signal, url }), tools).then(
+  if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
+  const sent = sendCall(Object.assign(call, { signal: attempt.signal, url }), tools);
+  // it is on its way; what waits for the answer need not hold it too
+  if (typeof call.body === "string" && call.body.length > longBody) call.body = "";
+  return sent.then(
     (response) => {
       log.firstByteAt = services.clock.monotonic();
       return response;

@@ -1,10 +1,13 @@
+import { reserveBody } from "../context/held-bodies.ts";
 import type { CallerContext, Services } from "../context.ts";
 import type { DialectOptions } from "../dialects/types.ts";
 import { isJsonType } from "../endpoint.ts";
-import { UpstreamError } from "../errors.ts";
-import { BodyError, readBytes } from "../lib/body.ts";
+import { UnavailableError, UpstreamError } from "../errors.ts";
+import { BodyError, readBeginning, readBytes } from "../lib/body.ts";
+import { type ExactNumbers, type ShelteredBytes, shelterIntegers } from "../lib/exact-numbers.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
+import { beginningOf } from "../logs/body.ts";
 import { type Destination, productName } from "../providers/call.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
 import { BinaryAnswer, type OperationName, type Operations } from "../providers/operations.ts";
@@ -15,7 +18,7 @@ import { answerHeld, answerStream } from "./answer-stream.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { noteCounts } from "./counts.ts";
 import { noteDropped } from "./dropped.ts";
-import { isEventStream } from "./framing.ts";
+import { type OpenedAnswer, openAnswer } from "./framing.ts";
 import type { TargetGuard } from "./guards.ts";
 import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
 import { modelOf, requireModel, requireSentModels } from "./model-list.ts";
@@ -57,20 +60,32 @@ function prepareCall({ operation, destination, form }: Run, forwarded: Record<st
   return call;
 }
 
+/** What is read of an answer that tells of a failure. */
+const maxFailureBytes = 256 * 1024;
+
 /**
- * Bytes of an answer that is read whole.
+ * Bytes of an answer that is read whole; of a failure, its beginning.
  *
  * @throws {UpstreamError} If it breaks off or is too large.
  */
 export async function readAnswer(
   upstream: Response,
-  { attempt }: { attempt: Attempt },
-  provider: string,
+  { attempt, provider }: { attempt: Attempt; provider: string },
+  context: CallerContext,
+  services: Services,
 ): Promise<Uint8Array> {
   try {
-    return await readBytes(upstream, answerBounds);
+    const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
+    // the usual, small failure is read in one go
+    if (!isSuccess(upstream) && !(length <= maxFailureBytes)) return await readBeginning(upstream, maxFailureBytes);
+    return await readBytes(upstream, { ...answerBounds, reserve: reserveBody(context, services) });
   } catch (error) {
     if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
+    if (error.problem === "busy") {
+      throw new UnavailableError("Cannot read the answer: too many bodies are held in memory now", {
+        ...{ cause: error, provider, code: "overloaded", retryAfterSeconds: 5 },
+      });
+    }
     if (error.problem === "too_large") throw badAnswer(provider, "it is too large", error);
     throw toAttemptError(error.cause, attempt, provider);
   }
@@ -117,7 +132,7 @@ export function parseAnswer(text: string, provider: string, { isList }: { isList
 async function answerWhole(upstream: Response, run: Run, context: CallerContext, services: Services): Promise<Reply> {
   const { log } = context;
   const { slug } = run.destination.provider;
-  const bytes = await readAnswer(upstream, run, slug);
+  const bytes = await readAnswer(upstream, { attempt: run.attempt, provider: slug }, context, services);
   log.upstreamEndedAt = services.clock.monotonic();
   const { media, answerBytes } = run.operation;
   if (answerBytes && isSuccess(upstream) && /^(?:image|audio)\//i.test(typeOf(upstream))) {
@@ -126,7 +141,8 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
     return answerWith(answer, upstream, { run, context, services });
   }
   if (!isSuccess(upstream)) throw toProviderError(upstream, toFailureText(bytes), context, services);
-  const text = toText(bytes, slug);
+  const sheltered = shelterAnswer(bytes, upstream, { run, context });
+  const text = toText(sheltered?.bytes ?? bytes, slug);
   const body = parseAnswer(text, slug, media);
   const { error, choices } = isObject(body) ? body : {};
   if (error !== undefined && error !== null && choices === undefined && !media.readsErrors) {
@@ -134,19 +150,34 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext,
     throw toProviderError({ status, headers: upstream.headers }, text, context, services);
   }
   const answer = convert(run, () => run.operation.answer(body));
-  if (answer !== undefined) return answerWith(answer, upstream, { run, context, services });
+  if (answer !== undefined)
+    return answerWith(answer, upstream, { run, context, services, numbers: sheltered?.numbers });
   noteCounts(context, run.operation, body);
-  log.responseBody = media.isHeavy ? withoutMedia(body) : bytes;
+  log.responseBody = media.isHeavy ? withoutMedia(body) : beginningOf(bytes);
   const headers = unifiedHeaders(upstream, slug, context, services);
   headers["content-type"] = "application/json";
-  return { status: upstream.status, headers, body: text };
+  return { status: upstream.status, headers, body: sheltered ? toText(bytes, slug) : text };
+}
+
+/** An answer whose numbers are to stay as they are written while it is converted; undefined where all can be held. */
+function shelterAnswer(
+  bytes: Uint8Array,
+  upstream: Response,
+  { run: { operation }, context: { numbers } }: { run: Run; context: CallerContext },
+): ShelteredBytes | undefined {
+  return operation.media.isHeavy || !isSuccess(upstream) ? undefined : shelterIntegers(bytes, numbers);
 }
 
 /** The client's answer where the upstream's was converted. */
 function answerWith(
   answer: Record<string, unknown> | BinaryAnswer,
   upstream: Response,
-  { run, context, services }: { run: Run; context: CallerContext; services: Services },
+  {
+    run,
+    context,
+    services,
+    numbers,
+  }: { run: Run; context: CallerContext; services: Services; numbers?: ExactNumbers | undefined },
 ): Reply {
   const { log } = context;
   const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
@@ -156,8 +187,9 @@ function answerWith(
     return { status: upstream.status, headers, body: answer.bytes };
   }
   noteCounts(context, run.operation, answer);
-  const text = JSON.stringify(answer);
-  log.responseBody = run.operation.media.isHeavy ? withoutMedia(answer) : text;
+  const written = JSON.stringify(answer);
+  const text = numbers ? numbers.restore(written) : written;
+  log.responseBody = run.operation.media.isHeavy ? withoutMedia(answer) : beginningOf(text);
   headers["content-type"] = "application/json";
   return { status: upstream.status, headers, body: text };
 }
@@ -228,6 +260,7 @@ function conversionOptions(
     now: () => Math.floor(clock.now() / 1000),
     overResponses: namesBeta(context, responsesBeta),
     ...(keepAnswer && { keep: keepAnswer }),
+    ...(context.numbers && { numbers: context.numbers }),
     drop: (member) => noteDropped(log, member),
   };
 }
@@ -303,16 +336,19 @@ export async function callTarget<Name extends OperationName>(
   const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
   const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
   try {
-    const upstream = await (operation.repair
+    const came = await (operation.repair
       ? sendRepaired({
           send: () => send(prepareCall(run, { ...headers }), attempt, context, services),
-          read: (refused) => readAnswer(refused, run, provider.slug),
+          read: (refused) => readAnswer(refused, { attempt, provider: provider.slug }, context, services),
           repair: (failure) => repair(run, failure),
         })
       : send(prepareCall(run, headers), attempt, context, services));
-    received.headers = upstream.headers;
+    received.headers = came.headers;
     // of a form that flows through it is not known what it asks for
-    if ((operation.streamed || isFlow(form)) && isEventStream(upstream, operation.framing)) {
+    const mayStream = operation.streamed || isFlow(form);
+    const opened = mayStream ? openAnswer(came, operation.framing) : { response: came, isStream: false };
+    const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
+    if (isStream) {
       const answer = target.guard?.holdsStreams ? answerHeld : answerStream;
       return await answer(upstream, run, context, services);
     }
@@ -326,6 +362,13 @@ export async function callTarget<Name extends OperationName>(
   } finally {
     if (!log.deferred) attempt.release();
   }
+}
+
+/** An answer whose beginning has to be read. @throws {GatewayError} If it breaks off there. */
+function readStart(opened: Promise<OpenedAnswer>, { attempt, destination }: Run): Promise<OpenedAnswer> {
+  return opened.catch((error: unknown) => {
+    throw toAttemptError(error, attempt, destination.provider.slug);
+  });
 }
 
 /** Whether an answer goes back as it comes. */

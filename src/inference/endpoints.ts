@@ -38,7 +38,11 @@ const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
 /** What answers a unified route. */
 function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
-  return (body, context, services) => runInference(name, body, context, services);
+  return (body, context, services) => {
+    // nothing reads the text of a unified request: it is let go of
+    body.text = "";
+    return runInference(name, body, context, services);
+  };
 }
 
 /** Both paths of reranking: clients of Cohere add the second one to their base address. */

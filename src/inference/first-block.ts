@@ -1,7 +1,8 @@
 import type { CallerContext, Services } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { isObject, parseJson } from "../lib/json.ts";
-import { type EventCutter, readFirstEventOf } from "../lib/sse.ts";
+import { Pace } from "../lib/pace.ts";
+import { type EventCutter, EventTooLongError, maxEventBytes, readFirstEventOf } from "../lib/sse.ts";
 import { statusOfErrorBody } from "../providers/failures.ts";
 import { toProviderError } from "./answer.ts";
 import { typedFailureOf } from "./typed-streams.ts";
@@ -17,6 +18,7 @@ export interface CheckedStream {
  * Reads up to the first event, so that a failure before it is still an answer with a status.
  *
  * @throws {UpstreamError} If the stream ends, breaks or tells of an error before its first event.
+ * @throws {EventTooLongError} If what comes before it is longer than an event may be.
  */
 export async function readFirstBlock(
   reader: ReadableStreamDefaultReader<Uint8Array>,
@@ -24,6 +26,8 @@ export async function readFirstBlock(
   stream: CheckedStream,
 ): Promise<Uint8Array> {
   const provider = stream.context.log.provider ?? "provider";
+  const pace = new Pace();
+  let passedOver = 0;
   for (;;) {
     const { done, value } = await reader.read();
     const bytes = done ? blocks.takeRest() : blocks.push(value);
@@ -33,7 +37,12 @@ export async function readFirstBlock(
         checkEvent(event.data, stream);
         return bytes;
       }
+      passedOver += bytes.length;
+      // blank lines and comments without an end are no stream
+      if (passedOver > maxEventBytes) throw new EventTooLongError();
     }
+    const turn = done ? undefined : pace.note(value.length);
+    if (turn) await turn;
     if (done) {
       throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream ended before the first event`, {
         provider,

@@ -72,7 +72,8 @@ function answerAction<Name extends OperationName>(
   const handle: Handler = async (body, context, services) => {
     // the row's schema has accepted the body, and the request has its model
     const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
-    const reply = await runInference(operation, { value, text: body.text }, context, services);
+    body.text = "";
+    const reply = await runInference(operation, { value }, context, services);
     return stream ? toStreamForm(reply, context.url.searchParams.get("alt")) : reply;
   };
   return { operation, toRequest, handle };

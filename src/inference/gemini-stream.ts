@@ -1,3 +1,4 @@
+import { parseExact } from "../lib/exact-numbers.ts";
 import type { Reply } from "../lib/reply.ts";
 import { EventBlocks, readEvents } from "../lib/sse.ts";
 
@@ -24,6 +25,12 @@ function toList(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> 
   );
 }
 
+/** A JSON text without line ends. */
+function toOneLine(text: string): string {
+  const { value, write } = parseExact(text);
+  return write(value);
+}
+
 /**
  * A streamed answer in the form its client asks for: server-sent events, or a JSON list that comes item by item. An answer
  * that came whole is a stream of one slice.
@@ -39,5 +46,5 @@ export function toStreamForm(reply: Reply, alt: string | null): Reply {
   const asked: Reply = { ...reply, headers: { ...reply.headers, "content-type": type } };
   if (body instanceof ReadableStream) return { ...asked, body: isEvents ? body : toList(body) };
   const text = typeof body === "string" ? body : decoder.decode(body ?? new Uint8Array());
-  return { ...asked, body: isEvents ? `data: ${JSON.stringify(JSON.parse(text))}\n\n` : `[${text}\n]` };
+  return { ...asked, body: isEvents ? `data: ${toOneLine(text)}\n\n` : `[${text}\n]` };
 }

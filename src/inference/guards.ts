@@ -7,8 +7,9 @@ import type { SavedGuardrails } from "../guardrails/resolve.ts";
 import { type PhaseOutcome, runHooks, type Subject } from "../guardrails/run.ts";
 import type { TargetHooks } from "../guardrails/state.ts";
 import type { Body, Hook, RequestType } from "../guardrails/types.ts";
+import { type ExactValue, parseExact } from "../lib/exact-numbers.ts";
 import { hopHeader } from "../lib/headers.ts";
-import { isObject, parseJson } from "../lib/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName } from "../providers/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
@@ -33,11 +34,18 @@ export function toHookResults({ before, after }: Pick<HookLog, "before" | "after
 const decoder = new TextDecoder();
 
 /** The JSON object of an answer; undefined for any other. */
-function readAnswer({ headers, body }: Reply): { text: string; value: Body } | undefined {
+function readAnswer(
+  { headers, body }: Reply,
+  { numbers }: CallerContext,
+): (Pick<ExactValue, "write"> & { text: string; value: Body }) | undefined {
   if (body === null || body instanceof ReadableStream || !isJsonType(headers["content-type"] ?? "")) return undefined;
   const text = typeof body === "string" ? body : decoder.decode(body);
-  const value = parseJson(text);
-  return isObject(value) ? { text, value } : undefined;
+  try {
+    const { value, write } = parseExact(text, numbers);
+    return isObject(value) ? { text, value, write } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The text of a JSON object with what the hooks said behind its own members, which stay as they were written. */
@@ -169,11 +177,11 @@ export class TargetGuard {
   async finish(reply: Reply): Promise<Reply> {
     // failures are thrown: what comes here is an answer
     const status = this.#before.isFailed ? hooksFailed : reply.status;
-    const read = readAnswer(reply);
+    const read = readAnswer(reply, this.#parts.context);
     if (!read) return { ...reply, status };
     const { after, results } = await this.#judge(read.value);
     if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return reply;
-    const body = withResults(after.isTransformed ? JSON.stringify(after.body) : read.text, results);
+    const body = withResults(after.isTransformed ? read.write(after.body) : read.text, results);
     this.#parts.context.log.responseBody = body;
     return { ...reply, status: after.isFailed ? hooksFailed : status, body };
   }

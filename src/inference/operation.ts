@@ -21,6 +21,7 @@ import { createContentObserver } from "./content-observer.ts";
 import { type Counting, readFurtherCounts } from "./counts.ts";
 import { createDialectObserver, createPlainMapper } from "./dialect-observer.ts";
 import { dialects, isDialect } from "./dialects.ts";
+import { keepNumbers } from "./exact-observer.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
 import { createCompletionObserver, type StreamObserver } from "./stream-observer.ts";
 import { createReframedObserver, createTypedObserver } from "./typed-observer.ts";
@@ -119,10 +120,13 @@ function createNativeObserver<Name extends OperationName>({
   const corrector = adapter.chunkCorrector?.(request, options);
   const mapper = corrector ? undefined : adapter.streamMapper?.(request, options);
   const typed = typedStreams[name];
-  if (typed) return mapper ? createReframedObserver(typed, mapper, provider.slug) : createTypedObserver(typed);
+  if (typed && mapper) return keepNumbers(createReframedObserver(typed, mapper, provider.slug), options.numbers);
+  if (typed) return createTypedObserver(typed);
   const includeUsage = asksForUsage(request);
-  if (!mapper) return createCompletionObserver({ includeUsage, corrector });
-  return createMappedObserver({ mapper, provider: provider.slug, includeUsage });
+  if (mapper)
+    return keepNumbers(createMappedObserver({ mapper, provider: provider.slug, includeUsage }), options.numbers);
+  const observer = createCompletionObserver({ includeUsage, corrector });
+  return corrector ? keepNumbers(observer, options.numbers) : observer;
 }
 
 /** Token counts of an answer, in whichever of the shapes there are. */
@@ -181,13 +185,15 @@ function serveThroughChat<Request extends object, Answer extends object>(
       ...served,
       usageOf: counted.usageOf,
       answer: (body) => dialect.fromChat(counted.answer(body) as Operations["chat"]["response"], request, options), // read leniently
-      createObserver: () =>
-        createDialectObserver({
+      createObserver() {
+        const observer = createDialectObserver({
           mapper: adapter.streamMapper?.(asked, options) ?? createPlainMapper(provider.slug),
           events: dialect.createEvents(request, options),
           encode: dialect.encode,
           provider: provider.slug,
-        }),
+        });
+        return keepNumbers(observer, options.numbers);
+      },
       repair:
         adapter.repair &&
         ((failure) => {

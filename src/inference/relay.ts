@@ -2,6 +2,7 @@ import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { toErrorBody, toGatewayError, UpstreamError } from "../errors.ts";
 import { DamagedMessageError } from "../lib/aws-events.ts";
 import { parseJson } from "../lib/json.ts";
+import { Pace } from "../lib/pace.ts";
 import { EventBlocks, type EventCutter, EventTooLongError, keepAliveComment, readFirstEvent } from "../lib/sse.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { AbortReason } from "../providers/call.ts";
@@ -83,6 +84,7 @@ class Relay implements RunningStream {
   #first: Uint8Array | undefined;
   /** What was sent, up to what the log keeps. */
   readonly #sent = new BodyPieces();
+  readonly #pace = new Pace();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #lastReadAt: number;
   #lastSentAt: number;
@@ -181,6 +183,9 @@ class Relay implements RunningStream {
         await this.#finish();
         return true;
       }
+      const turn = this.#pace.note(value.length);
+      if (turn) await turn;
+      if (this.#ended) return true;
       block = this.#blocks.push(value);
       if (block === undefined) return false;
       if (holdsData(block)) this.#lastReadAt = this.#options.services.clock.monotonic();

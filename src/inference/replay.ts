@@ -1,6 +1,7 @@
 import type { CallerContext } from "../context.ts";
 import { replayEvents } from "../dialects/responses/stored.ts";
 import type { Body, RequestType } from "../guardrails/types.ts";
+import { parseExact } from "../lib/exact-numbers.ts";
 import { isObject, objectsIn, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { doneEvent, encodeEvent } from "../lib/sse.ts";
@@ -98,10 +99,18 @@ export function toStreamed(name: OperationName, reply: Reply, request: object, c
   // a whole answer of the Gemini API is a stream of one slice
   const isWhole = body !== null && !(body instanceof ReadableStream) && headers["content-type"] === "application/json";
   if (!isWhole || requestType === undefined || name === "generateContent" || status > 299) return reply;
-  const answer = parseJson(typeof body === "string" ? body : decoder.decode(body));
+  const given = typeof body === "string" ? body : decoder.decode(body);
+  if (parseJson(given) === undefined) return reply;
+  const { value: answer, numbers } = parseExact(given);
   if (!isObject(answer)) return reply;
+
   const events = replay(requestType, answer, { includeUsage: asksForUsage(request) });
   const { before = [], after = [] } = context.log.hooks ?? {};
-  const text = withStreamResults(events, { requestType, strict: isStrict(context), before, after });
+  const text = withStreamResults(numbers?.restore(events) ?? events, {
+    requestType,
+    strict: isStrict(context),
+    before,
+    after,
+  });
   return { ...reply, headers: { ...headers, "content-type": "text/event-stream; charset=utf-8" }, body: text };
 }

@@ -75,6 +75,7 @@ export async function runResponses(
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
+  body.text = "";
   const { value } = body;
   const previous = value.previous_response_id;
   context.keepAnswer = createKeeper(value, context, services);

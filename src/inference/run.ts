@@ -1,9 +1,11 @@
 import type { CallerContext, Services } from "../context.ts";
 import { GatewayError, InvalidRequestError } from "../errors.ts";
+import { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName, Operations } from "../providers/operations.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../routing/plan.ts";
+import { numbersOfConfig } from "../routing/state.ts";
 import type { StickyStore } from "../routing/sticky.ts";
 import { routingHeaders } from "./answer.ts";
 import { callTarget, type Target } from "./call-target.ts";
@@ -136,6 +138,15 @@ function createCaller<Request extends Record<string, unknown>>(
   };
 }
 
+/** Numbers of a config stand in what is sent, too. */
+function addNumbers(context: CallerContext, numbers: ExactNumbers | undefined): void {
+  if (!numbers) return;
+  const both = new ExactNumbers();
+  both.join(context.numbers);
+  both.join(numbers);
+  context.numbers = both;
+}
+
 /** Finds the targets of a request and has them called, as its config says. */
 export async function runTargets<Request extends Record<string, unknown>>(
   value: Request,
@@ -150,6 +161,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
   const given = readRequestConfig(context, services);
   const config = given instanceof Promise ? await given : given;
   if (config) {
+    addNumbers(context, numbersOfConfig(config.node));
     try {
       const plan = planRequest(config, value, parts);
       const reply = await runPlan(config, plan, createCaller(value, call, { ...parts, view: config.view }), parts);

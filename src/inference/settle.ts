@@ -1,6 +1,8 @@
+import { releaseBodies } from "../context/held-bodies.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { toGatewayError } from "../errors.ts";
 import { readNameList } from "../lib/headers.ts";
+import { beginningOf } from "../logs/body.ts";
 import { toCents } from "../pricing/cost.ts";
 import type { LogDetails } from "../schemas/logs.ts";
 import { costOfRequest, withSpent } from "./cost.ts";
@@ -95,6 +97,7 @@ export function settle(context: CallerContext, services: Services, outcome: Outc
   if (log.settled) return;
   log.settled = true;
   if (log.deferred) services.concurrency.leave(context);
+  releaseBodies(context);
   log.cost = withSpent(costOfRequest(log, outcome.status), log);
   context.connection.onSettled?.({ status: outcome.status, cost: log.cost, prices: log.prices });
   const details = toDetails(context, services, outcome);
@@ -118,8 +121,8 @@ function write(
     sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
     requestHeaders: shownHeaders(context),
     responseHeaders,
-    requestBody: log.requestBody,
-    responseBody: log.responseBody,
+    requestBody: beginningOf(log.requestBody),
+    responseBody: beginningOf(log.responseBody),
   };
   if (!storesContents && details.hook_results) {
     const { before_request_hooks: before, after_request_hooks: after } = details.hook_results;

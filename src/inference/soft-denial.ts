@@ -85,8 +85,9 @@ export function answerSoftly(
         ...said,
       })
     : JSON.stringify({ ...answer, hook_results: hookResults });
-  log.responseBody = body;
+  const told = context.numbers?.restore(body) ?? body;
+  log.responseBody = told;
   log.isDenied = true;
   const type = isStream ? "text/event-stream; charset=utf-8" : "application/json";
-  return { status: 200, headers: { ...thrown.headers, "content-type": type }, body };
+  return { status: 200, headers: { ...thrown.headers, "content-type": type }, body: told };
 }

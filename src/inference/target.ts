@@ -2,6 +2,7 @@ import type { CallerContext, Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { isHeaderValue, readNameList } from "../lib/headers.ts";
 import type { Destination } from "../providers/call.ts";
+import { describeUnknownProvider } from "../providers/registry.ts";
 import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
 import { readStoredDestination, readStoredName, type StoredName } from "./stored-provider.ts";
@@ -59,8 +60,8 @@ export function readRequestDestination(
   }
   const known = services.providers.get(slug);
   if (!known) {
-    const names = [...services.providers.keys()].join(", ");
-    refuse(`Invalid provider passed: known providers are ${names}`, "x-gateway-provider", "invalid_provider");
+    const problem = describeUnknownProvider(slug, services.providers.keys());
+    refuse(`Invalid provider passed: ${problem}`, "x-gateway-provider", "invalid_provider");
   }
   const readPlain = (name: string) =>
     known.plainHeaders.includes(name) ? (readClientHeader(name, context) ?? null) : null;

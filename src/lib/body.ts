@@ -1,8 +1,10 @@
+import { joinBytes } from "./bytes.ts";
 import { startTimer } from "./clock.ts";
+import { giveWay } from "./pace.ts";
 import type { Timers } from "./timers.ts";
 
 /** Why a body could not be read. */
-export type BodyProblem = "too_large" | "timeout" | "broken";
+export type BodyProblem = "too_large" | "expands" | "timeout" | "broken" | "busy";
 
 /** A body could not be read. */
 export class BodyError extends Error {
@@ -24,6 +26,8 @@ export interface BodyBounds {
   silenceMs: number;
   /** Shared timers; without them each body has its own. */
   timers?: Timers;
+  /** Makes room for a body of this many bytes, asked before they are held; small bodies never ask. */
+  reserve?: (bytes: number) => Promise<void> | undefined;
 }
 
 /** Times clients get to send a body. */
@@ -34,6 +38,9 @@ export const uploadTimes = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 
 /** A body this small is read in one go, and has to arrive within the time of one silence. */
 const smallBody = 64 * 1024;
+
+/** A body this large takes milliseconds to be parsed. */
+const largeBody = 1024 * 1024;
 
 const empty = new Uint8Array(0);
 
@@ -50,6 +57,25 @@ export function readBytes(message: Request | Response, bounds: BodyBounds): Prom
   if (length <= smallBody) return readAtOnce(message, bounds);
   if (message.body === null) return Promise.resolve(empty);
   return readCounted(message.body, bounds, Number.isSafeInteger(length) ? length : undefined);
+}
+
+/** The first bytes of a text, at most `maxBytes`; what follows is not read. It does not end inside a letter. */
+export async function readBeginning(message: Response, maxBytes: number): Promise<Uint8Array> {
+  const reader = message.body?.getReader();
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  while (reader && length <= maxBytes) {
+    const { done, value } = await reader.read();
+    if (done) return joinBytes(pieces);
+    pieces.push(value);
+    length += value.length;
+  }
+  reader?.cancel().catch(() => {});
+  const bytes = joinBytes(pieces);
+  let end = Math.min(maxBytes, length);
+  // the bytes that continue a letter in UTF-8 begin with the bits 10
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.slice(0, end);
 }
 
 /** All of a small body; a client that does not send what it announced is not waited for. */
@@ -82,6 +108,8 @@ async function readCounted(
   bounds: BodyBounds,
   expected: number | undefined,
 ): Promise<Uint8Array> {
+  const { reserve } = bounds;
+  if (expected !== undefined) await makeRoom(reserve, expected, body);
   let bytes = new Uint8Array(expected ?? smallBody);
   let length = 0;
   const reader = body.getReader();
@@ -91,10 +119,17 @@ async function readCounted(
       const { done, value } = await reader.read();
       if (clock.expired) throw new BodyError("timeout");
       // whoever keeps the body must not keep much more room than it takes
-      if (done) return length * 2 < bytes.length ? bytes.slice(0, length) : bytes.subarray(0, length);
+      if (done) {
+        reserve?.(length);
+        // what follows takes a while: several large bodies that are there at once do not follow one another without a pause
+        if (length > largeBody) await giveWay();
+        return length * 2 < bytes.length ? bytes.slice(0, length) : bytes.subarray(0, length);
+      }
       if (length + value.length > bounds.bytes) throw new BodyError("too_large");
       if (length + value.length > bytes.length) {
-        const larger = new Uint8Array(Math.max(bytes.length * 2, length + value.length));
+        const room = Math.max(Math.min(bytes.length * 2, bounds.bytes), length + value.length);
+        await makeRoom(reserve, room, reader);
+        const larger = new Uint8Array(room);
         larger.set(bytes.subarray(0, length));
         bytes = larger;
       }
@@ -107,6 +142,22 @@ async function readCounted(
     throw cause instanceof BodyError ? cause : new BodyError(clock.expired ? "timeout" : "broken", { cause });
   } finally {
     clock.stop();
+  }
+}
+
+/** Waits for room; a body there is none for is not read on. */
+async function makeRoom(
+  reserve: BodyBounds["reserve"],
+  bytes: number,
+  source: ReadableStream<Uint8Array> | ReadableStreamDefaultReader<Uint8Array>,
+): Promise<void> {
+  if (!reserve) return;
+  try {
+    const room = reserve(bytes);
+    if (room) await room.then(giveWay);
+  } catch (cause) {
+    source.cancel(cause).catch(() => {});
+    throw new BodyError("busy", { cause });
   }
 }
 
@@ -171,8 +222,24 @@ export function countBytes(body: ReadableStream<Uint8Array>, bounds: BodyBounds)
   );
 }
 
-/** The bytes of one gzip or deflate layer, undone under the same bounds. */
-export function inflate(bytes: Uint8Array, coding: "gzip" | "deflate", bounds: BodyBounds): Promise<Uint8Array> {
+/** How many times its size a compressed body may have once it is decoded, where it is larger than `freeExpansion`. */
+const maxExpansion = 20;
+const freeExpansion = 1024 * 1024;
+
+/**
+ * The bytes of one gzip or deflate layer, decoded under the same bounds. JSON is seldom made ten times smaller; what becomes far
+ * more than was sent is no message but a load.
+ *
+ * @throws {BodyError}
+ */
+export async function inflate(bytes: Uint8Array, coding: "gzip" | "deflate", bounds: BodyBounds): Promise<Uint8Array> {
+  const expanded = Math.max(freeExpansion, bytes.length * maxExpansion);
   const source = new Response(Uint8Array.from(bytes)).body ?? new ReadableStream<Uint8Array<ArrayBuffer>>();
-  return readCounted(source.pipeThrough(new DecompressionStream(coding)), bounds, undefined);
+  const limited = { ...bounds, bytes: Math.min(bounds.bytes, expanded) };
+  try {
+    return await readCounted(source.pipeThrough(new DecompressionStream(coding)), limited, undefined);
+  } catch (error) {
+    const isTooLarge = error instanceof BodyError && error.problem === "too_large";
+    throw isTooLarge && expanded < bounds.bytes ? new BodyError("expands", { cause: error }) : error;
+  }
 }

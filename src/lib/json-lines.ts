@@ -5,6 +5,7 @@ const lineFeed = 0x0a;
 
 /** A line as a server-sent event: JSON as its data; lines of server-sent events are taken too, others passed over. */
 function toEvent(line: string): string {
+  if (line === "") return "";
   const text = line.replace(/^data:/, "").trim();
   return text.startsWith("{") || text === "[DONE]" ? `data: ${text}\n\n` : "";
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { plainIssues } from "./issues.ts";
 import { isObject } from "./json.ts";
 import { jsonFormats } from "./json-formats.ts";
 import { compilePattern, type Pattern, type PatternAmount, PatternSum } from "./pattern.ts";
@@ -148,7 +149,7 @@ class SchemaReader {
     if (!isObject(written)) throw new JsonSchemaError("must be a schema: an object, true or false");
     if (depth > maxSchemaDepth) throw new JsonSchemaError(`must have at most ${maxSchemaDepth} levels`);
     if (written.$dynamicRef !== undefined) throw new JsonSchemaError("cannot be used here: use $ref", ["$dynamicRef"]);
-    const { success, output: keywords, issues } = v.safeParse(Keywords, written);
+    const { success, output: keywords, issues } = v.safeParse(Keywords, written, plainIssues);
     if (!success) throw new JsonSchemaError(issues[0].message, [v.getDotPath(issues[0]) ?? ""]);
     const { $id, $anchor, $ref } = keywords;
     const own = $id === undefined ? base : resolveAddress($id, base);

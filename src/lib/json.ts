@@ -27,7 +27,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /** Index of the quote that ends the string whose first character is at `start`; the length when none does. */
-function endOfString(bytes: Uint8Array, start: number): number {
+export function endOfString(bytes: Uint8Array, start: number): number {
   let end = bytes.indexOf(quote, start);
   while (end > 0) {
     let escapes = 0;
@@ -45,6 +45,49 @@ function closesNothing(bytes: Uint8Array, index: number, opener: number): boolea
   return bytes[before] === opener;
 }
 
+/** Digits of an integer that may be beyond 2^53. */
+export const longInteger = 16;
+
+const minus = 0x2d;
+const plus = 0x2b;
+const dot = 0x2e;
+
+/** Whether a byte is a digit. */
+export function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+/** Index behind the digits that stand at `start`. */
+export function endOfDigits(bytes: Uint8Array, start: number): number {
+  let end = start;
+  while (isDigit(bytes[end])) end++;
+  return end;
+}
+
+/**
+ * Index behind the number whose first digit is at `start`; below zero for one that JavaScript may not hold as it is written: by
+ * its digits before the dot, or an exponent.
+ */
+export function endOfNumber(bytes: Uint8Array, start: number): number {
+  let end = endOfDigits(bytes, start);
+  let isSuspect = end - start >= longInteger;
+  if (bytes[end] === dot) end = endOfDigits(bytes, end + 1);
+  if (((bytes[end] ?? 0) | 0x20) === 0x65) {
+    const sign = bytes[end + 1];
+    isSuspect ||= sign !== minus;
+    end = endOfDigits(bytes, sign === minus || sign === plus ? end + 2 : end + 1);
+  }
+  return isSuspect ? -end : end;
+}
+
+/** What one look at a JSON text tells. */
+export interface JsonScan {
+  /** What is too large. */
+  excess: string | undefined;
+  /** Whether it holds numbers that JavaScript may not hold as they are written. */
+  hasSuspects: boolean;
+}
+
 /**
  * Counts nesting, values and members in one pass, without parsing.
  *
@@ -52,6 +95,16 @@ function closesNothing(bytes: Uint8Array, index: number, opener: number): boolea
  */
 export function findJsonExcess(bytes: Uint8Array, limits: JsonLimits = bodyLimits): string | undefined {
   if (bytes.length < (limits.ignoredBelow ?? 0)) return undefined;
+  return scanJson(bytes, limits).excess;
+}
+
+const sound: JsonScan = { excess: undefined, hasSuspects: false };
+const suspect: JsonScan = { excess: undefined, hasSuspects: true };
+const excessive = (excess: string): JsonScan => ({ excess, hasSuspects: false });
+
+/** As `findJsonExcess`, numbers included. */
+export function scanJson(bytes: Uint8Array, limits: JsonLimits = bodyLimits): JsonScan {
+  let hasSuspects = false;
   const keys = new Uint32Array(limits.depth + 1);
   let depth = 0;
   let values = 1;
@@ -62,7 +115,7 @@ export function findJsonExcess(bytes: Uint8Array, limits: JsonLimits = bodyLimit
         break;
       case 0x7b: // {
       case 0x5b: // [
-        if (++depth > limits.depth) return `more than ${limits.depth} levels of nesting`;
+        if (++depth > limits.depth) return excessive(`more than ${limits.depth} levels of nesting`);
         keys[depth] = 0;
         values++;
         break;
@@ -74,14 +127,30 @@ export function findJsonExcess(bytes: Uint8Array, limits: JsonLimits = bodyLimit
         break;
       case 0x3a: // :
         keys[depth] = (keys[depth] ?? 0) + 1;
-        if ((keys[depth] ?? 0) > limits.keys) return `more than ${limits.keys} members in one object`;
+        if ((keys[depth] ?? 0) > limits.keys) return excessive(`more than ${limits.keys} members in one object`);
         break;
       case 0x2c: // ,
-        if (++values > limits.values) return excessOfValues(limits);
+        if (++values > limits.values) return excessive(excessOfValues(limits));
         break;
+      case 0x30:
+      case 0x31:
+      case 0x32:
+      case 0x33:
+      case 0x34:
+      case 0x35:
+      case 0x36:
+      case 0x37:
+      case 0x38:
+      case 0x39: {
+        const end = endOfNumber(bytes, index);
+        if (end < 0) hasSuspects = true;
+        index = (end < 0 ? -end : end) - 1;
+        break;
+      }
     }
   }
-  return values > limits.values ? excessOfValues(limits) : undefined;
+  if (values > limits.values) return excessive(excessOfValues(limits));
+  return hasSuspects ? suspect : sound;
 }
 
 function excessOfValues(limits: JsonLimits): string {

@@ -100,6 +100,7 @@ export class EventBlocks implements EventCutter {
 
 /** One event from the lines between two blank lines; undefined for comments and empty blocks. */
 export function readEvent(block: string): SseEvent | undefined {
+  if (block.startsWith(":") && !block.includes("\n")) return undefined;
   let event = "";
   let data: string | undefined;
   for (const line of block.split("\n")) {
@@ -118,7 +119,8 @@ export function readEvents(text: string): SseEvent[] {
   const events: SseEvent[] = [];
   const marked = text.startsWith("\ufeff") ? text.slice(1) : text;
   const plain = marked.includes("\r") ? marked.replace(/\r\n?/g, "\n") : marked;
-  for (const block of plain.split("\n\n")) {
+  // many blank lines in a row are one end
+  for (const block of plain.split(/\n{2,}/)) {
     const event = readEvent(block);
     if (event) events.push(event);
   }
@@ -141,8 +143,26 @@ export function readFirstEvent(text: string): SseEvent | undefined {
 
 const decoder = new TextDecoder();
 
+const colon = 0x3a;
+
+/** Index behind the blank lines and comments that stand at the start; what is no plain line feed ends them. */
+function endOfComments(bytes: Uint8Array): number {
+  let index = 0;
+  for (;;) {
+    if (bytes[index] === lineFeed) index++;
+    else if (bytes[index] !== colon) return index;
+    else {
+      const end = bytes.indexOf(lineFeed, index);
+      if (end < 0 || bytes.subarray(index, end).includes(carriageReturn)) return index;
+      index = end + 1;
+    }
+  }
+}
+
 /** The first event of bytes that hold whole events; what follows it is not decoded. */
-export function readFirstEventOf(bytes: Uint8Array): SseEvent | undefined {
+export function readFirstEventOf(given: Uint8Array): SseEvent | undefined {
+  const bytes = given.subarray(endOfComments(given));
+  if (bytes.length === 0) return undefined;
   const head = decoder.decode(bytes.subarray(0, endOfFirstBlock(bytes)));
   return (head.includes("\r") ? undefined : readFirstEvent(head)) ?? readFirstEvent(decoder.decode(bytes));
 }

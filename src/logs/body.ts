@@ -81,6 +81,13 @@ export function toBytes(body: HeldBody): Uint8Array | BodyPieces {
   return bytes.length <= maxLoggedBody ? bytes : bytes.subarray(0, maxLoggedBody);
 }
 
+/** The beginning of a body that is stored, without what it was cut from; a short body is itself. */
+export function beginningOf<Body extends HeldBody | null>(body: Body): Body | Uint8Array {
+  if (body === null || body.length <= maxLoggedBody || body instanceof BodyPieces) return body;
+  if (body instanceof Uint8Array) return body.slice(0, maxLoggedBody);
+  return encoder.encode(body.slice(0, maxLoggedBody)).slice(0, maxLoggedBody);
+}
+
 /** Whether a body was cut: what is gathered while it flows by stops at the limit itself. */
 export function isCut(body: HeldBody | null): boolean {
   return body !== null && body.length >= maxLoggedBody;

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../errors.ts";
+import { plainIssues } from "../lib/issues.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { ChatRequest } from "../schemas/chat.ts";
 
@@ -79,7 +80,7 @@ function partsOf(content: v.InferOutput<typeof Message>["content"]): (string | F
  */
 export function readMessages({ messages }: ChatRequest): PlainMessage[] {
   return messages.map((one, index) => {
-    const result = v.safeParse(Message, one);
+    const result = v.safeParse(Message, one, plainIssues);
     const param = `messages[${index}]`;
     if (!result.success) return refuseValue(param, result.issues[0].message);
     const { role, content, tool_calls: calls, tool_call_id: id, name } = result.output;

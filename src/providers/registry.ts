@@ -1,3 +1,4 @@
+import { findNearest } from "../lib/nearest.ts";
 import { ai21 } from "./ai21/mod.ts";
 import { anthropic } from "./anthropic/mod.ts";
 import { azureAi } from "./azure-ai/mod.ts";
@@ -88,4 +89,11 @@ export type ProviderRegistry = ReadonlyMap<string, Provider>;
 /** A registry of the built-in providers and those an embedder adds; a slug given twice is the embedder's. */
 export function createProviderRegistry(added: readonly Provider[] = []): ProviderRegistry {
   return new Map([...builtInProviders, ...added].map((provider) => [provider.slug, provider]));
+}
+
+/** What there is to say of a slug no provider has: those it may have been meant to be, and where all of them stand. */
+export function describeUnknownProvider(slug: string, known: Iterable<string>): string {
+  const near = findNearest(slug, known);
+  const hint = near.length === 0 ? "" : `; did you mean ${near.join(" or ")}?`;
+  return `"${slug.slice(0, 64)}" is not a provider this gateway knows${hint || ";"} docs/providers.md lists all of them`;
 }

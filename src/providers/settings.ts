@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../errors.ts";
+import { plainIssues } from "../lib/issues.ts";
 
 /** Settings a caller gives in headers `x-gateway-<prefix>-<name>`, the names written with hyphens. */
 export interface SettingsDefinition<Settings> {
@@ -107,7 +108,7 @@ export function parseSettings<Settings>(
   definition: SettingsDefinition<Settings>,
   values: Record<string, string>,
 ): Settings {
-  const result = v.safeParse(definition.schema, values);
+  const result = v.safeParse(definition.schema, values, plainIssues);
   if (result.success) return result.output;
   const [issue] = result.issues;
   const header = `x-gateway-${headerOf(definition, String(issue.path?.[0]?.key ?? ""))}`;

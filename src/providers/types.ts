@@ -1,5 +1,6 @@
 import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
@@ -18,6 +19,8 @@ export interface ConversionOptions {
   clientHeader?(name: string): string | undefined;
   /** A header of the upstream's answer, by its name in lower case. */
   answerHeader?(name: string): string | undefined;
+  /** What stands in the request for numbers JavaScript cannot hold. */
+  numbers?: ExactNumbers;
   /** Names the answer where the upstream does not. */
   answerId?: string;
   /** Time of the answer in seconds of Unix time, where the upstream tells none. */

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { plainIssues } from "../lib/issues.ts";
 import { isObject } from "../lib/json.ts";
 import { maxConditionPatterns, maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
 import {
@@ -130,7 +131,7 @@ class ConfigReader {
         else if (this.#options.strict) this.note(join(path, name), "is not a member of a config");
         continue;
       }
-      const result = v.safeParse(schema, member);
+      const result = v.safeParse(schema, member, plainIssues);
       checked[name] = result.success ? result.output : refused;
       for (const issue of result.issues ?? []) this.note(join(path, name) + pathOf(issue), issue.message);
     }

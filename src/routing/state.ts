@@ -1,3 +1,4 @@
+import { type ExactNumbers, holdsInfinite, parseExact } from "../lib/exact-numbers.ts";
 import { findJsonExcess, parseJson } from "../lib/json.ts";
 import { WeightedCache } from "../lib/weighted-cache.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
@@ -57,6 +58,13 @@ export function findConfigExcess(text: string): string | undefined {
   return findJsonExcess(encoder.encode(text), configLimits);
 }
 
+const numbersOf = new WeakMap<ConfigNode, ExactNumbers>();
+
+/** What stands in a config for numbers that cannot be held; undefined where it has none of them. */
+export function numbersOfConfig(config: ConfigNode): ExactNumbers | undefined {
+  return numbersOf.get(config);
+}
+
 /** How many values a JSON value holds, itself included. */
 function countValues(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
@@ -67,14 +75,19 @@ function countValues(value: unknown): number {
 function createReader(options: ReadConfigOptions) {
   const known = new WeightedCache<ReadConfigResult>(maxWeight);
   const readNew = (text: string): { result: ReadConfigResult; weight: number } | undefined => {
-    const value = parseJson(text);
-    if (value === undefined) return undefined;
+    if (parseJson(text) === undefined) return undefined;
     const excess = findConfigExcess(text);
     if (excess !== undefined) {
       const result = { problems: [{ path: "", message: `has ${excess}` }], weight: 0 };
       return { result, weight: leastWeight + 2 * text.length };
     }
+    const { value, numbers } = parseExact(text);
+    if (numbers?.infinite !== undefined || holdsInfinite(value)) {
+      const result = { problems: [{ path: "", message: "has a number that is not finite" }], weight: 0 };
+      return { result, weight: leastWeight + 2 * text.length };
+    }
     const result = readConfig(value, options);
+    if (numbers && result.config) numbersOf.set(result.config, numbers);
     return { result, weight: leastWeight + 6 * text.length + valueWeight * countValues(value) + result.weight };
   };
   const read = (text: string, tenant = ""): ReadConfigResult | undefined => {

@@ -17,6 +17,7 @@ import type { AuditHead } from "../db/stores/audit.ts";
 import { createControlStores } from "../db/stores/control.ts";
 import { createInstallationStore } from "../db/stores/installation.ts";
 import { createRotationStore } from "../db/stores/rotation.ts";
+import { plainIssues } from "../lib/issues.ts";
 import { Email, Name, Slug } from "../schemas/control.ts";
 import type { Settings } from "../settings.ts";
 import { loadUsedSettings, nodeMac } from "./environment.ts";
@@ -206,7 +207,7 @@ function readOption<Value>(
   schema: v.GenericSchema<string, Value>,
 ): Value | undefined {
   if (text === undefined) return undefined;
-  const { success, output, issues } = v.safeParse(schema, text);
+  const { success, output, issues } = v.safeParse(schema, text, plainIssues);
   if (success) return output;
   throw new UsageError(`Cannot use --${name}: it ${issues[0].message}`);
 }

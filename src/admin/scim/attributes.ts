@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { UserRow } from "../../db/tables/tenants.ts";
 import { InvalidRequestError } from "../../errors.ts";
+import { firstPlainIssue } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { Email, Name, Text } from "../../schemas/control.ts";
 import { type ScimEmail, ScimEmails, ScimFlag, type ScimOperation } from "../../schemas/scim.ts";
@@ -29,7 +30,7 @@ interface Attribute {
 }
 
 function read<Schema extends v.GenericSchema>(schema: Schema, value: unknown, path: string): v.InferOutput<Schema> {
-  const checked = v.safeParse(schema, value, { abortEarly: true });
+  const checked = v.safeParse(schema, value, firstPlainIssue);
   return checked.success ? checked.output : refuseField(path, checked.issues[0].message);
 }
 

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { firstPlainIssue, plainIssues } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { Name } from "../../schemas/control.ts";
 import { maxScimMembers, ScimMembers, type ScimOperation } from "../../schemas/scim.ts";
@@ -17,12 +18,12 @@ export interface GroupDraft {
 type Verb = ScimOperation["op"];
 
 function readName(value: unknown, path: string): string {
-  const checked = v.safeParse(Name, value);
+  const checked = v.safeParse(Name, value, plainIssues);
   return checked.success ? checked.output : refuseField(path, checked.issues[0].message);
 }
 
 function readMembers(value: unknown): string[] {
-  const checked = v.safeParse(ScimMembers, Array.isArray(value) ? value : [value], { abortEarly: true });
+  const checked = v.safeParse(ScimMembers, Array.isArray(value) ? value : [value], firstPlainIssue);
   return checked.success ? checked.output : refuseField("members", checked.issues[0].message);
 }
 

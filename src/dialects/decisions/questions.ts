@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { plainIssues } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { DecisionQuestion, type DecisionsRequest } from "../../schemas/decisions.ts";
 
@@ -43,7 +44,7 @@ export function listQuestions({ questions }: Partial<DecisionsRequest>): (readon
     throw new InvalidRequestError("Invalid questions: ask at least one", { param: "questions", code: "invalid_body" });
   }
   return entries.map(([name, question]) => {
-    const checked = v.safeParse(DecisionQuestion, question);
+    const checked = v.safeParse(DecisionQuestion, question, plainIssues);
     // as it came: the schema's copy lacks names such as "constructor"
     if (checked.success) return [name, question];
     const [issue] = checked.issues;

@@ -126,8 +126,8 @@ async function ofProvider(
 
 /** `POST /batches` */
 export async function createBatch(context: CallerContext, services: Services): Promise<Reply> {
-  const { clock, control, batches, limits, timers } = services;
-  const { value } = await readJsonBody(context, limits.jsonBodyBytes, timers);
+  const { clock, control, batches, limits } = services;
+  const { value } = await readJsonBody(context, limits.jsonBodyBytes, services);
   const body = requireBody(BatchRequest, value);
   const tenant = tenantOf(context);
   const apiKeyId = await requireKey(context, services);

@@ -1,7 +1,8 @@
 import type { ConnectionInfo, HandleRequest, SettledRequest } from "../../context.ts";
 import { readBytes } from "../../lib/body.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
-import type { BatchLine } from "../../schemas/batches.ts";
+import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
+import { isObject } from "../../lib/json.ts";
+import type { BatchRequest } from "./lines.ts";
 
 /** Largest answer that is kept. */
 export const maxAnswerBytes = 16 * 1024 * 1024;
@@ -92,9 +93,9 @@ export function retryAfterMs(response: Response): number {
 }
 
 /** Makes the call of a line, again where its failure may pass, unless a config says what is tried. */
-async function sendLine(request: BatchLine, url: string, calls: LineCalls): Promise<Response> {
+async function sendLine({ request, url, write }: BatchRequest, calls: LineCalls): Promise<Response> {
   const { headers, connection, handle, signal, model } = calls;
-  const body = JSON.stringify(model === null ? request.body : { model, ...request.body });
+  const body = write(model === null ? request.body : { model, ...request.body });
   const tries = headers["x-gateway-config"] === undefined ? maxTries : 1;
   for (let attempt = 1; ; attempt++) {
     const init = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body, signal };
@@ -105,30 +106,40 @@ async function sendLine(request: BatchLine, url: string, calls: LineCalls): Prom
   }
 }
 
+/** The value of a JSON answer; any other is its text. */
+function readBody(text: string): ExactValue {
+  try {
+    return parseExact(text);
+  } catch {
+    return { value: text, write: JSON.stringify };
+  }
+}
+
 /** Runs one line as a request of the key that made the batch. Never fails. */
-export async function callLine(request: BatchLine, url: string, calls: LineCalls): Promise<LineResult> {
+export async function callLine(line: BatchRequest, calls: LineCalls): Promise<LineResult> {
   const { batchId } = calls;
   let cost: number | null = null;
   const onSettled = (settled: SettledRequest) => {
     // a call that failed costs nothing but answers nobody got, and is no sign that the price is known
     if (settled.cost !== null && (settled.status < 300 || settled.cost > 0)) cost = (cost ?? 0) + settled.cost;
   };
+  const { request } = line;
   const { custom_id: customId } = request;
   if (request.body.stream === true) {
     const error = { code: "streaming_not_supported", message: "A batch has no streams: leave stream out" };
     return toSkippedResult(batchId, customId, error);
   }
   try {
-    const response = await sendLine(request, url, { ...calls, connection: { ...calls.connection, onSettled } });
+    const response = await sendLine(line, { ...calls, connection: { ...calls.connection, onSettled } });
     const bounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
     const text = new TextDecoder().decode(await readBytes(response, bounds));
     const { status } = response;
-    const body = parseJson(text) ?? text;
+    const { value: body, write } = readBody(text);
     const isFailure = status < 200 || status > 299;
     const answer = { status_code: status, request_id: response.headers.get("x-gateway-request-id") ?? "", body };
     const error = isFailure ? errorOf(body, status) : null;
-    const line = JSON.stringify({ id: lineId(batchId), custom_id: customId, response: answer, error });
-    return { text: line, isFailure, tokens: tokensOf(body), cost };
+    const told = write({ id: lineId(batchId), custom_id: customId, response: answer, error });
+    return { text: told, isFailure, tokens: tokensOf(body), cost };
   } catch {
     const error = { code: "answer_unreadable", message: "The answer broke off or is too large to keep" };
     // what was answered was paid all the same

@@ -1,5 +1,6 @@
 import type { ConnectionInfo } from "../../context.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
+import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import { findJsonExcess, isObject } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
 import type { PriceBook } from "../../pricing/own-prices.ts";
@@ -16,13 +17,14 @@ import { askForRecord, askProvider, ProviderFailure, toSegment } from "./provide
 const storedLines = 1_000;
 const storedBytes = 4 * 1024 * 1024;
 
-const decoder = new TextDecoder();
-
-function readRow({ bytes, isTooLong }: Line): Record<string, unknown> | undefined {
+function readRow({
+  bytes,
+  isTooLong,
+}: Line): (Pick<ExactValue, "write"> & { row: Record<string, unknown> }) | undefined {
   try {
     if (isTooLong || findJsonExcess(bytes) !== undefined) return undefined;
-    const value: unknown = JSON.parse(decoder.decode(bytes));
-    return isObject(value) ? value : undefined;
+    const { value, write } = parseExactBytes(bytes);
+    return isObject(value) ? { row: value, write } : undefined;
   } catch {
     return undefined;
   }
@@ -71,8 +73,8 @@ function toOurForm(row: Record<string, unknown>, toLine: CollectParts["toLine"],
 /** A line of the provider's answers as one of our files. */
 function toResult(line: Line, batchId: string, { toLine, ...prices }: LinePrices & Pick<CollectParts, "toLine">) {
   const told = readRow(line);
-  const row = told && toOurForm(told, toLine, prices.model ?? "");
-  if (!row || typeof row.custom_id !== "string") {
+  const row = told && toOurForm(told.row, toLine, prices.model ?? "");
+  if (!told || !row || typeof row.custom_id !== "string") {
     return toSkippedResult(batchId, "", { code: "unreadable_row", message: "The provider's row cannot be read" });
   }
   const answer = answerOf(row);
@@ -81,7 +83,7 @@ function toResult(line: Line, batchId: string, { toLine, ...prices }: LinePrices
   const error = isFailure ? errorOf(isObject(row.error) ? row : answer?.body, status) : null;
   const id = typeof row.id === "string" && row.id !== "" ? row.id : lineId(batchId);
   return {
-    text: JSON.stringify({ id, custom_id: row.custom_id, response: answer ?? null, error }),
+    text: told.write({ id, custom_id: row.custom_id, response: answer ?? null, error }),
     isFailure,
     tokens: answer ? tokensOf(answer.body) : noTokens,
     cost: isFailure ? null : costOf(answer?.body, prices),

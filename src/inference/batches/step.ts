@@ -114,9 +114,7 @@ async function callLines(row: GatewayBatchRow, input: GatewayFileRow, parts: Ste
   };
   const { lines, position } = await readBucket(row, input, bucketLines, services);
   const results = await Promise.all(
-    lines.map((line) =>
-      "request" in line ? callLine(line.request, line.url, calls) : toSkippedResult(row.id, "", toError(line)),
-    ),
+    lines.map((line) => ("request" in line ? callLine(line, calls) : toSkippedResult(row.id, "", toError(line)))),
   );
   // what was cut short is called again by whoever goes on
   if (!signal.aborted) await storeResults(row, { results, position }, parts);

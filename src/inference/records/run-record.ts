@@ -2,7 +2,8 @@ import type { CallerContext, Services } from "../../context.ts";
 import { readJsonBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { countBytes, uploadTimes } from "../../lib/body.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
+import { isObject } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Destination } from "../../providers/call.ts";
@@ -85,8 +86,8 @@ async function callMapped(call: RecordCall, request: RecordRequest, target: Reco
   );
 }
 
-function toBytes(value: object): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+function toBytes(value: object, write: ExactValue["write"] = JSON.stringify): Uint8Array {
+  return new TextEncoder().encode(`${write(value)}\n`);
 }
 
 /** Rows of an output as lines of our form. */
@@ -98,10 +99,10 @@ async function* toLines(
   const unreadable = { code: "unreadable_row", message: "The provider's row cannot be read" };
   for await (const { bytes, isTooLong } of readLines(readPieces(upstream), { maxBytes: maxRowBytes })) {
     if (bytes.length === 0 && !isTooLong) continue;
-    const row = parseJson(new TextDecoder().decode(bytes));
     try {
+      const { value: row, write } = parseExactBytes(bytes);
       if (!isObject(row)) throw new TypeError("Cannot read the row: it is no object");
-      yield toBytes(toLine(row, batch, { drop: () => {} }));
+      yield toBytes(toLine(row, batch, { drop: () => {} }), write);
     } catch {
       yield toBytes({ id: "", custom_id: "", response: null, error: unreadable });
     }
@@ -281,7 +282,7 @@ function callByConfig(
 function createBodyReader(context: CallerContext, services: Services) {
   let body: Promise<Readonly<Record<string, unknown>>> | undefined;
   const read = async () => {
-    const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services.timers);
+    const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services);
     if (isObject(value)) return value;
     throw new InvalidRequestError("Invalid request body: it must be an object", { code: "invalid_body" });
   };

@@ -65,7 +65,8 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
     };
     const upstream = await send(prepared, attempt, context, services);
     if (upstream.status >= 200 && upstream.status < 300) return { upstream, attempt };
-    const text = toFailureText(await readAnswer(upstream, { attempt }, provider.slug));
+    const given = { attempt, provider: provider.slug };
+    const text = toFailureText(await readAnswer(upstream, given, context, services));
     throw toProviderError(upstream, text, context, services);
   } catch (error) {
     attempt.release();
@@ -81,7 +82,10 @@ export async function readRecord(
   const { slug } = target.destination.provider;
   const { upstream, attempt } = await sendRecord(target, call);
   try {
-    return { upstream, text: toText(await readAnswer(upstream, { attempt }, slug), slug) };
+    return {
+      upstream,
+      text: toText(await readAnswer(upstream, { attempt, provider: slug }, target.context, target.services), slug),
+    };
   } finally {
     attempt.release();
   }

@@ -109,7 +109,7 @@ const WithOptions = v.looseObject({ gateway_options: GatewayOptionHeaders });
  * @throws {GatewayError} 400 where they name none: the gateway tunes no models.
  */
 export async function createTuningJobByOptions(context: CallerContext, services: Services): Promise<Reply> {
-  const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services.timers);
+  const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services);
   const { gateway_options: given = {}, ...body } = isObject(value) ? value : {};
   const { gateway_options: checked } = requireBody(WithOptions, { gateway_options: given ?? {} });
   const options = readGatewayOptions(checked, services);
@@ -131,7 +131,7 @@ export async function createTuningJobByOptions(context: CallerContext, services:
  * @throws {GatewayError} 404 for a file that is not there, 400 for one with another purpose, else what the provider says.
  */
 export async function createTuningJob(context: CallerContext, services: Services): Promise<Reply> {
-  const { value, text } = await readJsonBody(context, services.limits.jsonBodyBytes, services.timers);
+  const { value, text } = await readJsonBody(context, services.limits.jsonBodyBytes, services);
   const body = isObject(value) ? value : {};
   const files = fileMembers.flatMap((param) => {
     const id = body[param];

@@ -46,7 +46,7 @@ export async function* toRows(
     const parsed = parseLine(line, endpoint);
     if ("problem" in parsed) return refuseUpload(`Cannot convert line ${number}: ${parsed.problem.message}`);
     try {
-      yield encoder.encode(`${JSON.stringify(toRow(parsed.request, purpose, { drop }))}\n`);
+      yield encoder.encode(`${parsed.write(toRow(parsed.request, purpose, { drop }))}\n`);
     } catch (cause) {
       if (!(cause instanceof GatewayError)) throw cause;
       throw new InvalidRequestError(`Cannot convert line ${number}: ${cause.message}`, {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { plainIssues } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 import { ChatRequest } from "../../schemas/chat.ts";
@@ -14,7 +15,7 @@ function refuse(message: string, param: string): never {
 function toEntry({ custom_id, body }: BatchLine, { drop }: RowOptions) {
   if (!/^[a-zA-Z0-9_-]{1,64}$/.test(custom_id)) refuse("Cannot use the custom_id: it has other signs", "custom_id");
   if (body.stream === true) refuse("A batch has no streams: leave stream out", "stream");
-  const checked = v.safeParse(ChatRequest, body);
+  const checked = v.safeParse(ChatRequest, body, plainIssues);
   if (!checked.success) return refuse(`Invalid body: ${checked.issues[0].message}`, "body");
   const betas = betasOf(checked.output);
   return {

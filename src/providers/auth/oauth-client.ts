@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
+import { plainIssues } from "../../lib/issues.ts";
 import { parseJson } from "../../lib/json.ts";
 import { bearer } from "./headers.ts";
 import { requestToken, type TokenTools } from "./token-request.ts";
@@ -28,7 +29,7 @@ export type OauthSettings = v.InferOutput<typeof OauthSettings>;
  * @throws {InvalidRequestError} Naming the member that is wrong; never its value.
  */
 export function readOauthSettings(json: string): OauthSettings {
-  const result = v.safeParse(OauthSettings, parseJson(json));
+  const result = v.safeParse(OauthSettings, parseJson(json), plainIssues);
   if (result.success) return result.output;
   const [issue] = result.issues;
   const param = ["oauth", ...(issue.path ?? []).map(({ key }) => String(key))].join(".");

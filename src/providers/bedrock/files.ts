@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { plainIssues } from "../../lib/issues.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 import { ChatRequest } from "../../schemas/chat.ts";
 import { decodeId, type ObjectRules, type RowOptions } from "../records.ts";
@@ -35,7 +36,7 @@ function toBatchRow({ custom_id: recordId, body }: BatchLine, model: string | un
   const asked = model ?? body.model;
   if (typeof asked !== "string")
     return refuse("Cannot convert the file: name the model", "x-gateway-aws-bedrock-model");
-  const checked = v.safeParse(ChatRequest, { ...body, model: asked });
+  const checked = v.safeParse(ChatRequest, { ...body, model: asked }, plainIssues);
   if (!checked.success) {
     throw new InvalidRequestError(`Invalid body: ${checked.issues[0].message}`, {
       code: "invalid_body",

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { plainIssues } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 
@@ -40,7 +41,7 @@ export function refuseMember(provider: string, param: string, problem: string): 
  * @throws {InvalidRequestError} If one is not in OpenAI's form.
  */
 export function readMessages({ messages }: ChatRequest): Message[] {
-  const result = v.safeParse(Messages, messages);
+  const result = v.safeParse(Messages, messages, plainIssues);
   if (result.success) return result.output;
   const [issue] = result.issues;
   const param = ["messages", ...(issue.path ?? []).map(({ key }) => String(key))].join(".");

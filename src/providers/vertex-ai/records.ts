@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { plainIssues } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchLine, BatchObject } from "../../schemas/batches.ts";
 import { ChatRequest } from "../../schemas/chat.ts";
@@ -168,7 +169,7 @@ function toRow({ custom_id: requestId, url, body }: BatchLine, settings: VertexS
     return { content, ...(dimensions !== undefined && { outputDimensionality: dimensions }), requestId };
   }
   const model = settings.provider_model ?? body.model;
-  const checked = v.safeParse(ChatRequest, { ...body, model });
+  const checked = v.safeParse(ChatRequest, { ...body, model }, plainIssues);
   if (!checked.success) return refuse(`Invalid body: ${checked.issues[0].message}`, "file");
   const request = createChat(settings).toUpstream?.(checked.output, { strict: true, ...options });
   if (!isObject(request)) return refuse("Cannot convert the row: the model takes none", "file");

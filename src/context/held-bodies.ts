@@ -1,0 +1,45 @@
+import type { Principal } from "../auth/principal.ts";
+import type { ByteBudget, ByteHold, ByteOwner } from "../lib/byte-budget.ts";
+
+/** What room for bodies is asked with. */
+interface HeldParts {
+  readonly bodies: ByteBudget;
+  readonly limits: { readonly heldBodyBytes: number; readonly heldBodyBytesPerKey: number };
+}
+
+/** A request, its caller known or not. */
+interface Holder {
+  principal?: Principal;
+  readonly holds: ByteHold[];
+}
+
+/** Who bodies of a request are held for: all who sent no key share what one key gets. */
+function ownersOf({ principal }: Holder, { limits }: HeldParts): ByteOwner[] {
+  const { heldBodyBytes, heldBodyBytesPerKey } = limits;
+  if (!principal) return [{ name: "no key", bytes: heldBodyBytesPerKey }];
+  return [
+    { name: `organisation ${principal.organisationId}`, bytes: heldBodyBytes / 2 },
+    { name: `key ${principal.organisationId} ${principal.keyId}`, bytes: heldBodyBytesPerKey },
+  ];
+}
+
+/** Room for one more body of a request, given back when the request is over. */
+export function holdBody(context: Holder, parts: HeldParts): ByteHold {
+  const hold = parts.bodies.open(ownersOf(context, parts));
+  context.holds.push(hold);
+  return hold;
+}
+
+/** Makes room for a body while it is read, as `readBytes` asks for it: small bodies never ask. */
+export function reserveBody(context: Holder, parts: HeldParts): (bytes: number) => Promise<void> | undefined {
+  let hold: ByteHold | undefined;
+  return (bytes) => {
+    hold ??= holdBody(context, parts);
+    return hold.resize(bytes);
+  };
+}
+
+/** Gives back the room all bodies of a request took. */
+export function releaseBodies(context: Holder): void {
+  for (const hold of context.holds) hold.release();
+}

@@ -1,0 +1,189 @@
+import type { Timers } from "./timers.ts";
+
+/** Who a body is held for, and how much of the budget is theirs at most. */
+export interface ByteOwner {
+  name: string;
+  bytes: number;
+}
+
+/** There was no room for a body within the time it could wait. */
+export class BudgetFullError extends Error {
+  override readonly name = "BudgetFullError";
+  constructor() {
+    super("Cannot hold more bodies: all room is taken");
+  }
+}
+
+/** What of the budget belongs to one owner. */
+interface Share {
+  readonly limit: number;
+  used: number;
+  /** Bytes of bodies that wait for more room. */
+  stalled: number;
+  holds: number;
+}
+
+/** Bytes that are held, and asked for, for one body. */
+interface Waiter {
+  hold: ByteHold;
+  more: number;
+  grant(): void;
+}
+
+/** Longest a body waits for room. */
+const maxWaitMs = 10_000;
+/** Most bodies that wait; further ones are refused at once. */
+const maxWaiting = 1_000;
+
+/** Bounds the bytes of bodies that are held at once: in all, and for each owner. */
+export class ByteBudget {
+  readonly #shares = new Map<string, Share>();
+  readonly #all: Share;
+  readonly #timers: Timers;
+  #queue: Waiter[] = [];
+
+  constructor(bytes: number, timers: Timers) {
+    this.#all = { limit: bytes, used: 0, stalled: 0, holds: 1 };
+    this.#timers = timers;
+  }
+
+  /** Bytes that are held now. */
+  get used(): number {
+    return this.#all.used;
+  }
+
+  /** Bodies that wait for room. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** Begins to hold a body, with no bytes yet. */
+  open(owners: readonly ByteOwner[]): ByteHold {
+    const shares = owners.map(({ name, bytes }) => {
+      const share = this.#shares.get(name) ?? { limit: bytes, used: 0, stalled: 0, holds: 0 };
+      this.#shares.set(name, share);
+      share.holds++;
+      return share;
+    });
+    const close = () => {
+      for (const [index, share] of shares.entries()) {
+        if (--share.holds === 0) this.#shares.delete(owners[index]?.name ?? "");
+      }
+    };
+    return new ByteHold([this.#all, ...shares], {
+      ask: (hold, more) => this.#ask(hold, more),
+      freed: this.#pump,
+      close,
+    });
+  }
+
+  #ask(hold: ByteHold, more: number): Promise<void> | undefined {
+    if (this.#queue.length === 0 && hold.fits(more)) {
+      hold.add(more);
+      return undefined;
+    }
+    if (this.#queue.length >= maxWaiting) throw new BudgetFullError();
+    return new Promise((resolve, reject) => {
+      hold.stall(1);
+      const leave = () => {
+        hold.stall(-1);
+        cancel();
+      };
+      const waiter: Waiter = {
+        ...{ hold, more },
+        grant() {
+          leave();
+          hold.add(more);
+          resolve();
+        },
+      };
+      const cancel = this.#timers.start(maxWaitMs, () => {
+        this.#queue = this.#queue.filter((one) => one !== waiter);
+        leave();
+        reject(new BudgetFullError());
+        this.#pump();
+      });
+      this.#queue.push(waiter);
+      this.#pump();
+    });
+  }
+
+  /** Gives room to those who wait, in their order; one whose owner has too much is passed over. */
+  readonly #pump = (): void => {
+    if (this.#queue.length === 0) return;
+    const waiting: Waiter[] = [];
+    for (const waiter of this.#queue) {
+      if (waiter.hold.fits(waiter.more)) waiter.grant();
+      else waiting.push(waiter);
+    }
+    this.#queue = waiting;
+  };
+}
+
+/** What a hold asks of its budget. */
+interface HoldParts {
+  ask(hold: ByteHold, more: number): Promise<void> | undefined;
+  freed(): void;
+  close(): void;
+}
+
+/** Room for one body. */
+export class ByteHold {
+  readonly #shares: readonly Share[];
+  readonly #parts: HoldParts;
+  #bytes = 0;
+  #stalls = 0;
+  #isOpen = true;
+
+  constructor(shares: readonly Share[], parts: HoldParts) {
+    this.#shares = shares;
+    this.#parts = parts;
+  }
+
+  /**
+   * Makes the room as large as the body is to be; waits where there is none left.
+   *
+   * @throws {BudgetFullError} When none gets free in time.
+   */
+  resize(bytes: number): Promise<void> | undefined {
+    const more = bytes - this.#bytes;
+    if (!this.#isOpen || more === 0) return undefined;
+    if (more > 0) return this.#parts.ask(this, more);
+    this.add(more);
+    this.#parts.freed();
+    return undefined;
+  }
+
+  /** Gives all of it back, once. */
+  release(): void {
+    if (!this.#isOpen) return;
+    this.add(-this.#bytes);
+    this.#isOpen = false;
+    this.#parts.close();
+    this.#parts.freed();
+  }
+
+  /**
+   * Whether there is room for more. A body that is larger than a share has it alone; and where all who hold something wait
+   * for more, the first of them gets it: else none would ever go on.
+   */
+  fits(more: number): boolean {
+    return this.#shares.every(({ limit, used, stalled }) => {
+      const own = this.#stalls > 0 ? 0 : this.#bytes;
+      return used + more <= limit || used - stalled - own <= 0;
+    });
+  }
+
+  /** Books bytes without asking. */
+  add(bytes: number): void {
+    if (!this.#isOpen) return;
+    this.#bytes += bytes;
+    for (const share of this.#shares) share.used += bytes;
+  }
+
+  /** Notes that this body begins, or ends, to wait. */
+  stall(change: 1 | -1): void {
+    this.#stalls += change;
+    for (const share of this.#shares) share.stalled += change * this.#bytes;
+  }
+}

@@ -1,0 +1,24 @@
+import { startTimer } from "./clock.ts";
+
+/** Bytes that are worked on in one go: a few milliseconds at most. */
+const sliceBytes = 256 * 1024;
+
+/** Lets others have a turn of the event loop in long work whose pieces are all there at once. */
+export class Pace {
+  #bytes = 0;
+
+  /** Notes work that is done; a promise to wait for where it is somebody else's turn. */
+  note(bytes: number): Promise<void> | undefined {
+    this.#bytes += bytes;
+    if (this.#bytes < sliceBytes) return undefined;
+    this.#bytes = 0;
+    return giveWay();
+  }
+}
+
+/** One turn of the event loop. */
+export function giveWay(): Promise<void> {
+  return new Promise((resolve) => {
+    startTimer(0, resolve);
+  });
+}
