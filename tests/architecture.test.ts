@@ -150,16 +150,16 @@ for (const [text, wanted] of [
   });
 }
 
-test("longFiles finds a file of 401 lines, not one of 400 or a schema", () => {
+test("longFiles finds a file of 501 lines, not one of 500 or a schema", () => {
   const text = (lines: number): string => "x;\n".repeat(lines);
   const files = {
-    "src/lib/long.ts": text(401),
-    "src/lib/right.ts": text(400),
-    "src/schemas/chat.ts": text(401),
-    "src/db/tables/logs.ts": text(401),
-    "src/providers/registry.ts": text(401),
+    "src/lib/long.ts": text(501),
+    "src/lib/right.ts": text(500),
+    "src/schemas/chat.ts": text(501),
+    "src/db/tables/logs.ts": text(501),
+    "src/providers/registry.ts": text(501),
   };
-  assert.deepEqual(breaches(rules.longFiles, files), ["src/lib/long.ts: 401 lines"]);
+  assert.deepEqual(breaches(rules.longFiles, files), ["src/lib/long.ts: 501 lines"]);
 });
 
 for (const text of [

@@ -24,17 +24,15 @@ export async function loadConverter(): Promise<JsonSchemaOf> {
         return isObject ? { type: "object", additionalProperties: true } : undefined;
       },
       overrideAction({ valibotAction, jsonSchema }) {
-        const metadata: unknown =
-          valibotAction.type === "metadata" ? Reflect.get(valibotAction, "metadata") : undefined;
-        if (typeof metadata !== "object" || metadata === null || !("default" in metadata)) return undefined;
-        return { ...jsonSchema, default: metadata.default as v.InferOutput<typeof JsonValue> };
+        if (valibotAction.type !== "metadata") return undefined;
+        const metadata: object = Reflect.get(valibotAction, "metadata") ?? {};
+        // of what schemas say of themselves only defaults are for readers of the document
+        const isShown = ([name]: [string, unknown]) => name === "default" || !Object.hasOwn(metadata, name);
+        return Object.fromEntries(Object.entries(jsonSchema).filter(isShown));
       },
     });
   return convert;
 }
-
-/** Values a documented default can have. */
-const JsonValue = v.union([v.string(), v.number(), v.boolean(), v.null()]);
 
 /** A schema's parts in their order, those of pipes inside its pipe included. */
 function partsOf(schema: object): object[] {

@@ -1,5 +1,5 @@
-import { type ExactNumbers, holdsInfinite, parseExact } from "../lib/exact-numbers.ts";
-import { findJsonExcess, parseJson } from "../lib/json.ts";
+import { type ExactNumbers, type ExactValue, holdsInfinite, parseExact } from "../lib/exact-numbers.ts";
+import { findJsonExcess } from "../lib/json.ts";
 import { WeightedCache } from "../lib/weighted-cache.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
 import type { ConfigNode, TargetLimits } from "./config.ts";
@@ -71,17 +71,27 @@ function countValues(value: unknown): number {
   return Object.values(value).reduce<number>((sum, inner) => sum + countValues(inner), 1);
 }
 
+/** A config's text as a value; undefined where it is no JSON. */
+function parseWritten(text: string): ExactValue | undefined {
+  try {
+    return parseExact(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Reads configs, and remembers what they say. */
 function createReader(options: ReadConfigOptions) {
   const known = new WeightedCache<ReadConfigResult>(maxWeight);
   const readNew = (text: string): { result: ReadConfigResult; weight: number } | undefined => {
-    if (parseJson(text) === undefined) return undefined;
+    const parsed = parseWritten(text);
+    if (!parsed) return undefined;
     const excess = findConfigExcess(text);
     if (excess !== undefined) {
       const result = { problems: [{ path: "", message: `has ${excess}` }], weight: 0 };
       return { result, weight: leastWeight + 2 * text.length };
     }
-    const { value, numbers } = parseExact(text);
+    const { value, numbers } = parsed;
     if (numbers?.infinite !== undefined || holdsInfinite(value)) {
       const result = { problems: [{ path: "", message: "has a number that is not finite" }], weight: 0 };
       return { result, weight: leastWeight + 2 * text.length };

@@ -92,6 +92,8 @@ export type RotationPolicy = v.InferOutput<typeof RotationPolicy>;
 /** Members that say whose key it is. */
 const identity = {
   type: v.optional(v.string()),
+  // clients send the two kinds of the path in the body too
+  "sub-type": v.optional(v.string()),
   user_id: v.nullish(v.pipe(v.string(), v.uuid("must be a UUID"), v.toLowerCase())),
   workspace_id: v.nullish(Reference),
   organisation_id: v.nullish(v.string()),

@@ -146,7 +146,7 @@ for (let round = 1; round <= 3; round++) {
         ["workspaces", 1],
         ["users", 1],
         ["api_keys", 2],
-        ["installation", 1],
+        ["installation WHERE name = 'root-secret'", 1],
       ] as const) {
         const found = await database.read(`SELECT count(*) AS rows FROM ${table}`);
         assert.equal(Number(found.rows[0]?.rows), rows, table);

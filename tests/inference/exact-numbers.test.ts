@@ -124,7 +124,8 @@ test("a config with a number that is not finite is refused", async () => {
 
 for (const form of ["an object", "a text"] as const) {
   test(`parameters of a config saved as ${form} stay as they were written`, async () => {
-    const config = `{"provider":"openai","api_key":"fake-provider-key","override_params":{"seed":${large}}}`;
+    const host = `"custom_host":"${upstream.url}/v1"`;
+    const config = `{"provider":"openai","api_key":"fake-provider-key",${host},"override_params":{"seed":${large}}}`;
     const headers = requestHeaders({ "x-gateway-api-key": workspaceKey });
     const body = `{"name":"exact ${form}","config":${form === "a text" ? JSON.stringify(config) : config}}`;
     const response = await gateway.fetch("/v1/configs", { method: "POST", headers, body });
@@ -133,7 +134,10 @@ for (const form of ["an object", "a text"] as const) {
     const slug = made.slug ?? made.data?.slug ?? "";
     const shown = await done<{ config: string }>(call(gateway, `GET /configs/${slug}`, { key: workspaceKey }));
     assert.ok(shown.config.includes(large), shown.config);
-    const { got, text } = await send(path, chatText('"a":1'), { "x-gateway-config": slug });
+    const { got, text } = await send(path, chatText('"a":1'), {
+      "x-gateway-config": slug,
+      "x-gateway-custom-host": null,
+    });
     assert.ok(got.includes(`"seed":${large}`), got + text);
   });
 }

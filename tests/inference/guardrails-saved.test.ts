@@ -189,9 +189,9 @@ test("the config of a key counts for requests that name a provider which takes t
 test("/openapi.json tells what guardrails make of answers", async () => {
   const document = JSON.parse(await (await gateway.fetch("/openapi.json")).text());
   for (const path of ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings", "/v1/rerank"]) {
-    assert.deepEqual(Object.keys(document.paths[path].post.responses).sort(), ["200", "246", "446", "default"]);
+    assert.deepEqual(Object.keys(document.paths[path].post.responses).sort(), ["200", "246", "446", "4XX", "default"]);
   }
-  assert.deepEqual(Object.keys(document.paths["/v1/configs/explain"].post.responses).sort(), ["200", "default"]);
+  assert.deepEqual(Object.keys(document.paths["/v1/configs/explain"].post.responses).sort(), ["200", "4XX", "default"]);
 });
 
 test("a saved guardrail that holds streams denies them, as a default too", async () => {

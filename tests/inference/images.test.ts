@@ -138,9 +138,9 @@ test("a request in JSON becomes a form where the provider wants one", async () =
   const [request] = upstream.requests;
   assert.equal(request?.path, "/v2beta/stable-image/generate/core");
   assert.deepEqual(receivedForm(request), [
-    ["prompt", "p ✓"],
     ["aspect_ratio", "16:9"],
     ["seed", "7"],
+    ["prompt", "p ✓"],
   ]);
 });
 

@@ -123,7 +123,7 @@ for (const outcome of outcomes) {
       ...{ status: last.status, calls, label: last.label, retries: String(last.retries), provider: "openai", trace },
       log: {
         calls: calls.reduce((sum, count) => sum + count, 0),
-        tried: tried.map((one) => ({ ...rest, ...one, duration_ms: 0 })),
+        tried: tried.map(({ label, status, made }) => ({ ...rest, label, status, retries: made, duration_ms: 0 })),
         status: logStatus(cell, expected),
       },
     });

@@ -179,9 +179,8 @@ test("a file is shown and downloaded, however its id is encoded; lists and remov
   assert.equal((await send("/v1/files")).status, 400);
   assert.equal((await send(`/v1/files/${id}`, { method: "DELETE" })).status, 400);
   const other = encodeURIComponent("s3://other/in/requests.jsonl");
-  for (const bad of [other, "file-1", encodeURIComponent("s3://bucket/../x")]) {
-    assert.equal((await send(`/v1/files/${bad}`)).status, 404, bad);
-  }
+  for (const bad of [other, "file-1"]) assert.equal((await send(`/v1/files/${bad}`)).status, 404, bad);
+  assert.equal((await send(`/v1/files/${encodeURIComponent("s3://bucket/../x")}`)).status, 400);
 });
 
 test("a batch is made, shown, listed and cancelled", async () => {

@@ -141,7 +141,7 @@ test("chat arrives upstream as it was written and its answer comes back", async 
         Object.keys(request.headers)
           .filter((name) => !added.includes(name))
           .sort(),
-        ["accept", "accept-encoding", "authorization", "content-length", "content-type"],
+        ["accept", "accept-encoding", "authorization", "content-length", "content-type", "gateway-hops"],
       );
     },
   );

@@ -153,6 +153,8 @@ export interface Tried {
   status: number;
   /** Value of `x-gateway-retry-attempt-count`. */
   retries: number;
+  /** Retries that were made, as the log row counts them. */
+  made: number;
 }
 
 /** What the rules say of a case. */
@@ -190,7 +192,7 @@ export function expectationOf({ fault, strategy, retry, streamed, recovers }: Ce
       count = -1;
     }
     calls[upstream] = (calls[upstream] ?? 0) + made;
-    tried.push({ label: place, status: counts(answered), retries: count });
+    tried.push({ label: place, status: counts(answered), retries: count, made: made - 1 });
     return counts(answered);
   };
   const walk = (shape: Shape): number => {
