@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, test } from "node:test";
+import { createFolder, type GatewayProcess, startGatewayProcess } from "../support/process.ts";
+import { repository } from "../support/source-files.ts";
+import type { RecordingUpstream } from "../support/upstream.ts";
+import { type Block, type Page, readPages } from "./pages.ts";
+import { startVendor } from "./vendor.ts";
+
+/** Blocks that cannot run here, by their first line. */
+const notRun: readonly { page: string; line: string; why: string }[] = [
+  {
+    page: "README.md",
+    line: "npm start\n",
+    why: "installs, and serves until it is stopped; the test starts mod.ts itself",
+  },
+  { page: "README.md", line: "npm test", why: "runs this test" },
+  {
+    page: "docs/realtime.md",
+    line: "npx wscat",
+    why: "downloads a program; tests/runtimes/realtime.test.ts opens sessions",
+  },
+  {
+    page: "docs/operations.md",
+    line: "npm start -- audit verify --organisation",
+    why: "quotes the log of another gateway",
+  },
+  { page: "docs/performance.md", line: "npm run bench", why: "takes minutes" },
+];
+
+/** What is written into a block before it runs: the address of the test for one that only its reader has. */
+const substitutions = (gateway: string, upstream: string): readonly [string, string][] => [
+  ["http://127.0.0.1:8787", gateway],
+  ["http://127.0.0.1:11434", upstream],
+  ["http://vllm.internal:8000", upstream],
+  // a resource's address is made from its name, so the gateway checks it and does not send it by `fetch`
+  [
+    '-H "x-gateway-azure-resource-name: my-resource"',
+    `-H "x-gateway-azure-resource-name: my-resource" -H "x-gateway-custom-host: ${upstream}/openai"`,
+  ],
+];
+
+/** Credentials and files a reader has. */
+const vendorKeys = ["ANTHROPIC", "AZURE", "COHERE", "DEEPSEEK", "GEMINI", "MISTRAL", "OPENAI", "VOYAGE"];
+const readersFiles = ["talk.mp3", "lock.png", "boat.png"];
+
+const pageTimeMs = 30_000;
+const pages = readPages();
+const [readme, ...others] = pages as [Page, ...Page[]]; // the README is always there
+const shellBlocks = ({ blocks }: Page): Block[] => blocks.filter(({ language }) => language === "sh");
+const isRun = ({ path }: Page, { text }: Block): boolean =>
+  !notRun.some(({ page, line }) => page === path && text.startsWith(line));
+
+const blocksToRun = (page: Page): Block[] => shellBlocks(page).filter((block) => isRun(page, block));
+
+/** Blocks that set variables and do nothing else: those of the README hold on every page. */
+const isSetting = ({ text }: Block): boolean => /^(?:export .*\n)+$/.test(text);
+
+/** What a page did. */
+interface Run {
+  code: number | null;
+  output: string;
+  /** Place and status of each answer. */
+  answers: string[];
+}
+
+let gateway: GatewayProcess;
+let vendor: RecordingUpstream;
+let programs: string;
+/** The README's: every page stands on what it sets up. */
+let first: Run;
+
+/** Writes the programs that stand in for those of a clone; `curl` is the real one and notes what it was answered. */
+function writePrograms(): string {
+  const folder = createFolder();
+  const curl = execFileSync("bash", ["-c", "command -v curl"], { encoding: "utf8" }).trim();
+  const serve = `exec '${process.execPath}' run '${join(repository, "mod.ts")}' "$@"`;
+  const scripts = {
+    curl: `'${curl}' -sS --max-time 20 -D "$NOTES/head" "$@" || exit $?
+echo "$BLOCK $(sed -n 's/^HTTP[^ ]* \\([0-9]*\\).*/\\1/p' "$NOTES/head" | tail -1)" >> "$NOTES/answers"`,
+    npm: `[ "$1 $2" = "start --" ] || { echo "npm $*: only npm start -- runs in this test" >&2; exit 1; }
+shift 2; ${serve}`,
+    gateway: serve,
+  };
+  for (const [name, text] of Object.entries(scripts)) {
+    writeFileSync(join(folder, name), `#!/bin/bash\n${text}\n`);
+    chmodSync(join(folder, name), 0o755);
+  }
+  return folder;
+}
+
+before(async () => {
+  vendor = await startVendor();
+  programs = writePrograms();
+  gateway = await startGatewayProcess({
+    command: [
+      process.execPath,
+      "run",
+      "--preload",
+      join(import.meta.dirname, "redirect.ts"),
+      join(repository, "mod.ts"),
+    ],
+    env: {
+      BOOTSTRAP_WORKSPACE_KEY: undefined,
+      BOOTSTRAP_ADMIN_KEY: undefined,
+      BUN_CONFIG_MAX_HTTP_REQUESTS: "65336",
+      DOCS_VENDOR: vendor.url,
+    },
+  });
+  first = await runPage(readme);
+});
+after(async () => {
+  await gateway?.stop("SIGKILL");
+  await vendor?.close();
+});
+
+/** The blocks as one script. */
+function toScript(blocks: readonly Block[]): string {
+  const lines = blocks.map(({ place, text }) => `BLOCK='${place}'; echo "--- $BLOCK"\n${text}`).join("\n");
+  const replaced = substitutions(gateway.url, vendor.url).reduce((all, [from, to]) => all.replaceAll(from, to), lines);
+  return `set -euo pipefail\nexport BLOCK\n${replaced}`;
+}
+
+/** Runs a script where the gateway was started. */
+async function run(script: string): Promise<Run> {
+  const notes = createFolder();
+  for (const name of readersFiles) writeFileSync(join(gateway.folder, name), "bytes");
+  writeFileSync(join(notes, "answers"), "");
+  const keys = Object.fromEntries(vendorKeys.map((name) => [`${name}_API_KEY`, "fake-provider-key"]));
+  const env = { ...keys, PATH: `${programs}:${process.env.PATH}`, HOME: notes, NOTES: notes };
+  const child = spawn("bash", ["-c", script], { cwd: gateway.folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+  const timer = setTimeout(() => child.kill("SIGKILL"), pageTimeMs);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  clearTimeout(timer);
+  for (const name of readdirSync(gateway.folder)) {
+    if (name !== "data") rmSync(join(gateway.folder, name), { recursive: true });
+  }
+  return { code, output, answers: readFileSync(join(notes, "answers"), "utf8").split("\n").filter(Boolean) };
+}
+
+/** Runs the blocks of a page with the variables of the README. */
+function runPage(page: Page): Promise<Run> {
+  const settings = page === readme ? [] : shellBlocks(readme).filter(isSetting);
+  return run(toScript([...settings, ...blocksToRun(page)]));
+}
+
+/** The status the page says a block is answered with; else any of success. */
+function expectedStatus({ after: text }: Block): RegExp {
+  const [, status] = /^(?:It )?(?:is answered|answers) (\d{3})\b/.exec(text) ?? [];
+  return new RegExp(`^${status ?? "2\\d\\d"}$`);
+}
+
+function checkRun(page: Page, { code, output, answers }: Run): void {
+  assert.equal(code, 0, output);
+  for (const block of blocksToRun(page)) {
+    const own = answers.filter((line) => line.startsWith(`${block.place} `)).map((line) => line.split(" ")[1] ?? "");
+    assert.equal(own.length > 0, /\b(?:curl|send) /.test(block.text), `${block.place}: answers ${own}\n${output}`);
+    for (const status of own) assert.match(status, expectedStatus(block), `${block.place}\n${output}`);
+  }
+  assert.doesNotMatch(output, /"data":\[\]/, "a list the page shows is empty");
+}
+
+test("README.md runs as written", () => checkRun(readme, first));
+
+for (const page of others.filter((one) => blocksToRun(one).length > 0)) {
+  test(`${page.path} runs as written`, async () => checkRun(page, await runPage(page)));
+}
+
+test("every block that does not run is listed with its reason", () => {
+  for (const { page, line, why } of notRun) {
+    const blocks = pages
+      .filter(({ path }) => path === page)
+      .flatMap((one) => shellBlocks(one).filter((b) => !isRun(one, b)));
+    assert.equal(blocks.filter(({ text }) => text.startsWith(line)).length, 1, `${page}: ${line}`);
+    assert.ok(why.length > 0);
+  }
+});
+
+/** What a block may not hold, and what it breaks. */
+const forbidden: readonly [RegExp, string][] = [
+  [/localhost/, "the address is $GATEWAY"],
+  [/^(?!export GATEWAY=).*127\.0\.0\.1:8787/m, "the address is $GATEWAY"],
+  [/\$(?:KEY|GW|OPENAI_KEY|PROVIDER_KEY)\b/, "the variables are those of the README"],
+  [/(?:^|\s)#/, "zsh takes a comment for arguments"],
+  [/\s(?:https?:\/\/|\$GATEWAY)[^\s"']*[?&[]/, "zsh and shells take the signs of an address that is not quoted"],
+  [/^(?:PROMPT|prompt|path|status)=/m, "zsh has such a variable itself"],
+  [/\bbun run|npx bun/, "commands are npm start -- <command>"],
+];
+
+for (const page of pages) {
+  test(`${page.path} has blocks that every shell reads the same way`, () => {
+    for (const { place, text } of shellBlocks(page)) {
+      for (const [pattern, why] of forbidden) assert.doesNotMatch(text, pattern, `${place}: ${why}`);
+    }
+    for (const { place, text } of page.blocks.filter(({ language }) => language === "")) {
+      assert.doesNotMatch(text, /^(?:curl|npm|npx|export|gateway|bun|docker) /m, `${place}: write it as a block of sh`);
+    }
+    if (page !== readme && /\$(?:GATEWAY|GATEWAY_KEY|ADMIN_KEY)\b/.test(page.text)) {
+      assert.match(
+        page.text,
+        /\[README\]\(\.\.\/README\.md#variables\) sets/,
+        "the page does not say where its variables are set",
+      );
+    }
+  });
+}

@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { repository } from "../support/source-files.ts";
+
+/** A fenced block of a page. */
+export interface Block {
+  /** The page and the line of its fence. */
+  place: string;
+  /** What stands behind the fence, such as `sh`. */
+  language: string;
+  text: string;
+  /** The paragraph below it. */
+  after: string;
+}
+
+/** A page and its blocks in order. */
+export interface Page {
+  path: string;
+  text: string;
+  blocks: Block[];
+}
+
+function readPage(path: string): Page {
+  const text = readFileSync(join(repository, path), "utf8");
+  const blocks = [...text.matchAll(/^```([a-z]*)\n([\s\S]*?)^```\n+((?:.+\n)*)/gm)].map(
+    ({ index, 1: language = "", 2: code = "", 3: after = "" }) => ({
+      place: `${path}:${text.slice(0, index).split("\n").length}`,
+      language,
+      text: code,
+      after,
+    }),
+  );
+  return { path, text, blocks };
+}
+
+/** The README, then the pages of `docs/` by name. */
+export function readPages(): Page[] {
+  const names = readdirSync(join(repository, "docs")).filter((name) => name.endsWith(".md"));
+  return ["README.md", ...names.sort().map((name) => `docs/${name}`)].map(readPage);
+}
