@@ -64,7 +64,7 @@ function migrationsModule(): string {
 const generated: readonly { path: string; text: string }[] = [
   { path: "src/db/migrations/migrations.ts", text: migrationsModule() },
   { path: "src/db/migrations/schema.ts", text: await schemaModule() },
-  { path: "docs/providers.md", text: providersDocument() },
+  { path: "docs/providers.md", text: await providersDocument() },
 ];
 
 function read(path: string): string | undefined {

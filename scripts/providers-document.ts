@@ -1,7 +1,8 @@
 // Text of docs/providers.md.
 
+import { createTokenCache } from "../src/providers/auth/token-cache.ts";
 import { builtInProviders } from "../src/providers/registry.ts";
-import type { BoundProvider, Provider } from "../src/providers/types.ts";
+import type { AuthTools, BoundProvider, Provider } from "../src/providers/types.ts";
 
 /** Stands for the credential. */
 const key = "<key>";
@@ -30,13 +31,41 @@ function baseAddress(provider: Provider, bound: BoundProvider | undefined): stri
   }
 }
 
-function authentication(provider: Provider, bound: BoundProvider | undefined): string {
+/** Tools of a provider that is shown without the world: whoever reaches for more than these fails. */
+const noTools = {
+  outbound: () => Promise.reject(new Error("The document is made without requests")),
+  clock: { now: () => 0, monotonic: () => 0 },
+  tokens: createTokenCache({ now: () => 0, monotonic: () => 0 }),
+  tenant: [],
+  environment: {},
+} satisfies AuthTools;
+
+/** Addresses whose hosts take keys in different headers at one provider. */
+const addresses = [
+  "https://provider.example/",
+  "https://resource.openai.azure.com/",
+  "https://provider.example/anthropic/v1/messages",
+];
+
+/** Headers that carry a plain key, each with its value. */
+async function keyHeaders(bound: BoundProvider): Promise<[string, string][]> {
+  const own = Object.entries(bound.authenticate(key));
+  const request = { method: "POST", headers: {}, body: "{}", credential: key };
+  try {
+    const calls = addresses.map((url) => bound.authorize?.({ ...request, url }, noTools));
+    return [...own, ...(await Promise.all(calls)).flatMap((headers = {}) => Object.entries(headers))];
+  } catch {
+    return own; // it signs, or asks for a token
+  }
+}
+
+async function authentication(provider: Provider, bound: BoundProvider | undefined): Promise<string> {
   if (provider.isLocal) return "not at all";
   const ways: string[] = [];
   try {
-    for (const [name, value] of Object.entries(bound?.authenticate(key) ?? {})) {
-      if (value.includes(key)) ways.push(`\`${name}: ${value}\``);
-    }
+    const headers = bound ? await keyHeaders(bound) : [];
+    const lines = headers.filter(([, value]) => value.includes(key)).map(([name, value]) => `\`${name}: ${value}\``);
+    ways.push(...new Set(lines));
   } catch {
     // a credential of this form is not one of the provider's
   }
@@ -49,21 +78,21 @@ function operationNames({ operationNames: names }: Provider): string {
   return [...new Set(names.map((name) => (name === "countChat" ? "countTokens" : name)))].join(", ");
 }
 
-function row(provider: Provider): string {
+async function row(provider: Provider): Promise<string> {
   const bound = bindPlain(provider);
   const headers = provider.settingHeaders.map((name) => `\`x-gateway-${name}\``);
   const cells = [
     `\`${provider.slug}\``,
     baseAddress(provider, bound),
     operationNames(provider),
-    authentication(provider, bound),
+    await authentication(provider, bound),
     headers.join(", "),
   ];
   return `| ${cells.map(cell).join(" | ")} |\n`;
 }
 
 /** One row for each provider, by slug. */
-export function providersDocument(): string {
+export async function providersDocument(): Promise<string> {
   const providers = builtInProviders.toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
   return [
     "<!-- Made by scripts/build.ts from src/providers/registry.ts. Do not edit: run `npm run build`. -->\n\n",
@@ -87,6 +116,6 @@ export function providersDocument(): string {
     "`x-vertex-ai-llm-request-type` and `x-vertex-ai-llm-shared-request-type`; `modal-key` and `modal-secret` beside a credential of the\n",
     "caller's own only.\n\n",
     "| provider | base address | operations | authenticates with | settings |\n|---|---|---|---|---|\n",
-    ...providers.map(row),
+    ...(await Promise.all(providers.map(row))),
   ].join("");
 }
