@@ -343,11 +343,19 @@ test("F1: a chat builds the upstream's headers from nothing", async () => {
   assert.deepEqual([method, url], ["POST", "/v1/chat/completions"]);
   assert.deepEqual(JSON.parse(body), helloBody);
   // some runtimes add a language of their own
-  const { host, connection, "content-length": length, "accept-language": language, ...rest } = headers;
+  const {
+    host,
+    connection,
+    "content-length": length,
+    "accept-language": language,
+    "gateway-hops": hops,
+    ...rest
+  } = headers;
   assert.equal(length, String(body.length));
   assert.match(host ?? "", /^127\.0\.0\.1:/);
   assert.notEqual(connection, "close");
   assert.equal(language ?? "*", "*");
+  assert.match(hops ?? "", /^[\w-]{16}$/);
   assert.deepEqual(rest, {
     accept: "application/json",
     "accept-encoding": "identity",
