@@ -1,4 +1,4 @@
-import { decodeUtf8, endOfDigits, endOfNumber, endOfString, isDigit, longInteger } from "./json.ts";
+import { decodeUtf8, endOfDigits, endOfNumber, endOfString, isDigit, isTooDeep, longInteger } from "./json.ts";
 
 /**
  * Numbers of JSON texts that JavaScript cannot hold as they are written: integers beyond 2^53 and numbers that are not finite.
@@ -218,6 +218,12 @@ export interface ExactValue {
   numbers?: ExactNumbers;
 }
 
+/** @throws {SyntaxError} Also for a text that is nested too deep: writing its value takes engines seconds. */
+function parseShallow(text: string): unknown {
+  if (isTooDeep(text)) throw new SyntaxError("Cannot parse the JSON: it is nested too deep");
+  return JSON.parse(text);
+}
+
 const plainWrite = (value: unknown): string => JSON.stringify(value);
 
 /**
@@ -228,10 +234,10 @@ const plainWrite = (value: unknown): string => JSON.stringify(value);
  */
 export function parseExactBytes(given: Uint8Array, known?: ExactNumbers): ExactValue {
   const sheltered = shelterIntegers(given, known);
-  if (!sheltered) return { value: JSON.parse(decodeUtf8(given)), write: plainWrite };
+  if (!sheltered) return { value: parseShallow(decodeUtf8(given)), write: plainWrite };
   const { bytes, numbers } = sheltered;
   return {
-    value: JSON.parse(decodeUtf8(bytes)),
+    value: parseShallow(decodeUtf8(bytes)),
     write: (value) => numbers.restore(JSON.stringify(value)),
     numbers,
   };
@@ -239,7 +245,7 @@ export function parseExactBytes(given: Uint8Array, known?: ExactNumbers): ExactV
 
 /** As `parseExactBytes`, for a text. @throws {SyntaxError} If it is none. */
 export function parseExact(text: string, known?: ExactNumbers): ExactValue {
-  if (!known && !/\d{16}/.test(text)) return { value: JSON.parse(text), write: plainWrite };
+  if (!known && !/\d{16}/.test(text)) return { value: parseShallow(text), write: plainWrite };
   return parseExactBytes(encoder.encode(text), known);
 }
 
