@@ -158,6 +158,17 @@ function replaceAt(bytes: Uint8Array, places: readonly (readonly [start: number,
   return made;
 }
 
+const asciiEscape = /\\+u00([0-7][0-9a-f])/gi;
+
+/** Texts of large numbers that mean themselves, those that strings write in escapes too, however deep they stand in others. */
+function findTaken(text: string): Set<string> {
+  const taken = new Set(text.match(largeNumber));
+  if (!text.includes("\\u00")) return taken;
+  const plain = text.replace(asciiEscape, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  for (const found of plain.match(largeNumber) ?? []) taken.add(found);
+  return taken;
+}
+
 /** A text that can be parsed, and what its numbers stand for. */
 export interface ShelteredBytes {
   bytes: Uint8Array;
@@ -179,7 +190,7 @@ export function shelterNumbers(bytes: Uint8Array, known?: ExactNumbers): Shelter
   }
   if (suspects.length === 0 && known === undefined) return undefined;
   // only texts with such digits are looked through a second time
-  const taken = new Set(decoder.decode(bytes).match(largeNumber));
+  const taken = findTaken(decoder.decode(bytes));
   const numbers = new ExactNumbers();
   numbers.join(known, taken);
   const places: (readonly [number, number, string])[] = [];
