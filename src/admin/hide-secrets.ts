@@ -43,12 +43,16 @@ function hideInAddress(text: string): string {
   return end < 0 ? plain : `${plain.slice(0, end)}?${hidden}`;
 }
 
+/** Most items of a list, and members of an object, that are shown: a row stores no more characters than this. */
+const mostShown = 16_384;
+
 function hide(value: unknown, nesting: number): unknown {
   if (typeof value === "string") return hideInText(value, nesting);
-  if (Array.isArray(value)) return value.map((item) => hide(item, nesting));
+  if (Array.isArray(value)) return value.slice(0, mostShown).map((item) => hide(item, nesting));
   if (!isObject(value)) return value;
   const holdsSecret = setsSecret(value);
-  const shown = Object.entries(value).map(([name, member]) => {
+  const entries = Object.entries(value).slice(0, mostShown);
+  const shown = entries.map(([name, member]) => {
     // headers of webhooks and of hosts carry credentials under names of any kind
     const isSecret =
       isSecretName(name) || plainName(name) === "headers" || (holdsSecret && plainName(name) === "value");

@@ -1,6 +1,6 @@
 import { fromBase64Url } from "../lib/base64.ts";
 import { type DataUrl, readDataUrl } from "../lib/data-url.ts";
-import { isObject, parseJson } from "../lib/json.ts";
+import { isObject, isTooDeep, parseJson } from "../lib/json.ts";
 
 /** Every string of a request, as far as it can be read. */
 export interface Leaves {
@@ -207,7 +207,9 @@ class LeafReader {
   /** Adds a text; what JSON in it writes in escapes stands there too. */
   #addText(text: string): void {
     this.texts.push(text);
-    if (text.includes("\\u") && /^\s*[{["]/.test(text)) this.read(parseJson(text));
+    if (!text.includes("\\u") || !/^\s*[{["]/.test(text)) return;
+    if (isTooDeep(text)) this.hasOpaque = true;
+    else this.read(parseJson(text));
   }
 
   #readUrl({ type, isBase64, data }: DataUrl, written: string): void {

@@ -157,6 +157,8 @@ export class ByteHold {
   /** Gives all of it back, once. */
   release(): void {
     if (!this.#isOpen) return;
+    // it may wait for more: those who go on behind it must not count on bytes that are gone
+    while (this.#stalls > 0) this.stall(-1);
     this.add(-this.#bytes);
     this.#isOpen = false;
     this.#parts.close();
@@ -183,6 +185,7 @@ export class ByteHold {
 
   /** Notes that this body begins, or ends, to wait. */
   stall(change: 1 | -1): void {
+    if (!this.#isOpen) return;
     this.#stalls += change;
     for (const share of this.#shares) share.stalled += change * this.#bytes;
   }

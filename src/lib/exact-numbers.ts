@@ -1,4 +1,4 @@
-import { decodeUtf8, endOfDigits, endOfNumber, endOfString, isDigit, longInteger } from "./json.ts";
+import { decodeUtf8, endOfDigits, endOfNumber, endOfString, isDigit, isTooDeep, longInteger } from "./json.ts";
 
 /**
  * Numbers of JSON texts that JavaScript cannot hold as they are written: integers beyond 2^53 and numbers that are not finite.
@@ -158,6 +158,17 @@ function replaceAt(bytes: Uint8Array, places: readonly (readonly [start: number,
   return made;
 }
 
+const asciiEscape = /\\+u00([0-7][0-9a-f])/gi;
+
+/** Texts of large numbers that mean themselves, those that strings write in escapes too, however deep they stand in others. */
+function findTaken(text: string): Set<string> {
+  const taken = new Set(text.match(largeNumber));
+  if (!text.includes("\\u00")) return taken;
+  const plain = text.replace(asciiEscape, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  for (const found of plain.match(largeNumber) ?? []) taken.add(found);
+  return taken;
+}
+
 /** A text that can be parsed, and what its numbers stand for. */
 export interface ShelteredBytes {
   bytes: Uint8Array;
@@ -179,7 +190,7 @@ export function shelterNumbers(bytes: Uint8Array, known?: ExactNumbers): Shelter
   }
   if (suspects.length === 0 && known === undefined) return undefined;
   // only texts with such digits are looked through a second time
-  const taken = new Set(decoder.decode(bytes).match(largeNumber));
+  const taken = findTaken(decoder.decode(bytes));
   const numbers = new ExactNumbers();
   numbers.join(known, taken);
   const places: (readonly [number, number, string])[] = [];
@@ -218,6 +229,12 @@ export interface ExactValue {
   numbers?: ExactNumbers;
 }
 
+/** @throws {SyntaxError} Also for a text that is nested too deep: writing its value takes engines seconds. */
+function parseShallow(text: string): unknown {
+  if (isTooDeep(text)) throw new SyntaxError("Cannot parse the JSON: it is nested too deep");
+  return JSON.parse(text);
+}
+
 const plainWrite = (value: unknown): string => JSON.stringify(value);
 
 /**
@@ -228,10 +245,10 @@ const plainWrite = (value: unknown): string => JSON.stringify(value);
  */
 export function parseExactBytes(given: Uint8Array, known?: ExactNumbers): ExactValue {
   const sheltered = shelterIntegers(given, known);
-  if (!sheltered) return { value: JSON.parse(decodeUtf8(given)), write: plainWrite };
+  if (!sheltered) return { value: parseShallow(decodeUtf8(given)), write: plainWrite };
   const { bytes, numbers } = sheltered;
   return {
-    value: JSON.parse(decodeUtf8(bytes)),
+    value: parseShallow(decodeUtf8(bytes)),
     write: (value) => numbers.restore(JSON.stringify(value)),
     numbers,
   };
@@ -239,7 +256,7 @@ export function parseExactBytes(given: Uint8Array, known?: ExactNumbers): ExactV
 
 /** As `parseExactBytes`, for a text. @throws {SyntaxError} If it is none. */
 export function parseExact(text: string, known?: ExactNumbers): ExactValue {
-  if (!known && !/\d{16}/.test(text)) return { value: JSON.parse(text), write: plainWrite };
+  if (!known && !/\d{16}/.test(text)) return { value: parseShallow(text), write: plainWrite };
   return parseExactBytes(encoder.encode(text), known);
 }
 

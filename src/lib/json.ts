@@ -167,8 +167,42 @@ export function objectsIn(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** The value of a JSON text, or undefined when it is none. */
+/** Levels a text is parsed to: what is written into bodies may be nested deeper than the bodies themselves. */
+const maxTextDepth = 256;
+/** Shorter texts are not looked at: what they nest overflows no stack. */
+const shallowLength = 2048;
+const openers = /[[{]/;
+
+/**
+ * Whether a JSON text is nested so deep that its value is a burden: engines take seconds to write one, and whoever walks it
+ * overflows the stack. Malformed texts may be called so or not.
+ */
+export function isTooDeep(text: string): boolean {
+  if (text.length < shallowLength || !openers.test(text)) return false;
+  let depth = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === quote) index = endOfText(text, index + 1);
+    else if (code === 0x5b || code === 0x7b) {
+      if (++depth > maxTextDepth) return true;
+    } else if (code === 0x5d || code === 0x7d) depth--;
+  }
+  return false;
+}
+
+/** As `endOfString`, for a text. */
+function endOfText(text: string, start: number): number {
+  for (let end = text.indexOf('"', start); end >= 0; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (end - 1 - escapes >= start && text.charCodeAt(end - 1 - escapes) === backslash) escapes++;
+    if (escapes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/** The value of a JSON text, or undefined when it is none, or nested too deep to be of use. */
 export function parseJson(text: string): unknown {
+  if (isTooDeep(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {

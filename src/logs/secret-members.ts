@@ -83,13 +83,21 @@ function skipSpace(text: string, from: number): number {
   return place;
 }
 
+/** Where a name begins that ends at a place. A text that has few quotes is not looked through for each of them. */
+function startOfName(text: string, nameEnd: number): number | undefined {
+  const least = Math.max(0, nameEnd - longestName);
+  for (let start = nameEnd; start > least; start--) if (text[start - 1] === '"') return start;
+  return undefined;
+}
+
 /** The member whose name ends behind a place: its name, the quotes around it and where its value may begin. */
 function memberAt(text: string, nameEnd: number): { name: string; quote: string; from: number } | undefined {
   let place = nameEnd;
   while (text.charCodeAt(place) === backslash) place++;
   const colon = skipSpace(text, place + 1);
-  const start = text.lastIndexOf('"', nameEnd - 1) + 1;
-  if (text[place] !== '"' || text[colon] !== ":" || start === 0 || nameEnd - start > longestName) return undefined;
+  if (text[place] !== '"' || text[colon] !== ":") return undefined;
+  const start = startOfName(text, nameEnd);
+  if (start === undefined) return undefined;
   return { name: text.slice(start, nameEnd), quote: text.slice(nameEnd, place + 1), from: colon + 1 };
 }
 

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { parseJson } from "../lib/json.ts";
 
 /** One member of an integration's `configurations`, by its path. */
 export interface ConfigurationMember {
@@ -42,12 +43,7 @@ const baseAddress: ConfigurationMember = { schema: text(2048), address: "base" }
 const apiVersion: ConfigurationMember = { schema: text(30) };
 
 function isServiceAccount(value: unknown): boolean {
-  let account = value;
-  try {
-    if (typeof value === "string") account = JSON.parse(value);
-  } catch {
-    return false;
-  }
+  const account = typeof value === "string" ? parseJson(value) : value;
   return typeof account === "object" && account !== null && "private_key" in account && "client_email" in account;
 }
 

@@ -5,20 +5,14 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { runtime } from "../support/process.ts";
+import { isWhole, sample } from "../support/sample.ts";
 import { repository } from "../support/source-files.ts";
 import { memoryCases } from "./memory.ts";
 
 /** Longest time a request may hold the request loop beyond what parsing and writing its JSON once takes. */
 const mostHoldMs = 100;
-const isWhole = process.env.GATEWAY_TESTS === "all";
 // what is measured is measured once: on the runtime that comes first
 const skip = runtime !== "bun";
-/** Cases of memory the sampled run leaves out. */
-const wholeOnly = new Set([
-  "one chat of 20 MiB to another dialect",
-  "one message of 20 MiB over chat",
-  "one answer of 40 MiB",
-]);
 
 interface Figure {
   name: string;
@@ -54,8 +48,8 @@ function runProbe<Line>(args: readonly string[], withinMs: number): Promise<Line
 }
 
 for (const [group, what, least] of [
-  ["rows", "no body or header", 120],
-  ["config", "no pattern, schema, condition or check of a config", 10],
+  ["rows", "no body or header", isWhole ? 500 : 60],
+  ["config", "no pattern, schema, condition or check of a config", isWhole ? 10 : 2],
 ] as const) {
   test(`${what} holds the request loop 100 ms longer than its JSON takes`, { skip }, async () => {
     const withinMs = isWhole ? 1_800_000 : 240_000;
@@ -74,8 +68,8 @@ for (const [group, what, least] of [
   });
 }
 
-for (const { name, mostBytes } of memoryCases) {
-  test(`${name}: the memory it adds is bounded`, { skip: skip || (!isWhole && wholeOnly.has(name)) }, async () => {
+for (const { name, mostBytes } of sample(memoryCases, 4)) {
+  test(`${name}: the memory it adds is bounded`, { skip }, async () => {
     const [figure] = await runProbe<MemoryFigure>(["memory", name], 120_000);
     assert.ok(figure);
     const added = Math.round(figure.addedBytes / 2 ** 20);

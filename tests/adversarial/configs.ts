@@ -72,6 +72,7 @@ export const configCases: Readonly<Record<string, () => ConfigCase>> = {
     config: hook("default.wordCount", { minWords: 1, maxWords: 5 }),
     text: "a ".repeat(500_000),
   }),
+  "words without a check": () => ({ config: echo, text: "a ".repeat(1_500_000) }),
   "many words to look for": () => ({
     config: hook("default.contains", {
       words: Array.from({ length: 4_000 }, (_, index) => `w${index}`),

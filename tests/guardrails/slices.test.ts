@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Body, requestTypeNames } from "../../src/guardrails/types.ts";
+import type { Body } from "../../src/guardrails/types.ts";
 import { chatRequest, checks, guard, prepareGuard, type Seen } from "../support/guardrails.ts";
 import { measureGap } from "../support/loop-gap.ts";
 
@@ -90,12 +90,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       { request: { ...chatRequest("a"), model: as } },
     ],
   ],
-  "default.allowedRequestTypes": [
-    [
-      { allowedTypes: Array.from({ length: 1_000 }, (_, index) => requestTypeNames[index % requestTypeNames.length]) },
-      input("a"),
-    ],
-  ],
+  "default.allowedRequestTypes": [[{ allowedTypes: Array(1_000).fill("embed") }, input("a")]],
   "default.requiredMetadataKeys": [[{ metadataKeys: names }, input("a")]],
   "default.requiredMetadataKeyPairs": [
     [

@@ -108,3 +108,21 @@ test("ByteBudget bounds how many wait", () => {
       ?.catch(() => {});
   assert.throws(() => budget.open(owner("c")).resize(1), BudgetFullError);
 });
+
+test("ByteBudget is not wider once a body is given up that waited for more", async () => {
+  const timers = createFakeTimers();
+  const budget = new ByteBudget(100, timers);
+  const kept = budget.open(owner("a"));
+  kept.resize(30);
+  const left = budget.open(owner("b"));
+  left.resize(60);
+  const waiting = left.resize(90);
+  left.release();
+  await waiting;
+  timers.fire();
+  assert.deepEqual([budget.used, budget.waiting], [30, 0]);
+  const next = budget.open(owner("c"));
+  assert.equal(await isDone(next.resize(80)), false);
+  kept.release();
+  assert.deepEqual([budget.used, budget.waiting], [80, 0]);
+});

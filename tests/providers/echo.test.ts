@@ -231,3 +231,23 @@ test("echo refuses a passthrough: it has no network", async () => {
   const { error } = await readJson<{ error: { code: string } }>(response);
   assert.deepEqual([response.status, error.code], [400, "unsupported_endpoint"]);
 });
+
+test("pieces hold whole characters, and words are counted whatever stands between them", async () => {
+  const text = "\u{1f600}\u{1f600}\u{1f600} a\u00a0b\n\tc ";
+  for (const chunks of [1, 2, 3, 5, 40]) {
+    const body = { ...helloBody, stream: true, messages: [user(text)] };
+    const events = await (await send("/v1/chat/completions", body, { "x-gateway-echo-chunks": String(chunks) })).text();
+    const pieces = [...events.matchAll(/"content":("(?:[^"\\]|\\.)*")/g)].map(([, piece]) =>
+      String(JSON.parse(piece ?? "")),
+    );
+    assert.equal(pieces.join(""), text);
+    assert.ok(
+      pieces.every((piece) => piece.isWellFormed()),
+      JSON.stringify(pieces),
+    );
+  }
+  const whole = await readJson<Completion>(
+    await send("/v1/chat/completions", { ...helloBody, messages: [user(text)] }),
+  );
+  assert.equal(whole.usage.prompt_tokens, 4);
+});

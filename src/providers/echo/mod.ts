@@ -26,9 +26,20 @@ function lastUserText(messages: unknown): string {
   return content.map((part) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join("");
 }
 
+const blank = /\s/;
+
 /** Words of a text: what this provider counts as tokens. */
 function countWords(text: string): number {
-  return text.split(/\s+/).filter((word) => word !== "").length;
+  let count = 0;
+  let isInWord = false;
+  // letter by letter: a list of the words of a long text takes seconds, and many times its memory
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    const isSpace = code < 0x80 ? code === 0x20 || (code >= 0x09 && code <= 0x0d) : blank.test(text.charAt(index));
+    if (!isSpace && !isInWord) count++;
+    isInWord = !isSpace;
+  }
+  return count;
 }
 
 function usageOf(input: string, output: string) {
@@ -37,15 +48,21 @@ function usageOf(input: string, output: string) {
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
-/** Cuts a text into `count` pieces, or into its words, without splitting a character. */
-function cut(text: string, count: number | undefined): string[] {
-  if (count === undefined) return text.match(/\S+\s*|\s+/g) ?? [text];
-  const characters = [...text];
-  return Array.from({ length: count }, (_, index) =>
-    characters
-      .slice(Math.floor((index * characters.length) / count), Math.floor(((index + 1) * characters.length) / count))
-      .join(""),
-  );
+/** Cuts a text into `count` pieces, or into its words, without splitting a character: one at a time, as they are wanted. */
+function* cut(text: string, count: number | undefined): Generator<string> {
+  if (count === undefined) {
+    for (const [piece] of text.matchAll(/\S+\s*|\s+/g)) yield piece;
+    if (text === "") yield text;
+    return;
+  }
+  let start = 0;
+  for (let index = 1; index <= count; index++) {
+    let end = Math.floor((index * text.length) / count);
+    // inside of a surrogate pair
+    if (end > start && (text.codePointAt(end - 1) ?? 0) > 0xffff) end++;
+    yield text.slice(start, end);
+    start = Math.max(start, end);
+  }
 }
 
 /** The two shapes a completion comes in: chat and text. */
@@ -89,19 +106,19 @@ function toAnswer({ shape, model, text, usage }: Completion): Response {
 /** A stream of the text in pieces, spread evenly over the delay. */
 function toStream({ shape, model, text, usage }: Completion, settings: Settings, signal: AbortSignal): Response {
   const pieces = cut(text, settings.chunks);
-  const pauseMs = (settings.delay_ms ?? 0) / pieces.length;
+  const pauseMs = (settings.delay_ms ?? 0) / (settings.chunks ?? Math.max(1, countWords(text)));
   const encoder = new TextEncoder();
   const head = { id: shape.id, object: shape.chunkObject, created, model };
   const choice = (part: object, finish_reason: string | null) => ({ index: 0, ...part, logprobs: null, finish_reason });
-  let next = 0;
+  let isFirst = true;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const piece = pieces[next];
-      if (piece !== undefined) {
+      const piece = pieces.next();
+      if (!piece.done) {
         if (pauseMs > 0) await pause(pauseMs, signal);
-        const part = shape.piece(piece, next === 0);
+        const part = shape.piece(piece.value, isFirst);
         controller.enqueue(encoder.encode(encodeEvent({ ...head, choices: [choice(part, null)] })));
-        next++;
+        isFirst = false;
         return;
       }
       const last = { ...shape.piece("", false), ...(shape === chatShape && { delta: {} }) };
