@@ -90,7 +90,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       { request: { ...chatRequest("a"), model: as } },
     ],
   ],
-  "default.allowedRequestTypes": [[{ allowedTypes: names.slice(0, 1_000) }, input("a")]],
+  "default.allowedRequestTypes": [[{ allowedTypes: Array(1_000).fill("embed") }, input("a")]],
   "default.requiredMetadataKeys": [[{ metadataKeys: names }, input("a")]],
   "default.requiredMetadataKeyPairs": [
     [
