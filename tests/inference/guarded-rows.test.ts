@@ -144,13 +144,13 @@ async function ask(row: Endpoint, changes: HeaderChanges = {}, path = pathOf(row
 }
 
 /** Asks for a session, which the test does not take. */
-function askSession(): Promise<Response> {
+function askSession(query = "model=m"): Promise<Response> {
   const credentials = { "x-gateway-api-key": workspaceKey, authorization: "Bearer provider-key" };
   const headers = { ...handshakeHeaders, ...credentials, "x-gateway-provider": "openai" };
   const upgrade = (): Response => {
     throw new Error("the test takes no session");
   };
-  return gateway.fetch("/v1/realtime?model=m", { headers }, { upgrade });
+  return gateway.fetch(`/v1/realtime?${query}`, { headers }, { upgrade });
 }
 
 const rows = [...inferenceEndpoints, ...passthroughEndpoints].filter(
@@ -276,6 +276,33 @@ test("rules for models look at what is passed on, and at sessions", async () => 
   assert.equal(await pass('{"model": "good"}', { "content-encoding": "gzip" }), 446);
   assert.equal(await pass("{}"), 446);
   assert.equal(await pass(""), 446);
+  const passTo = async (path: string, body: string, headers: HeaderChanges = {}) => {
+    const sent = requestHeaders({
+      ...{ "x-gateway-provider": "openai", authorization: "Bearer provider-key" },
+      ...{ "content-length": String(body.length), ...headers },
+    });
+    return (await gateway.fetch(path, { method: "POST", headers: sent, body })).status;
+  };
+  assert.equal(await passTo("/v1/proxy/v1beta/models/good:generateContent", '{"model": "good"}'), 200);
+  assert.equal(await passTo("/v1/proxy/v1beta/models/good:generateContent", "{}"), 200);
+  assert.equal(await passTo("/v1/proxy/v1beta/models/bad:generateContent", '{"model": "good"}'), 446);
+  assert.equal(await passTo("/v1/proxy/v1beta/models%2Fbad:generateContent", '{"model": "good"}'), 446);
+  assert.equal(await passTo("/v1/proxy/openai/deployments/bad/chat/completions", '{"model": "good"}'), 446);
+  assert.equal(await passTo("/v1/anything?model=bad", '{"model": "good"}'), 446);
+  assert.equal(await passTo("/v1/realtime/client_secrets", '{"model": "good", "session": {"model": "bad"}}'), 446);
+  assert.equal(await passTo("/v1/anything", '{"model": "good"}', { "x-amzn-sagemaker-target-model": "bad" }), 446);
+  for (const more of [{ models: ["bad"] }, { MODEL: "bad" }, { fallbacks: [{ model: "bad" }] }]) {
+    const body = JSON.stringify({ model: "good", messages, ...more });
+    assert.equal(await passTo("/v1/chat/completions", body), 446, body);
+  }
+  const schema = { type: "object", properties: { model: { type: "string" } } };
+  const tools = [{ type: "function", function: { name: "f", parameters: schema } }];
+  wire.answer = () => new Response("nobody is here", { status: 503 });
+  assert.equal(await passTo("/v1/chat/completions", JSON.stringify({ model: "good", messages, tools })), 503);
+  wire.answer = () => new Response("{}");
+  assert.equal((await askSession("model=good&deployment=bad")).status, 446);
+  assert.equal((await askSession("model=bad")).status, 446);
+  assert.notEqual((await askSession("model=good&intent=transcription")).status, 446);
   const plain = requestHeaders({ "x-gateway-provider": "openai", "content-type": null });
   assert.equal((await gateway.fetch("/v1/anything", { headers: plain })).status, 200);
   assert.equal((await gateway.fetch("/v1/anything?model=bad", { headers: plain })).status, 446);
@@ -292,12 +319,13 @@ test("claims of a token become headers of what is passed on, and a client cannot
   const token = await signToken(key, Date.now());
   const headers = requestHeaders({
     ...{ "x-gateway-provider": "openai", authorization: "Bearer provider-key", "content-type": null },
-    ...{ "x-token": token, "x-jwt-team": "forged" },
+    ...{ "x-token": token, "x-jwt-team": "forged", x_jwt_team: "forged", "x-jwt_sub": "forged" },
   });
   wire.answer = () => new Response("{}");
   assert.equal((await gateway.fetch("/v1/anything", { headers })).status, 200);
   assert.ok(wire.init?.headers["x-jwt-sub"], "the claim went up");
-  assert.equal(wire.init?.headers["x-jwt-team"], undefined);
+  const names = Object.keys(wire.init?.headers ?? {}).filter((name) => /jwt/.test(name));
+  assert.deepEqual(names, ["x-jwt-sub"]);
 });
 
 test("kinds of request have names of their own, and what is passed on is proxy too", async () => {
@@ -320,6 +348,41 @@ test("kinds of request have names of their own, and what is passed on is proxy t
       const isAllowed = allowed.some((name) => name === nameOf(row));
       if (!isAllowed && !refused.some((name) => name === nameOf(row))) continue;
       assert.equal((await ask(row)).isCalled, isAllowed, `${JSON.stringify(types)} ${nameOf(row)}`);
+    }
+  }
+});
+
+test("a kind of request that is refused is refused where it is passed on too, and no kind is allowed by that", async () => {
+  const send = async (path: string, changes: HeaderChanges = {}) => {
+    wire.url = "";
+    wire.answer = () => new Response("nobody is here", { status: 503 });
+    const headers = requestHeaders({
+      "x-gateway-provider": "openai",
+      authorization: "Bearer provider-key",
+      ...changes,
+    });
+    const body = JSON.stringify({ model: "m", messages });
+    headers.set("content-length", String(body.length));
+    const response = await gateway.fetch(path, { method: "POST", headers, body });
+    await response.text();
+    return [response.status, wire.url !== ""];
+  };
+  const raw = { "x-gateway-provider": "passthrough", "x-gateway-custom-host": "http://127.0.0.1:8123/v1" };
+  const ways = [
+    ["/v1/proxy/v1/chat/completions"],
+    ["/v1/proxy/chat/completions"],
+    ["/v1/proxy/openai/v1/Chat//completions"],
+    ["/v1/chat/completions", raw],
+  ] as const;
+  for (const [types, isCalled] of [
+    [{ blockedTypes: ["chatComplete"] }, false],
+    [{ allowedTypes: ["chatComplete"] }, false],
+    [{ allowedTypes: ["proxy"] }, true],
+    [{ blockedTypes: ["embed"] }, true],
+  ] as const) {
+    await setDefaults({ input_guardrails: [await save("types", "default.allowedRequestTypes", types)] });
+    for (const [path, changes] of ways) {
+      assert.deepEqual(await send(path, changes), [isCalled ? 503 : 446, isCalled], `${JSON.stringify(types)} ${path}`);
     }
   }
 });
