@@ -400,6 +400,8 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services,
     } catch (error) {
       // a header or status no answer can carry, or a handshake whose client is gone
       reply.upgrade?.failed(error);
+      // a body nobody will read ends what runs for it: the upstream call, its place among the running requests, its row
+      if (reply.body instanceof ReadableStream) reply.body.cancel(error).catch(() => {});
       return finish(toErrorReply(error, formOf(context)), connection, ids, services);
     } finally {
       // a stream gives it back when it ends

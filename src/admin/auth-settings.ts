@@ -39,8 +39,8 @@ function readKeySetUrls(text: string, guard: AddressGuard): string {
   if (urls.length > most.urls) refuseField("jwks_url", `must name at most ${most.urls} addresses`);
   for (const url of urls) {
     try {
-      const { protocol, hostname } = guard.checkUrl(url);
-      if (protocol !== "https:" && !guard.isTrusted(hostname)) refuseField("jwks_url", "must begin with https://");
+      const target = guard.checkTarget(url);
+      if (target.protocol !== "https:" && !guard.isTrusted(target)) refuseField("jwks_url", "must begin with https://");
     } catch (error) {
       if (error instanceof AddressRefusedError) refuseField("jwks_url", error.reason);
       throw error;

@@ -98,8 +98,8 @@ function checkAddresses({ services }: AdminCall<unknown>, config: AuthConfig): v
     const text = config[name];
     if (text === undefined) continue;
     try {
-      const { protocol, hostname } = requireBaseUrl(addressGuard, text);
-      if (protocol !== "https:" && !addressGuard.isTrusted(hostname)) {
+      const url = requireBaseUrl(addressGuard, text);
+      if (url.protocol !== "https:" && !addressGuard.isTrusted(url)) {
         refuseField(`auth_config.${name}`, "must begin with https://");
       }
     } catch (error) {

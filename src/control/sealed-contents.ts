@@ -4,6 +4,8 @@ import type { SecretRow } from "../db/tables/secrets.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { parseExact } from "../lib/exact-numbers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import { toSnake } from "../lib/member-names.ts";
+import { kindOfMember, plainName } from "../lib/secret-names.ts";
 import type { SecretPlace, Vault } from "./vault.ts";
 
 /** Kinds of record whose content holds secrets between other members; also the kind of their sealed secrets. */
@@ -28,13 +30,28 @@ const wholeNames = new Set([
   ...["apikey", "authorization", "proxyauthorization", "clientsecret", "secret", "password", "passphrase", "token"],
   ...["privatekey", "accesskey", "credentials", "xapikey", "cookie"],
 ]);
-const nameEnds = /(?:apikey|secret|password|passphrase|privatekey|accesskey|secretkey|accesstoken|authtoken)$/;
 const urlName = /ur[il]$/i;
-const moving = new Set(["provider", "virtual_key", "virtualKey", "custom_host", "customHost", "host"]);
+const moving = new Set(["provider", "virtual_key", "custom_host", "host"]);
+/** Most secrets of one content: each is sealed by itself. */
+const maxSecrets = 500;
+/** Most texts that may be masks: each is looked for among the secrets. */
+const maxMasks = 2 * maxSecrets;
+
+/** A setting as its provider declares it. */
+const settingOf = (name: string) => toSnake(name).replaceAll("-", "_");
 
 function isSecretMember(name: string, { secretSettings }: ContentRules): boolean {
-  const plain = name.toLowerCase().replace(/[_-]/g, "");
-  return wholeNames.has(plain) || nameEnds.test(plain) || secretSettings.has(name.replaceAll("-", "_"));
+  return wholeNames.has(plainName(name)) || kindOfMember(name) === "secret" || secretSettings.has(settingOf(name));
+}
+
+/** Headers are credentials under names of any kind; a list of the names to forward is none. */
+const headersName = /^(?!forward).*headers$/;
+
+/** Whether all texts right inside of a member are secrets: headers, and what is named like a secret. Schemas only describe them. */
+function isCarrier(path: readonly string[], rules: ContentRules): boolean {
+  const name = path.at(-1);
+  if (name === undefined || path.at(-2) === "properties") return false;
+  return headersName.test(plainName(name)) || isSecretMember(name, rules);
 }
 
 /** An address without what may be secret in it: its user, its query and its fragment. */
@@ -43,49 +60,47 @@ function maskUrl(url: string): string | undefined {
   return shown === url ? undefined : shown;
 }
 
-/** What stands in place of a member's value; undefined where it is no secret. */
-function maskOf(name: string, value: unknown, rules: ContentRules, isHeader: boolean): string | undefined {
-  if (value === null || value === "" || typeof value === "boolean" || typeof value === "number") return undefined;
-  if (typeof value === "string" && urlName.test(name)) return maskUrl(value);
-  const isSecret = isHeader || isSecretMember(name, rules);
-  if (!isSecret) return undefined;
-  if (typeof value === "string") return maskSecret(value);
-  return rules.secretSettings.has(name) ? "*****" : undefined;
+/** Whether a text is JSON with a secret in it. */
+function holdsSecrets(text: string, rules: ContentRules): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  const value = parseJson(text);
+  return value !== undefined && findSecrets(value, rules).length > 0;
 }
 
-/** Headers of a check: every value may be a credential, and so may a text that holds all of them. */
-const isHeaders = (path: readonly string[]) => path.at(-1) === "headers" && path.at(-2) === "parameters";
+/** What stands in place of a member's value; undefined where it is no secret. */
+function maskOf(path: readonly string[], value: unknown, rules: ContentRules): string | undefined {
+  const name = path.at(-1) ?? "";
+  if (typeof value !== "string") {
+    return isObject(value) && rules.secretSettings.has(settingOf(name)) ? "*****" : undefined;
+  }
+  if (value === "") return undefined;
+  if (isCarrier(path, rules) || isCarrier(path.slice(0, -1), rules)) return maskSecret(value);
+  if (urlName.test(name)) return maskUrl(value);
+  return holdsSecrets(value, rules) ? maskSecret(value) : undefined;
+}
 
 function findSecrets(value: unknown, rules: ContentRules, path: readonly string[] = []): FoundSecret[] {
   if (!isObject(value) && !Array.isArray(value)) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const at = [...path, name];
-    const mask = maskOf(name, member, rules, isHeaders(path) || (isHeaders(at) && typeof member === "string"));
+    const mask = maskOf(at, member, rules);
     return mask === undefined ? findSecrets(member, rules, at) : [{ path: at, value: member, mask }];
   });
 }
 
-/** Texts that stand where a secret may, and that are masks of one. */
-function findMasks(
-  value: unknown,
-  rules: ContentRules,
-  path: readonly string[] = [],
-): { path: readonly string[]; value: string }[] {
+/** Texts that may be masks of secrets. */
+function findMasks(value: unknown, path: readonly string[] = []): { path: readonly string[]; value: string }[] {
+  if (typeof value === "string") return value.includes("*****") ? [{ path, value }] : [];
   if (!isObject(value) && !Array.isArray(value)) return [];
-  return Object.entries(value).flatMap(([name, member]) => {
-    const at = [...path, name];
-    if (typeof member !== "string") return findMasks(member, rules, at);
-    const mayBe = urlName.test(name) || isSecretMember(name, rules) || isHeaders(path) || isHeaders(at);
-    return mayBe && member.includes("*****") ? [{ path: at, value: member }] : [];
-  });
+  return Object.entries(value).flatMap(([name, member]) => findMasks(member, [...path, name]));
+}
+
+/** Whether a text that looks like a mask must be one: a secret, or an address, is not written so. */
+function mustBeMask(path: readonly string[], rules: ContentRules): boolean {
+  return urlName.test(path.at(-1) ?? "") || isCarrier(path, rules) || isCarrier(path.slice(0, -1), rules);
 }
 
 const toField = (path: readonly string[]) => JSON.stringify(path);
-
-function fromField(field: string): string[] {
-  const path = parseJson(field);
-  return Array.isArray(path) ? path.map(String) : [];
-}
 
 function readAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((held, name) => {
@@ -94,15 +109,16 @@ function readAt(value: unknown, path: readonly string[]): unknown {
   }, value);
 }
 
-/** A copy with another value at a place that is there. */
-function withAt(value: unknown, [name, ...rest]: readonly string[], next: unknown): unknown {
-  if (name === undefined) return next;
-  if (Array.isArray(value))
-    return value.map((item, index) => (String(index) === name ? withAt(item, rest, next) : item));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([own, member]) => [own, own === name ? withAt(member, rest, next) : member]),
-  );
+/** A value with others at places that are there, by their fields; what holds none of them stays the same object. */
+function withAll(value: unknown, next: ReadonlyMap<string, unknown>, path: readonly string[] = []): unknown {
+  if (next.size === 0) return value;
+  const field = toField(path);
+  if (next.has(field)) return next.get(field);
+  if (!isObject(value) && !Array.isArray(value)) return value;
+  const entries = Object.entries(value);
+  const members = entries.map(([name, member]) => withAll(member, next, [...path, name]));
+  if (members.every((member, index) => member === entries[index]?.[1])) return value;
+  return Array.isArray(value) ? members : Object.fromEntries(entries.map(([name], index) => [name, members[index]]));
 }
 
 /** Everything above a place that says where the secret in it goes. */
@@ -110,7 +126,7 @@ function addressesAbove(content: unknown, path: readonly string[], { addressSett
   const above = path.map((_, depth) => readAt(content, path.slice(0, depth)));
   const said = above.map((holder) =>
     Object.entries(isObject(holder) ? holder : {})
-      .filter(([name]) => moving.has(name) || addressSettings.has(name.replaceAll("-", "_")) || urlName.test(name))
+      .filter(([name]) => moving.has(settingOf(name)) || addressSettings.has(settingOf(name)) || urlName.test(name))
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   return JSON.stringify(said.filter((members) => members.length > 0));
@@ -126,29 +142,40 @@ export type Restored = { content: unknown } | { path: readonly string[]; problem
  */
 export function restoreSecrets(given: unknown, former: unknown, rules: ContentRules): Restored {
   const known = findSecrets(former, rules);
-  const kept: { path: readonly string[]; from: FoundSecret }[] = [];
-  let content = given;
-  for (const { path, value } of findMasks(given, rules)) {
+  const kept = new Map<string, { path: readonly string[]; from: FoundSecret }>();
+  const masks = findMasks(given);
+  if (masks.length > maxMasks) return { path: [], problem: `holds more than ${maxMasks} texts with *****` };
+  for (const { path, value } of masks) {
     const name = path.at(-1);
     const fitting = known.filter((secret) => secret.mask === value && secret.path.at(-1) === name);
     const from = fitting.find((secret) => toField(secret.path) === toField(path)) ?? fitting[0];
-    if (!from) return { path, problem: "is a mask: give the secret itself" };
-    content = withAt(content, path, from.value);
-    kept.push({ path, from });
+    if (from) kept.set(toField(path), { path, from });
+    else if (mustBeMask(path, rules)) return { path, problem: "is a mask: give the secret itself" };
   }
-  for (const { path, from } of kept) {
+  const content = withAll(given, new Map([...kept].map(([field, { from }]) => [field, from.value])));
+  for (const { path, from } of kept.values()) {
     if (addressesAbove(content, path, rules) === addressesAbove(former, from.path, rules)) continue;
     return { path, problem: "must be given again: the address it goes to changed" };
   }
-  return { content };
+  const count = findSecrets(content, rules).length;
+  return count > maxSecrets
+    ? { path: [], problem: `holds ${count} credentials; ${maxSecrets} are the most` }
+    : { content };
 }
 
 /** A content as it is stored and shown: masks in place of secrets, and the secrets by their fields. */
 export function maskContent(content: unknown, rules: ContentRules): { text: string; secrets: Map<string, string> } {
   const found = findSecrets(content, rules);
-  const masked = found.reduce<unknown>((held, { path, mask }) => withAt(held, path, mask), content);
+  const masked = withAll(content, new Map(found.map(({ path, mask }) => [toField(path), mask])));
   const secrets = new Map(found.map(({ path, value }) => [toField(path), JSON.stringify(value)]));
   return { text: JSON.stringify(masked), secrets };
+}
+
+/** A value as it is shown to those who may read a content, and not its secrets. */
+export function showContent<Value extends object>(content: Value, rules: ContentRules): Value {
+  const found = findSecrets(content, rules);
+  // of the same form: only texts in it are others
+  return withAll(content, new Map(found.map(({ path, mask }) => [toField(path), mask]))) as Value;
 }
 
 /** The rows that seal the secrets of one version of a content. */
@@ -176,9 +203,9 @@ export interface ContentOpener {
 
 async function openOne({ content }: ContentVersion, rows: readonly SecretRow[], vault: Vault): Promise<string> {
   const { value: masked, write } = parseExact(content);
-  let value = masked;
-  for (const row of rows) value = withAt(value, fromField(row.field), parseJson(await vault.open(row)));
-  return write(value);
+  const values = new Map<string, unknown>();
+  for (const row of rows) values.set(row.field, parseJson(await vault.open(row)));
+  return write(withAll(masked, values));
 }
 
 /** Creates what opens contents. A version never changes, so that what was opened once is remembered for a while. */

@@ -107,8 +107,8 @@ function remember<Value>(
 /** Reads JSON documents at addresses tenants name: through the address checks, bounded, over TLS unless trusted. */
 function createFetchJson({ outbound, guard }: Pick<TokenParts, "outbound" | "guard">): FetchJson {
   return async (url, { maxBytes, timeoutMs }) => {
-    const { protocol, hostname } = guard.checkUrl(url);
-    if (protocol !== "https:" && !guard.isTrusted(hostname)) {
+    const target = guard.checkTarget(url);
+    if (target.protocol !== "https:" && !guard.isTrusted(target)) {
       throw new TypeError("Cannot read keys over plain HTTP: anyone on the way could put in their own");
     }
     const response = await outbound(url, {

@@ -1,4 +1,5 @@
 import { type CallerContext, createHeaderReader, readRequestMetadata, type Services } from "../context.ts";
+import { showContent } from "../control/sealed-contents.ts";
 import { requireSight } from "../endpoint/role.ts";
 import type { Endpoint, JsonBody } from "../endpoint.ts";
 import { GatewayError, InvalidRequestError } from "../errors.ts";
@@ -235,6 +236,13 @@ export async function explainConfig(
   for (const attempt of listAttempts(operation === "realtime" ? withoutOthers(root) : root)) {
     attempts.push(await showAttempt(attempt, sample, warnings));
   }
-  const answer: ExplainResponse = { object: "plan", attempts, conditions: [...plan.conditions], warnings };
+  const { contentRules } = services;
+  const answer: ExplainResponse = {
+    object: "plan",
+    // as the saved config is shown itself
+    attempts: found.slug === null ? attempts : attempts.map((attempt) => showContent(attempt, contentRules)),
+    conditions: [...plan.conditions],
+    warnings,
+  };
   return jsonReply(answer);
 }

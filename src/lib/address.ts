@@ -22,17 +22,30 @@ export interface AddressGuard {
    * @throws {AddressRefusedError} With a reason for the one who wrote the address.
    */
   checkUrl(text: string): URL;
-  /** As `checkUrl`, for callers that need no more than the host, as `URL.hostname` writes it. */
-  checkHost(text: string): string;
-  /** Whether the socket of a call to `host` may go to this resolved address. Trust opens private networks, never metadata services. */
-  allowsAddress(host: string, address: string): boolean;
-  /** Whether the operator listed this host. IPv6 literals may carry their brackets. */
-  isTrusted(host: string): boolean;
+  /** As `checkUrl`, for callers that need no more than where the call leads. */
+  checkTarget(text: string): Readonly<Target>;
+  /** Whether the socket of a call to a host may go to this resolved address. Trust opens private networks, never metadata services. */
+  allowsAddress(target: Readonly<Target>, address: string): boolean;
+  /** Whether the operator listed this host for this port. IPv6 literals may carry their brackets. */
+  isTrusted(target: Readonly<Target>): boolean;
+}
+
+/** Where a call leads; a `URL` is one. */
+export interface Target {
+  /** As `URL.hostname` writes it. */
+  hostname: string;
+  /** As `URL.protocol` writes it. */
+  protocol: string;
+  /** As `URL.port` writes it: empty for the port of the scheme. */
+  port: string;
 }
 
 /** Settings of an address guard. */
 export interface AddressGuardOptions {
-  /** Exact names, exact literals, or `*.name` for a name and all below it; ports, paths and schemes are dropped. */
+  /**
+   * Exact names, exact literals, or `*.name` for a name and all below it. An entry with a port trusts that port only; paths
+   * and schemes are dropped.
+   */
   trustedHosts: readonly string[];
   /** Told about every entry that is dropped. */
   warn?: (message: string) => void;
@@ -117,21 +130,27 @@ export const isLiteralHost: (host: string) => boolean = memoizeText(
 /** A guard that trusts the listed hosts and no other private one. */
 export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   const trusted = readTrustedHosts(options.trustedHosts, options.warn ?? (() => {}));
-  const isTrusted = (host: string): boolean => {
-    const name = unbracketed(host.toLowerCase());
-    return trusted.exact.has(name) || (trusted.above.size > 0 && isAtOrBelow(name, trusted.above));
+  const isTrusted = (target: Readonly<Target>): boolean => {
+    const name = unbracketed(target.hostname.toLowerCase());
+    // without a port first: that entry stands for any port
+    for (const end of ["", ` ${portOf(target)}`]) {
+      if (trusted.exact.has(name + end)) return true;
+      if (trusted.above.size > 0 && isAtOrBelow(name + end, trusted.above)) return true;
+    }
+    return false;
   };
-  const allowsAddress = (host: string, address: string): boolean => {
+  const allowsAddress = (target: Readonly<Target>, address: string): boolean => {
     const parsed = parseAddress(unbracketed(address));
     if (!parsed || isMetadata(parsed)) return false;
-    return isPublic(parsed) || isTrusted(host);
+    return isPublic(parsed) || isTrusted(target);
   };
   const check = memoizeText(
     rememberedUrls,
     (text) => {
-      const host = requireHost(text);
-      requireAllowedHost(host, isTrusted(host));
-      return host;
+      const { hostname, protocol, port } = requireTarget(text);
+      const target = { hostname, protocol, port };
+      requireAllowedHost(hostname, isTrusted(target));
+      return target;
     },
     maxUrlLength,
   );
@@ -140,7 +159,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
       check(text);
       return new URL(text);
     },
-    checkHost: check,
+    checkTarget: check,
     allowsAddress,
     isTrusted,
   };
@@ -158,7 +177,7 @@ export function requireBaseUrl(guard: AddressGuard, text: string): URL {
 
 /** As `requireBaseUrl`, for callers that need no more than its text. */
 export function requireBaseAddress(guard: AddressGuard, text: string): void {
-  guard.checkHost(text);
+  guard.checkTarget(text);
   if (text.includes("?")) refuse("a base address has no query; remove the part from the question mark on");
 }
 
@@ -166,8 +185,8 @@ function refuse(reason: string): never {
   throw new AddressRefusedError(reason);
 }
 
-/** Host of an address whose text is in order; the host as written is the host that will be called. */
-function requireHost(text: string): string {
+/** An address whose text is in order; the host as written is the host that will be called. */
+function requireTarget(text: string): URL {
   if (text.length > maxUrlLength) refuse(`it is longer than ${maxUrlLength} characters`);
   if (!plainText.test(text)) refuse("it holds a character that must be percent-encoded or left out");
   const { authority, rest = "" } = urlForm.exec(text)?.groups ?? {};
@@ -180,12 +199,18 @@ function requireHost(text: string): string {
     refuse("its host or port is malformed: write letters, digits, dots and hyphens, and a port of 1 to 65535");
   }
   if (port !== undefined) requirePort(Number(port));
-  const hostname = URL.parse(text)?.hostname;
-  if (hostname === undefined || hostname !== host.toLowerCase()) {
+  const url = URL.parse(text);
+  if (url?.hostname !== host.toLowerCase()) {
     refuse("its host is not in plain form: write a name, four decimal numbers, or the shortest IPv6 form in brackets");
   }
-  if (!isLiteralHost(hostname)) requireName(hostname);
-  return hostname;
+  if (!isLiteralHost(url.hostname)) requireName(url.hostname);
+  return url;
+}
+
+/** The port a call leads to. */
+function portOf({ port, protocol }: Readonly<Target>): string {
+  if (port !== "") return port;
+  return protocol === "https:" ? "443" : "80";
 }
 
 function requirePort(port: number): void {
@@ -273,6 +298,7 @@ function hiddenIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   ];
 }
 
+/** Hosts in their shortest form, with a space and the port where only that is trusted: behind a colon it could be part of an IPv6 address. */
 interface TrustedHosts {
   exact: ReadonlySet<string>;
   /** Names that are trusted with all below them. */
@@ -286,29 +312,38 @@ function readTrustedHosts(entries: readonly string[], warn: (message: string) =>
     const text = entry.trim().toLowerCase();
     if (text === "") continue;
     const wildcard = text.startsWith("*.");
-    const host = readTrustedHost(wildcard ? text.slice(2) : text);
-    const problem = host === undefined ? "it is not a host" : findTrustProblem(host, wildcard);
-    if (host === undefined || problem !== undefined)
+    const found = readTrustedHost(wildcard ? text.slice(2) : text);
+    const problem = found === undefined ? "it is not a host" : findTrustProblem(found, wildcard);
+    if (found === undefined || problem !== undefined)
       warn(`Cannot trust "${entry.trim()}": ${problem}; the entry is ignored`);
-    else (wildcard ? above : exact).add(host);
+    else (wildcard ? above : exact).add(found.host + (found.port === undefined ? "" : ` ${found.port}`));
   }
   return { exact, above };
 }
 
-/** Host of an entry without scheme, port, path and brackets; IPv6 in its shortest form. */
-function readTrustedHost(text: string): string | undefined {
+/** An entry as it is trusted. */
+interface TrustedHost {
+  host: string;
+  /** Absent: any. */
+  port?: number;
+}
+
+/** Host and port of an entry, without scheme, path and brackets; IPv6 in its shortest form. */
+function readTrustedHost(text: string): TrustedHost | undefined {
   const scheme = /^[a-z][a-z0-9+.-]*:\/\//.exec(text)?.[0] ?? "";
   const rest = text.slice(scheme.length);
   if (/^[0-9a-f.:]+\/[0-9]+$/.test(rest)) return undefined; // an address range: only single addresses can be trusted
   const authority = rest.split("/", 1)[0] ?? "";
   const bracketed = ipaddr.IPv6.isValid(authority) ? `[${authority}]` : authority;
-  const host = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]*)?$/.exec(bracketed)?.[1];
+  const [, host, port] = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::([0-9]+))?$/.exec(bracketed) ?? [];
   const hostname = host === undefined ? undefined : URL.parse(`http://${host}/`)?.hostname;
   if (hostname === undefined || (!host?.startsWith("[") && hostname !== host)) return undefined;
-  return unbracketed(hostname);
+  return { host: unbracketed(hostname), ...(port !== undefined && { port: Number(port) }) };
 }
 
-function findTrustProblem(host: string, wildcard: boolean): string | undefined {
+function findTrustProblem({ host, port }: TrustedHost, wildcard: boolean): string | undefined {
+  if (port !== undefined && (port < 1 || port > 65_535)) return "there is no such port";
+  if (port !== undefined && servicePorts.has(port)) return `port ${port} belongs to another kind of service`;
   const literal = parseAddress(host);
   if (wildcard && literal) return "an address has nothing below it";
   const overlaps = literal

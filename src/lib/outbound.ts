@@ -129,12 +129,12 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
 
   const start = (url: string, init: TransportInit, origin: OutboundInit["origin"]): Promise<Response> => {
     if (origin === "fixed") return transport.send(url, init);
-    const host = guard.checkHost(url);
-    if (isLiteralHost(host)) return transport.send(url, init); // no look-up happens, so the text check was the whole check
+    const target = guard.checkTarget(url);
+    if (isLiteralHost(target.hostname)) return transport.send(url, init); // no look-up happens, so the text check was the whole check
     if (transport.sendChecked) {
-      return transport.sendChecked(url, init, (address) => guard.allowsAddress(host, address));
+      return transport.sendChecked(url, init, (address) => guard.allowsAddress(target, address));
     }
-    untrusting.checkHost(url); // without sockets nobody can tell where a private name leads
+    untrusting.checkTarget(url); // without sockets nobody can tell where a private name leads
     return transport.send(url, init);
   };
 
@@ -174,9 +174,10 @@ export function createSocketOutbound(options: {
     try {
       init.signal?.throwIfAborted();
       if (origin === "fixed") return await open(url, init);
-      const host = guard.checkHost(url);
+      const target = guard.checkTarget(url);
       // literals are not resolved: the check of the text was the whole check
-      return await open(url, init, isLiteralHost(host) ? undefined : (address) => guard.allowsAddress(host, address));
+      const isLiteral = isLiteralHost(target.hostname);
+      return await open(url, init, isLiteral ? undefined : (address) => guard.allowsAddress(target, address));
     } catch (error) {
       throw toOutboundError(error, init.signal);
     }

@@ -74,6 +74,7 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
     return provider.local({ method, path, body: text, signal });
   }
   const headers = Object.assign(call.headers, authenticate(call, tools));
+  for (const name in provider.defaultHeaders) headers[name] ??= provider.defaultHeaders[name] ?? "";
   const init: OutboundInit = {
     method,
     headers,

@@ -56,6 +56,7 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
   return {
     slug,
     clientHeaders,
+    defaultHeaders: definition.defaultHeaders,
     pathPrefix: definition.pathPrefix ?? "",
     passPath: (asked) => definition.passPath?.(asked, settings) ?? passBelow(asked, definition.pathPrefix),
     get models() {

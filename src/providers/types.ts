@@ -232,6 +232,8 @@ export interface ProviderDefinition<Settings> {
   hasLogprobs?: boolean;
   /** Names in lower case of headers clients of this provider send: they go along unasked. Never ones with credentials. */
   clientHeaders?: readonly string[];
+  /** Headers of calls that have them from nowhere else, their names in lower case. */
+  defaultHeaders?: Readonly<Record<string, string>>;
   /** Operations it has only where settings ask for them, for documentation. */
   settingOperations?: readonly OperationName[];
   /** Answers instead of the network, for providers without one. */
@@ -304,6 +306,8 @@ export interface BoundProvider {
   readonly hasLogprobs: boolean;
   /** Names of client headers that go along unasked. */
   readonly clientHeaders: readonly string[];
+  /** Headers of calls that have them from nowhere else. */
+  readonly defaultHeaders: Readonly<Record<string, string>> | undefined;
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
   readonly local: ((request: LocalRequest) => Promise<Response>) | undefined;

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { plainIssues } from "../lib/issues.ts";
 import { isObject } from "../lib/json.ts";
+import { toSnake } from "../lib/member-names.ts";
 import { maxConditionPatterns, maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
 import {
   breakerMembers,
@@ -67,10 +68,6 @@ const refused = Symbol("refused");
 
 type Members = Record<string, unknown>;
 type Schemas = Readonly<Record<string, v.GenericSchema>>;
-
-function toSnake(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
 
 const otherSpellings: Readonly<Record<string, string>> = {
   use_retry_after_header: "use_retry_after_headers",

@@ -110,7 +110,8 @@ function toFetchInit({ method, headers, body, signal }: TransportInit): RequestI
 export async function selfTestConnector(transport: Transport): Promise<void> {
   const { sendChecked, openSocket } = transport;
   const guard = createAddressGuard({ trustedHosts: [] });
-  const allows = (address: string) => guard.allowsAddress("localhost", address);
+  const target = { hostname: "localhost", protocol: "http:", port: "" };
+  const allows = (address: string) => guard.allowsAddress(target, address);
   const signal = AbortSignal.timeout(2_000);
   if (sendChecked) {
     const init = { method: "GET", headers: {}, raw: true, signal };

@@ -226,3 +226,84 @@ test("what earlier versions stored in clear is sealed at the start", async () =>
   await again.close();
   other.remove();
 });
+
+const planted = "pl-planted-0123456789abcdef";
+const openai = { provider: "openai", api_key: secret };
+const spelled: Record<string, object> = {
+  "a setting in camel case": {
+    provider: "bedrock",
+    awsAccessKeyId: "A",
+    awsSecretAccessKey: "B",
+    awsSessionToken: planted,
+  },
+  "a key id in camel case": { provider: "bedrock", awsAccessKeyId: planted, awsSecretAccessKey: "B" },
+  "a token of Azure in camel case": { provider: "azure-openai", azureAdToken: planted, resourceName: "r" },
+  "OAuth as text": {
+    provider: "openai",
+    oauth: JSON.stringify({ token_url: "https://h.example.com/", client_id: "c", client_secret: planted }),
+  },
+  "a token below a parameter": { ...openai, override_params: { metadata: { session_token: planted } } },
+  "a header of a tool": { ...openai, override_params: { tools: [{ type: "mcp", headers: { "X-Foo": planted } }] } },
+  "a header of a check that ends like an address": {
+    ...openai,
+    before_request_hooks: [
+      {
+        id: "x",
+        checks: [
+          {
+            id: "default.webhook",
+            parameters: { webhookURL: "https://h.example.com/", headers: { "X-Url": planted } },
+          },
+        ],
+      },
+    ],
+  },
+  "headers as text of a check in short form": {
+    ...openai,
+    input_guardrails: [
+      { "default.webhook": { webhookURL: "https://h.example.com/", headers: JSON.stringify({ "X-Foo": planted }) } },
+    ],
+  },
+  "any member of credentials": {
+    ...openai,
+    input_guardrails: [{ "default.webhook": { webhookURL: "https://h.example.com/", credentials: { foo: planted } } }],
+  },
+};
+for (const [what, config] of Object.entries(spelled)) {
+  test(`${what} in a saved config is sealed, and its mask stands for it`, async () => {
+    const slug = await save(config);
+    const shown = await show(slug);
+    assert.ok(!JSON.stringify(shown).includes(planted), JSON.stringify(shown));
+    assert.ok(!bytes().includes(planted));
+    assert.equal(await put(slug, shown), ok);
+    assert.deepEqual(await show(slug), shown);
+  });
+}
+
+test("explain shows the parameters of a saved config as reading it does", async () => {
+  const override_params = { api_key: planted, tools: [{ type: "mcp", authorization: planted }], temperature: 0.5 };
+  const slug = await save({ ...openai, override_params });
+  const body = { config: slug, request: { path: "/v1/chat/completions", body: { ...helloBody } } };
+  const plan = await done(call<object>(gateway, "POST /configs/explain", { key, body }));
+  assert.ok(!JSON.stringify(plan).includes(planted));
+  assert.match(JSON.stringify(plan), /"temperature":0.5/);
+});
+
+test("the mask of a key is refused where an address in camel case changed", async () => {
+  const slug = await save({ provider: "azure-openai", api_key: secret, azureResourceName: "mine", deployment_id: "d" });
+  const moved = { provider: "azure-openai", api_key: mask, azureResourceName: "theirs", deployment_id: "d" };
+  assert.match(await put(slug, moved), /^400 /);
+});
+
+test("a description of headers in a schema stays as it is", async () => {
+  const properties = { headers: { type: "object", description: "Headers to send" } };
+  const tools = [{ type: "function", function: { name: "f", parameters: { type: "object", properties } } }];
+  const config = { ...openai, override_params: { tools } };
+  assert.deepEqual(await show(await save(config)), { ...config, api_key: mask });
+});
+
+test("a config with thousands of credentials is refused at once", async () => {
+  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x-${index}`, "0123456789abcdef"]));
+  const body = { name: "Many", config: { ...openai, override_params: { headers: many } } };
+  assert.match(await problem(gateway, "POST /configs", { key, body }), /^400 /);
+});

@@ -9,6 +9,7 @@ import {
   createTestGateway,
   helloBody,
   readJson,
+  requestHeaders,
   type TestGateway,
   type TestGatewayOptions,
   upstreamHeaders,
@@ -148,6 +149,23 @@ test("refused and broken requests free their places", () =>
       await (await send()).text();
       assert.equal(await ask(), 200, `request ${index}`);
     }
+  }));
+
+test("a stream the host cannot carry frees its place and ends its upstream call", () =>
+  withParts({ perKey: 1 }, async (parts) => {
+    const { gateway, upstream } = parts;
+    const headers = requestHeaders(upstreamHeaders(upstream));
+    const body = JSON.stringify({ ...helloBody, stream: true });
+    const failed = await gateway.fetch("/v1/chat/completions", { method: "POST", headers, body }, {
+      carryBody() {
+        throw new TypeError("Cannot carry this body");
+      },
+    });
+    assert.equal(failed.status, 500);
+    await untilServed(parts);
+    const isOver = () => upstream.held[0]?.destroyed === true || upstream.held[0]?.closed === true;
+    for (let round = 0; round < 100 && !isOver(); round++) await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.ok(isOver(), "the upstream call ended");
   }));
 
 test("a realtime session counts until it is over", async () => {

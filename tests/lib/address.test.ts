@@ -8,6 +8,11 @@ function trusting(...trustedHosts: string[]) {
   return createAddressGuard({ trustedHosts });
 }
 
+/** A host at a port; none: that of plain HTTP. */
+function at(hostname: string, port = "") {
+  return { hostname, port, protocol: "http:" };
+}
+
 const allowed = [
   "https://api.example.com/v1",
   "https://api.example.com/v1/chat?api-version=2024-01-01&x=%7B%7D",
@@ -227,21 +232,51 @@ const trust: readonly [string, string, boolean][] = [
   ["*.llm.lan", "llm.lan", true],
   ["*.llm.lan", "a.b.LLM.lan", true],
   ["*.llm.lan", "xllm.lan", false],
-  ["http://ollama.lan:11434/v1", "ollama.lan", true],
-  ["Ollama.LAN:11434", "ollama.lan", true],
+  ["http://ollama.lan/v1", "ollama.lan", true],
+  ["Ollama.LAN:80", "ollama.lan", true],
   [" ollama ", "ollama", true],
-  ["127.0.0.1:8080", "127.0.0.1", true],
+  ["127.0.0.1:8080", "127.0.0.1", false],
   ["127.0.0.1", "127.0.0.2", false],
   ["::1", "[::1]", true],
   ["[::1]", "::1", true],
-  ["[::1]:8080", "[::1]", true],
-  ["http://[::1]:8080/", "[::1]", true],
+  ["[::1]:8080", "[::1]", false],
+  ["http://[::1]:80/", "[::1]", true],
   ["0:0:0:0:0:0:0:1", "[::1]", true],
   ["fd12::1", "[fd12::1]", true],
 ];
 for (const [entry, host, expected] of trust) {
   test(`isTrusted() with "${entry}" is ${expected} for ${host} (O5)`, () => {
-    assert.equal(trusting(entry).isTrusted(host), expected);
+    assert.equal(trusting(entry).isTrusted(at(host)), expected);
+  });
+}
+
+const ports: readonly [string, string, boolean][] = [
+  ["llm.lan:11434", "http://llm.lan:11434/v1", true],
+  ["http://LLM.lan:11434/v1", "http://llm.lan:11434/", true],
+  ["llm.lan:11434", "http://llm.lan:11435/v1", false],
+  ["llm.lan:11434", "http://llm.lan/v1", false],
+  ["llm.lan:11434", "http://a.llm.lan:11434/v1", false],
+  ["llm.lan:80", "http://llm.lan/v1", true],
+  ["llm.lan:80", "https://llm.lan/v1", false],
+  ["llm.lan:443", "https://llm.lan/v1", true],
+  ["llm.lan", "http://llm.lan:11434/v1", true],
+  ["*.lan:8000", "http://a.llm.lan:8000/", true],
+  ["*.lan:8000", "http://a.llm.lan:8001/", false],
+  ["127.0.0.1:8080", "http://127.0.0.1:8080/", true],
+  ["127.0.0.1:8080", "http://127.0.0.1:18080/", false],
+  ["[::1]:8080", "http://[::1]:8080/", true],
+  ["[::1]:8080", "http://[::1]:8081/", false],
+  ["0:0:0:0:0:0:0:1", "http://[::1]:8081/", true],
+  ["::1:8080", "http://[::1]:8080/", false],
+];
+for (const [entry, url, isAllowed] of ports) {
+  test(`checkUrl() with "${entry}" trusted ${isAllowed ? "accepts" : "refuses"} ${url}`, () => {
+    const guard = trusting(entry);
+    const target = new URL(url);
+    assert.equal(guard.isTrusted(target), isAllowed);
+    assert.equal(guard.allowsAddress(target, "10.0.0.1"), isAllowed);
+    if (isAllowed) assert.equal(guard.checkUrl(url).href, target.href);
+    else assert.throws(() => guard.checkUrl(url), AddressRefusedError);
   });
 }
 
@@ -261,7 +296,17 @@ const dropped = [
     "a b",
     "127.1",
   ],
-  ...["0x7f.1", "http://", "user@host", "*.a.*.b"],
+  ...[
+    "0x7f.1",
+    "http://",
+    "user@host",
+    "*.a.*.b",
+    "llm.lan:0",
+    "llm.lan:65536",
+    "llm.lan:6379",
+    "llm.lan:",
+    "llm.lan:x",
+  ],
 ];
 for (const entry of dropped) {
   test(`createAddressGuard() drops the entry "${entry}" with a warning (O5)`, () => {
@@ -269,9 +314,9 @@ for (const entry of dropped) {
     const guard = createAddressGuard({ trustedHosts: [entry, "kept.lan"], warn: (message) => warnings.push(message) });
     assert.equal(warnings.length, 1);
     assert.ok(warnings[0]?.includes(entry));
-    assert.equal(guard.isTrusted("kept.lan"), true);
-    assert.equal(guard.isTrusted("169.254.169.254"), false);
-    assert.equal(guard.isTrusted("10.0.0.0"), false);
+    assert.equal(guard.isTrusted(at("kept.lan")), true);
+    assert.equal(guard.isTrusted(at("169.254.169.254")), false);
+    assert.equal(guard.isTrusted(at("10.0.0.0")), false);
   });
 }
 
@@ -279,8 +324,8 @@ test("allowsAddress() opens private networks to trusted hosts only, metadata to 
   const guard = trusting("llm.lan", "*.corp.example");
   for (const host of ["llm.lan", "a.corp.example"]) {
     for (const address of ["10.0.0.1", "127.0.0.1", "::1", "fd12::1", "fe80::1%eth0", "::ffff:10.0.0.1", "8.8.8.8"]) {
-      assert.equal(guard.allowsAddress(host, address), true, `${host} ${address}`);
-      assert.equal(guard.allowsAddress("evil.example", address), address === "8.8.8.8", `evil ${address}`);
+      assert.equal(guard.allowsAddress(at(host), address), true, `${host} ${address}`);
+      assert.equal(guard.allowsAddress(at("evil.example"), address), address === "8.8.8.8", `evil ${address}`);
     }
     for (const address of [
       "169.254.169.254",
@@ -289,12 +334,12 @@ test("allowsAddress() opens private networks to trusted hosts only, metadata to 
       "64:ff9b::a9fe:a9fe",
       "2002:a9fe:a9fe::",
     ]) {
-      assert.equal(guard.allowsAddress(host, address), false, `${host} ${address}`);
+      assert.equal(guard.allowsAddress(at(host), address), false, `${host} ${address}`);
     }
   }
-  assert.equal(guard.allowsAddress("evil.example", "2606:4700::1111"), true);
+  assert.equal(guard.allowsAddress(at("evil.example"), "2606:4700::1111"), true);
   for (const odd of ["", "127.1", "0x7f.1", "2130706433", "example.com", "010.0.0.1"]) {
-    assert.equal(guard.allowsAddress("llm.lan", odd), false, odd);
+    assert.equal(guard.allowsAddress(at("llm.lan"), odd), false, odd);
   }
 });
 

@@ -213,3 +213,21 @@ for (const [slug, url] of [
     assert.deepEqual(await readJson(response), { data: [{ id: "m", context_length: 8 }], provider: slug });
   });
 }
+
+test("openrouter is told which application calls: by settings, else by the client's own headers", async () => {
+  const answer = {
+    id: "1",
+    object: "chat.completion",
+    choices: [{ index: 0, message: { role: "assistant", content: "x" } }],
+  };
+  wire.answer = () => Response.json(answer);
+  const own = { "http-referer": "https://app.example", "x-title": "App" };
+  const titleOf = async (headers: HeaderChanges) => {
+    assert.equal((await ask("openrouter", helloBody, headers)).status, 200);
+    const { headers: sent = {} } = wire.init ?? {};
+    return [sent["http-referer"] ?? null, sent["x-title"]];
+  };
+  assert.deepEqual(await titleOf({}), [null, "AI gateway"]);
+  assert.deepEqual(await titleOf(own), ["https://app.example", "App"]);
+  assert.deepEqual(await titleOf({ ...own, "x-gateway-openrouter-title": "Set" }), ["https://app.example", "Set"]);
+});

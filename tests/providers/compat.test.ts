@@ -102,7 +102,6 @@ const expected: Readonly<Record<string, readonly [base: string, operations: stri
 
 /** Headers besides `authorization: Bearer <key>`. */
 const otherHeaders: Readonly<Record<string, object>> = {
-  openrouter: { authorization: "Bearer k", "x-title": "AI gateway" },
   "fal-ai": { authorization: "Key k" },
 };
 

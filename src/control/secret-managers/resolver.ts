@@ -58,8 +58,8 @@ function pickMember(secret: string, key: string | null): string {
 function createAddressCheck(guard: AddressGuard): (text: string) => string {
   return (text) => {
     try {
-      const { protocol, hostname } = requireBaseUrl(guard, text);
-      if (protocol === "https:" || guard.isTrusted(hostname)) return text;
+      const url = requireBaseUrl(guard, text);
+      if (url.protocol === "https:" || guard.isTrusted(url)) return text;
     } catch (cause) {
       if (!(cause instanceof AddressRefusedError)) throw cause;
       throw new SecretUnavailableError(`the address of the store is refused: ${cause.reason}`, { cause });

@@ -27,13 +27,15 @@ const openrouter = openaiCompatible({
   settings: {
     prefix: "openrouter",
     open: true,
-    schema: v.object({ referer: v.optional(v.string()), title: v.optional(v.string(), "AI gateway") }),
+    schema: v.object({ referer: v.optional(v.string()), title: v.optional(v.string()) }),
   },
   authenticate: (credential, { referer, title }) => ({
     ...bearer(credential),
     ...(referer !== undefined && { "http-referer": referer }),
-    "x-title": title,
+    ...(title !== undefined && { "x-title": title }),
   }),
+  clientHeaders: ["http-referer", "x-title"],
+  defaultHeaders: { "x-title": "AI gateway" },
   model: "openrouter/auto",
   // behind a colon stands which variant is to serve (https://openrouter.ai/docs/guides/routing/model-variants)
   models: {

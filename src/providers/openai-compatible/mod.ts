@@ -82,6 +82,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
   /** Names in lower case of headers its clients send: they go along unasked. Never ones with credentials. */
   clientHeaders?: readonly string[];
+  /** Headers of calls that have them from nowhere else. */
+  defaultHeaders?: Readonly<Record<string, string>>;
   /** Files, batches and tuning jobs, where they are not OpenAI's too. */
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
   /** Batches it makes of files. Absent: it has none. */
@@ -186,6 +188,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     ...(options.relays && { relays: options.relays }),
     authenticate: options.authenticate ?? bearer,
     ...(options.clientHeaders && { clientHeaders: options.clientHeaders }),
+    ...(options.defaultHeaders && { defaultHeaders: options.defaultHeaders }),
     ...(options.hasLogprobs && { hasLogprobs: true }),
     operations: createOperations(options.slug, options),
     ...options.recordKeeping,
