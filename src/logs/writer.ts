@@ -1,3 +1,4 @@
+import { giveWay } from "../lib/pace.ts";
 import type { LogBatch } from "../schemas/logs.ts";
 import { packRecords } from "./pack.ts";
 import type { LogRecord } from "./record.ts";
@@ -23,7 +24,13 @@ export function createLogWriter(
   return {
     async append(records) {
       const packed = await packRecords(records, redactor);
-      await store.append(packed.map((batch) => sealBatch(batch, redactor)));
+      const sealed: LogBatch[] = [];
+      for (const batch of packed) {
+        // each may be long, and this is where requests are answered
+        if (sealed.length > 0) await giveWay();
+        sealed.push(sealBatch(batch, redactor));
+      }
+      await store.append(sealed);
     },
     purge: store.purge,
     close: async () => {},
