@@ -156,11 +156,15 @@ test("a stream the host cannot carry frees its place and ends its upstream call"
     const { gateway, upstream } = parts;
     const headers = requestHeaders(upstreamHeaders(upstream));
     const body = JSON.stringify({ ...helloBody, stream: true });
-    const failed = await gateway.fetch("/v1/chat/completions", { method: "POST", headers, body }, {
-      carryBody() {
-        throw new TypeError("Cannot carry this body");
+    const failed = await gateway.fetch(
+      "/v1/chat/completions",
+      { method: "POST", headers, body },
+      {
+        carryBody() {
+          throw new TypeError("Cannot carry this body");
+        },
       },
-    });
+    );
     assert.equal(failed.status, 500);
     await untilServed(parts);
     const isOver = () => upstream.held[0]?.destroyed === true || upstream.held[0]?.closed === true;
