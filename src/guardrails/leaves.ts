@@ -90,6 +90,8 @@ const plainWord = /^[\w.:/@+=|~-]{1,256}$/;
 const address = /^(?:https?|gs|s3|file):\S+$/i;
 const base64 = /^[A-Za-z0-9+/_\r\n-]+={0,2}\s*$/;
 const wrappedBase64 = /^[A-Za-z0-9+/_\s-]+={0,2}\s*$/;
+/** What base64 has few of or none, and text has: marks of its URL-safe form, and line breaks. */
+const textMark = /[-_\r\n]/;
 /** Shorter texts in the letters of base64 are read as what they are: texts. */
 const shortestFile = 64;
 
@@ -98,12 +100,14 @@ const namedMaps: ReadonlySet<string> = new Set([
   ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependentRequired"],
   ...["arguments", "input", "args", "response", "variables", "metadata"],
 ]);
+/** Members whose values a model reads as they are, whatever the caller calls what is in them. */
+const ownValues: ReadonlySet<string> = new Set(["documents", "state"]);
 /** Names of members as APIs have them; others are texts. */
 const memberName = /^[\w$.:-]{1,64}$/;
 
 const textType =
-  /^text\/|^application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|javascript|x-javascript|typescript|sql|toml|x-ndjson|x-sh|csv|rtf)$/;
-const mediaType = /^(?:image|audio|video|font)\//;
+  /^text\/|^image\/svg\+xml$|^application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|javascript|x-javascript|typescript|sql|toml|x-ndjson|x-sh|csv|rtf)$/;
+const mediaType = /^(?:image|audio|video|font)\/(?!svg\+xml$)/;
 const textFile =
   /\.(?:txt|md|csv|tsv|json|jsonl|xml|html?|ya?ml|toml|ini|log|sql|py|js|ts|java|c|cc|cpp|h|go|rs|rb|php|sh|css)$/i;
 
@@ -125,9 +129,32 @@ function readMember(name: string): Member {
   return { isFile: fileForm.test(name), isAddress, form };
 }
 
+/** Whether lines are as long as each other, the last one aside, as those of coded bytes are (RFC 2045, section 6.8). */
+function isWrapped(lines: readonly string[]): boolean {
+  const [{ length } = ""] = lines;
+  return (
+    length >= 32 && lines.slice(1, -1).every((line) => line.length === length) && (lines.at(-1) ?? "").length <= length
+  );
+}
+
+/** Whether a text is coded bytes, and not words between which stands what base64 has letters for. */
+function isCoded(text: string): boolean {
+  if (text.length < shortestFile || !base64.test(text)) return false;
+  if (!textMark.test(text)) return true;
+  const lines = text.trimEnd().split(/\r?\n/);
+  if (lines.length > 1 && !isWrapped(lines)) return false;
+  let marks = 0;
+  for (let index = 0; index < text.length; index++) {
+    const letter = text.charCodeAt(index);
+    if (letter === 0x2d || letter === 0x5f) marks++;
+  }
+  // two of the 64 letters are marks
+  return marks * 10 < text.length;
+}
+
 /** Whether the value of a member for files is one. */
 function holdsFile(text: string, type: string | undefined): boolean {
-  return type === undefined ? text.length >= shortestFile && base64.test(text) : wrappedBase64.test(text);
+  return type === undefined || mediaType.test(type) ? isCoded(text) : wrappedBase64.test(text);
 }
 
 /** The text of bytes; undefined where they are none. */
@@ -162,6 +189,31 @@ function statedType(holder: Readonly<Record<string, unknown>>): string | undefin
   return stated?.toLowerCase().split(";")[0]?.trim();
 }
 
+/** Kinds of parts that hold a document, and members of them that say which. */
+const documentParts: ReadonlySet<unknown> = new Set(["document", "document_url", "file", "input_file"]);
+const documentReferences = ["file_id", "file_url", "document_url", "url"];
+
+/** Whether an object says where a document is that is not in the request. */
+function isReference(holder: Readonly<Record<string, unknown>>): boolean {
+  return documentReferences.some((name) => {
+    const value = holder[name];
+    return typeof value === "string" && value !== "" && !/^data:/i.test(value);
+  });
+}
+
+/** Whether an object is a part that names a document kept elsewhere, which nobody here can read. */
+function isRemoteDocument(part: Readonly<Record<string, unknown>>): boolean {
+  const uri = textOf(part.fileUri) ?? textOf(part.file_uri);
+  // a link to a video has no type
+  if (uri !== undefined) return !mediaType.test(statedType(part) ?? (isVideoLink(uri) ? "video/mp4" : ""));
+  if (!documentParts.has(part.type)) return false;
+  return [part, part.file, part.source].some((holder) => isObject(holder) && isReference(holder));
+}
+
+function isVideoLink(uri: string): boolean {
+  return /^https:\/\/(?:(?:www\.|m\.)?youtube\.com|youtu\.be)\//.test(uri);
+}
+
 /** Deepest nesting that is read: twice that of bodies, for JSON written inside a string. */
 const maxDepth = 128;
 
@@ -171,20 +223,26 @@ class LeafReader {
   hasOpaque = false;
   #depth = 0;
   #member: ({ name: string } & Member) | undefined;
+  /** How many values around the present one are the caller's own through and through. */
+  #ownValues = 0;
 
   read(value: unknown, name = "", holder: Readonly<Record<string, unknown>> = {}): void {
     if (typeof value === "string") this.#readText(value, name, holder);
     else if (typeof value !== "object" || value === null) return;
     else if (this.#depth === maxDepth) this.hasOpaque = true;
     else {
+      const isOwn = ownValues.has(name);
       this.#depth++;
+      if (isOwn) this.#ownValues++;
       if (Array.isArray(value)) for (const item of value) this.read(item, name, holder);
-      else if (isObject(value) && isPlain(value)) this.#readObject(value, namedMaps.has(name));
+      else if (isObject(value) && isPlain(value)) this.#readObject(value, namedMaps.has(name) || this.#ownValues > 0);
+      if (isOwn) this.#ownValues--;
       this.#depth--;
     }
   }
 
   #readObject(value: Readonly<Record<string, unknown>>, hasOwnNames: boolean): void {
+    if (isRemoteDocument(value)) this.hasOpaque = true;
     for (const [name, inner] of Object.entries(value)) {
       if (hasOwnNames || !memberName.test(name)) this.texts.push(name);
       this.read(inner, name, value);
@@ -201,7 +259,7 @@ class LeafReader {
     const isData = isFile && holder.type !== "text" && holdsFile(text, type);
     if (url) this.#readUrl(url, text);
     else if (isData) this.#readFile(text, type ?? typeOfName(holder));
-    else if (!form?.test(text)) this.#addText(text);
+    else if (this.#ownValues > 0 || !form?.test(text) || (form === base64 && !isCoded(text))) this.#addText(text);
   }
 
   /** Adds a text; what JSON in it writes in escapes stands there too. */
@@ -211,7 +269,8 @@ class LeafReader {
   }
 
   #readUrl({ type, isBase64, data }: DataUrl, written: string): void {
-    if (isBase64 && base64.test(data)) this.#readFile(data, type);
+    const isFile = mediaType.test(type) ? isCoded(data) : base64.test(data);
+    if (isBase64 && isFile) this.#readFile(data, type);
     else this.texts.push(decodePercent(written));
   }
 

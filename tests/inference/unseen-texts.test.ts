@@ -19,6 +19,10 @@ const file = (data: string, type: string) => ({
   type: "file",
   file: { filename: "a", file_data: `data:${type};base64,${data}` },
 });
+const picture = (data: string, type: string) => ({
+  type: "image_url",
+  image_url: { url: `data:${type};base64,${data}` },
+});
 const item = (more: object) => ({ input: [{ type: "message", role: "user", content: "Hello" }, more] });
 const turn = (...parts: object[]) => ({ contents: [{ role: "user", parts: [{ text: "Hello" }, ...parts] }] });
 const block = (more: object) => ({
@@ -50,6 +54,17 @@ const places: Readonly<Record<string, readonly object[]>> = {
     { chat_template: said },
     { documents: [{ text: `data:image/png;base64,${said}` }] },
     { documents: ["data:image/png;base64,thesecretisout"] },
+    { documents: [{ data: { mime_type: "image/png", image: said } }] },
+    { documents: [{ data: { image: `${said.replaceAll(" ", "\n")}\n`.repeat(9) } }] },
+    { documents: [{ data: { image: `${said.replaceAll(" ", "-")}-`.repeat(9) } }] },
+    { documents: [{ data: { project_id: "secret" } }] },
+    { documents: [{ data: { user: "the_secret", secret_url: "https://x.test/a" } }] },
+    { documents: [{ data: { the_secret: 1 } }] },
+    { documents: [{ url: "https://x.test/secret" }] },
+    { tools: [{ type: "function", function: { name: "f", parameters: { mime_type: "image/png", data: said } } }] },
+    { extra: { signature: said.replaceAll(" ", "\n") } },
+    { messages: [{ ...user, content: [picture(base64(`<svg><text>${said}</text></svg>`), "image/svg+xml")] }] },
+    { messages: [{ ...user, content: [picture("the-secret-is-out-".repeat(9), "image/png")] }] },
     { extra: { deep: [{ er: said }] } },
     { "the secret": 1 },
     { metadata: { a: said } },
@@ -183,6 +198,45 @@ test("a denying check refuses a document it cannot read, unless it allows what i
   assert.equal((await askGuarded(gateway, open, request)).status, 200);
   const informing = { ...deny, input_guardrails: [words("none", ["secret"])] };
   assert.equal((await askGuarded(gateway, informing, request)).status, 200);
+});
+
+/** Requests that name a document kept elsewhere. */
+const remote: readonly (readonly [path: string, body: object])[] = [
+  ["/v1/chat/completions", { messages: [{ ...user, content: [{ type: "file", file: { file_id: "file-1" } }] }] }],
+  ["/v1/responses", item({ role: "user", content: [{ type: "input_file", file_id: "file-1" }] })],
+  ["/v1/responses", item({ role: "user", content: [{ type: "input_file", file_url: "https://x.test/a.pdf" }] })],
+  ["/v1/messages", block({ type: "document", source: { type: "url", url: "https://x.test/a.pdf" } })],
+  ["/v1/messages", block({ type: "document", source: { type: "file", file_id: "file_1" } })],
+  [
+    "/v1beta/models/echo-1:generateContent",
+    turn({ fileData: { mimeType: "application/pdf", fileUri: "https://x.test/v1beta/files/a" } }),
+  ],
+  ["/v1beta/models/echo-1:generateContent", turn({ file_data: { file_uri: "https://x.test/v1beta/files/a" } })],
+];
+for (const [path, body] of remote) {
+  test(`a denying check refuses a document that is not in the request: ${path} ${JSON.stringify(body)}`, async () => {
+    const refused = await askGuarded(gateway, deny, { path, body });
+    assert.equal(refused.status, 446, refused.text);
+    assert.match(refused.text, /holds a document that is not text/);
+  });
+}
+
+test("images and videos that are not in the request are not looked at", async () => {
+  for (const [path, body] of [
+    ["/v1/responses", item({ role: "user", content: [{ type: "input_image", file_id: "file-1" }] })],
+    ["/v1/messages", block({ type: "image", source: { type: "url", url: "https://x.test/a.png" } })],
+    [
+      "/v1beta/models/echo-1:generateContent",
+      turn({ fileData: { mimeType: "image/png", fileUri: "https://x.test/v1beta/files/a" } }),
+    ],
+    [
+      "/v1beta/models/echo-1:generateContent",
+      turn({ fileData: { fileUri: "https://www.youtube.com/watch?v=9hE5-98ZeCg" } }),
+    ],
+  ] as const) {
+    const { text } = await askGuarded(gateway, deny, { path, body });
+    assert.doesNotMatch(text, /denied/, path);
+  }
 });
 
 test("JSON that nests too deep inside a string is what a denying check cannot read", async () => {
