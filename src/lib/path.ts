@@ -69,17 +69,3 @@ export function joinUrl(base: string, path: string, query = ""): string {
   const trimmed = base.endsWith("/") ? base.slice(0, -1) : base;
   return `${trimmed}/${path.startsWith("/") ? path.slice(1) : path}${query}`;
 }
-
-/**
- * The segments of a path as a server sees them that decodes it once: an encoded slash separates too, empty ones are left
- * out. Undefined where a percent sign is malformed.
- */
-export function decodedSegments(pathname: string): string[] | undefined {
-  try {
-    return decodeURIComponent(pathname)
-      .split("/")
-      .filter((segment) => segment !== "");
-  } catch {
-    return undefined;
-  }
-}

@@ -1,5 +1,5 @@
 import { isObject } from "../lib/json.ts";
-import { decodedSegments } from "../lib/path.ts";
+import { readSegments } from "../lib/path.ts";
 import { FormRequest } from "./operations.ts";
 
 /** Models a call names, as they are written in it. */
@@ -29,6 +29,7 @@ const modelMembers: ReadonlySet<string> = new Set([
   "deployment",
   "deploymentid",
   "endpointid",
+  "preset",
 ]);
 
 /** Members that hold what a model is asked, or says: a name in them chooses no model. */
@@ -36,8 +37,14 @@ const contentMembers: ReadonlySet<string> = new Set([
   ...["messages", "contents", "content", "input", "inputs", "prompt", "textprompts", "system", "instructions"],
   ...["documents", "records", "queries", "query", "instances", "questions", "state", "metadata", "labels"],
   ...["parameters", "properties", "schema", "jsonschema", "inputschema", "responseformat", "arguments", "variables"],
-  ...["text", "prediction", "requestmetadata"],
+  ...["text", "prediction", "requestmetadata", "parameterdefinitions"],
+  ...["$defs", "definitions", "patternproperties", "dependentschemas", "dependentrequired"],
 ]);
+
+/** Whether a model is asked, or says, what a member holds. A schema names no model, whatever its properties are called. */
+function isContent(folded: string): boolean {
+  return contentMembers.has(folded) || folded.endsWith("schema");
+}
 
 /** A member's name as lenient readers see it: some ignore its case, and each has its own way to separate words. */
 export function foldMember(name: string): string {
@@ -80,7 +87,7 @@ function walk(value: unknown, found: NamedModels, skipped: string | undefined, d
   }
   for (const [name, member] of Object.entries(value)) {
     const folded = foldMember(name);
-    if (folded === skipped || contentMembers.has(folded)) continue;
+    if (folded === skipped || isContent(folded)) continue;
     if (modelMembers.has(folded)) readNames(member, folded === "model", found);
     walk(member, found, undefined, depth + 1);
   }
@@ -152,12 +159,21 @@ export function namesInPath(segments: readonly string[]): string[] | undefined {
   return [...names];
 }
 
+/** The segments of a path without empty ones; undefined where a percent sign is malformed. */
+function plainSegments(pathname: string): string[] | undefined {
+  try {
+    return readSegments(pathname).filter((segment) => segment !== "");
+  } catch {
+    return undefined;
+  }
+}
+
 /** Path and query of a call. */
 export function splitPath(path: string): { segments: string[] | undefined; query: string } {
   const mark = path.indexOf("?");
   const pathname = mark < 0 ? path : path.slice(0, mark);
   return {
-    segments: pathname.length > maxLength ? undefined : decodedSegments(pathname),
+    segments: pathname.length > maxLength ? undefined : plainSegments(pathname),
     query: mark < 0 ? "" : path.slice(mark),
   };
 }

@@ -176,10 +176,34 @@ test("an image edit without a model is refused where one model is allowed", asyn
   assert.deepEqual([response.status, wire.url], [412, ""]);
 });
 
+test("schemas that call something model name none", async () => {
+  const schema = { $defs: { model: { type: "object" } }, properties: { model: { $ref: "#/$defs/model" } } };
+  for (const [slug, path, body] of [
+    [
+      "gemini",
+      "/models/allowed:generateContent",
+      {
+        contents: [{ parts: [{ text: "a" }] }],
+        tools: [{ functionDeclarations: [{ name: "f", parametersJsonSchema: schema }] }],
+        generationConfig: { responseJsonSchema: schema },
+      },
+    ],
+    ["one", "/chat/completions", { model: "allowed", messages, guided_json: schema }],
+    ["one", "/proxy/some/path", { model: "allowed", output_schema: schema }],
+  ] as const) {
+    assert.equal((await send(slug, path, body)).isCalled, true, JSON.stringify(body));
+  }
+});
+
 test("further models a chat names are asked for too", async () => {
   const chat = { model: "other", messages };
   assert.equal((await send("router", "/chat/completions", chat)).isCalled, true);
-  for (const more of [{ models: ["secret"] }, { fallbacks: [{ model: "SECRET" }] }, { MODEL: "secret" }]) {
+  for (const more of [
+    { models: ["secret"] },
+    { fallbacks: [{ model: "SECRET" }] },
+    { MODEL: "secret" },
+    { preset: "secret" },
+  ]) {
     assert.deepEqual(await send("router", "/chat/completions", { ...chat, ...more }), refused);
   }
 });
