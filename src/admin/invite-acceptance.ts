@@ -81,19 +81,36 @@ export async function cancelInvites(
   };
 }
 
-/** Statements that take a workspace out of the pending invites of a person who leaves it. */
+const noChange: MembershipChange = { statements: [], changed: [], keys: [] };
+
+/** Most values of one statement. */
+const maxNamed = 5_000;
+
+/** A person who leaves a workspace. */
+export interface Leaving {
+  workspaceId: string | null;
+  userId: string;
+}
+
+/** Statements that take workspaces out of the pending invites of people who leave them. */
 export async function narrowInvites(
   { stores }: Pick<MembershipParts, "stores">,
-  { organisationId, workspaceId }: Tenant,
-  userId: string,
+  { organisationId }: Tenant,
+  leaving: readonly Leaving[],
 ): Promise<MembershipChange> {
+  if (leaving.length === 0) return noChange;
   const tenant = { organisationId, workspaceId: null };
-  const user = await stores.users.find(tenant, { id: userId });
-  const where = { email: user?.email ?? "", status: "pending" };
-  const pending = user ? await stores.invites.all(tenant, { where }) : [];
+  const pending = await stores.invites.all(tenant, { where: { status: "pending" } });
+  const emails = [...new Set(pending.map(({ email }) => email))];
+  const users: UserRow[] = [];
+  for (let from = 0; from < emails.length; from += maxNamed) {
+    users.push(...(await stores.users.all(tenant, { where: { email: emails.slice(from, from + maxNamed) } })));
+  }
+  const idOf = new Map(users.map(({ id, email }) => [email, id]));
+  const left = new Set(leaving.map(({ workspaceId, userId }) => `${userId} ${workspaceId}`));
   const narrowed = pending.flatMap((invite) => {
     const wanted = Array.isArray(invite.workspaces) ? invite.workspaces : [];
-    const workspaces = wanted.filter((one) => toRecord(one).id !== workspaceId);
+    const workspaces = wanted.filter((one) => !left.has(`${idOf.get(invite.email)} ${toRecord(one).id}`));
     return workspaces.length < wanted.length ? [{ id: invite.id, workspaces }] : [];
   });
   return {
@@ -144,8 +161,6 @@ function userStatements(
   const { organisationId } = invite;
   return [stores.users.insert(tenant, { id, organisationId, email, ...member, createdAt: now })];
 }
-
-const noChange: MembershipChange = { statements: [], changed: [], keys: [] };
 
 /** The workspaces of an invite: what is written so that the person works in them. */
 async function joinWorkspaces(invite: InviteRow, userId: string, parts: MembershipParts) {

@@ -114,7 +114,7 @@ async function removeMember(call: AdminCall<undefined>) {
   const { userId } = member;
   const { statements, changed } = joinChanges([
     await leavingStatements(workspace.tenant, userId, call),
-    await narrowInvites(call, workspace.tenant, userId),
+    await narrowInvites(call, workspace.tenant, [{ workspaceId: workspace.tenant.workspaceId, userId }]),
   ]);
   return { answer: {}, recordId: userId, statements, changed };
 }

@@ -113,3 +113,33 @@ test("an earlier invite does not raise a role that was decided on later", async 
   const { role } = await done<{ role: string }>(call(gateway, `GET /admin/workspaces/${workspace}/users/${id}`));
   assert.equal(role, "member");
 });
+
+test("an earlier invite to a former address brings nobody back", async () => {
+  const [former, present] = [newEmail(), newEmail()];
+  const earlier = await invite(former);
+  const { id } = await scim.done("POST /Users", { userName: former });
+  await scim.done(`PUT /Users/${id}`, { userName: present, emails: [{ value: present, primary: true }] });
+  assert.equal(await statusOf(earlier), "cancelled");
+  await scim.send(`DELETE /Users/${id}`);
+  assert.equal((await accept(earlier)).status, 409);
+  assert.equal(await isActive(former), false);
+});
+
+for (const how of ["taken out of its group", "left out of its group", "left without the group"]) {
+  test(`a person who is ${how} does not join the workspace again by an earlier invite`, async () => {
+    const email = newEmail();
+    const earlier = await invite(email, "member", "manager");
+    const { id } = await scim.done("POST /Users", { userName: email });
+    const displayName = `ws-${workspace}-role-member`;
+    const group = await scim.done("POST /Groups", { displayName, members: [{ value: id }] });
+    const path = `/admin/workspaces/${workspace}/users/${id}`;
+    assert.equal((await call(gateway, `GET ${path}`)).status, 200);
+    const remove = [{ op: "remove", path: `members[value eq "${id}"]` }];
+    if (how === "taken out of its group") await scim.done(`PATCH /Groups/${group.id}`, { Operations: remove });
+    else if (how === "left out of its group") await scim.done(`PUT /Groups/${group.id}`, { displayName, members: [] });
+    await scim.send(`DELETE /Groups/${group.id}`);
+    assert.equal((await call(gateway, `GET ${path}`)).status, 404);
+    await accept(earlier);
+    assert.equal((await call(gateway, `GET ${path}`)).status, 404);
+  });
+}

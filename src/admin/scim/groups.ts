@@ -102,7 +102,7 @@ async function saveGroup(call: AdminCall<unknown>, row: ScimGroupRow, draft: Gro
   const facts = await readMembershipFacts(call, [...added, ...removed, ...(isRenamed ? kept : [])], [row.id]);
   facts.groups.set(row.id, { id: row.id, displayName });
   facts.members.set(row.id, members);
-  const plan = planMemberships(call, facts);
+  const plan = await planMemberships(call, facts);
   const changes = { displayName, externalId, lastUpdatedAt: now };
   const answered = readSelection(call)("members") ? members : undefined;
   return {
@@ -153,7 +153,7 @@ async function deleteGroup(call: AdminCall<undefined>) {
   const members = (await readMembers(call, [id])).get(id) ?? [];
   const facts = await readMembershipFacts(call, [...members], [id]);
   facts.groups.delete(id);
-  const plan = planMemberships(call, facts);
+  const plan = await planMemberships(call, facts);
   return {
     answer: undefined,
     recordId: id,

@@ -89,7 +89,7 @@ async function createMapping(call: AdminCall<CreateScimMapping>) {
   const mapping = { id: crypto.randomUUID(), organisationId, workspaceId, groupId: group.id, role, status: "active" };
   const facts = await readFacts(call, group.id);
   facts.mappings.push(mapping);
-  const plan = planMemberships(call, facts);
+  const plan = await planMemberships(call, facts);
   return {
     answer: toRecord({ ...mapping, ...times }, group.displayName),
     recordId: mapping.id,
@@ -108,7 +108,7 @@ async function deleteMapping(call: AdminCall<undefined>) {
   const { id, groupId, workspaceId } = requireFound(row, "mapping");
   const facts = await readFacts(call, groupId);
   facts.mappings = facts.mappings.filter((other) => other.groupId !== groupId || other.workspaceId !== workspaceId);
-  const plan = planMemberships(call, facts);
+  const plan = await planMemberships(call, facts);
   return {
     answer: { success: true },
     recordId: id,

@@ -2,6 +2,7 @@ import type { Statement } from "../../db/client.ts";
 import type { ScimGroupRow, ScimMappingRow } from "../../db/tables/scim.ts";
 import type { WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { AdminCall } from "../endpoint.ts";
+import { type Leaving, narrowInvites } from "../invite-acceptance.ts";
 
 const ranks: Readonly<Record<string, number>> = { member: 1, manager: 2, admin: 3 };
 
@@ -140,11 +141,16 @@ export async function joinByGroups(
   return planMemberships(call, facts);
 }
 
-/** What makes memberships follow the groups. Those that people were given by hand stay as they are. */
-export function planMemberships({ stores, tenant, now }: AdminCall<unknown>, facts: MembershipFacts): MembershipPlan {
+/**
+ * What makes memberships follow the groups. Those that people were given by hand stay as they are. Nobody comes back to a
+ * workspace by an invite from before they left it.
+ */
+export async function planMemberships(call: AdminCall<unknown>, facts: MembershipFacts): Promise<MembershipPlan> {
+  const { stores, tenant, now } = call;
   const wanted = wantedRoles(facts);
   const touched = new Set<string>();
   const statements: Statement[] = [];
+  const leaving: Leaving[] = [];
   for (const { workspaceId, userId, role, source } of facts.current) {
     const roles = wanted.get(userId);
     const next = roles?.get(workspaceId);
@@ -152,6 +158,7 @@ export function planMemberships({ stores, tenant, now }: AdminCall<unknown>, fac
     if (source !== "scim" || next === role) continue;
     touched.add(workspaceId);
     const own = { workspaceId, userId, source: "scim" };
+    if (next === undefined) leaving.push({ workspaceId, userId });
     statements.push(
       next === undefined
         ? stores.members.remove(tenant, own)
@@ -168,5 +175,9 @@ export function planMemberships({ stores, tenant, now }: AdminCall<unknown>, fac
       );
     }
   }
-  return { statements, changed: [...touched].map((recordId) => ({ resource: "workspace_users", recordId })) };
+  const narrowed = await narrowInvites(call, tenant, leaving);
+  return {
+    statements: [...statements, ...narrowed.statements],
+    changed: [...[...touched].map((recordId) => ({ resource: "workspace_users", recordId })), ...narrowed.changed],
+  };
 }

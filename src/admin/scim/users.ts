@@ -140,7 +140,9 @@ async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft
   const status = draft.active ? "active" : "inactive";
   const changes = { email, userName, externalId, firstName, lastName, status, lastUpdatedAt: now };
   const nothing: MembershipPlan = { statements: [], changed: [] };
-  const ended = draft.active ? nothing : await endAccess(call, { id: row.id, emails: [row.email, email] });
+  // whoever is here under another address is not to come in a second time by a link to the former one
+  const moved = email === row.email ? nothing : await cancelInvites(call, tenant, row.email);
+  const ended = draft.active ? moved : await endAccess(call, { id: row.id, emails: [row.email, email] });
   const restored = !wasActive && draft.active ? await restoreAccess(call, row.id) : nothing;
   return {
     answer: await toAnswer(call, { ...row, ...changes }),
