@@ -168,6 +168,8 @@ export interface RequestContext {
   readonly url: URL;
   /** Path parameters, decoded. */
   params: Readonly<Record<string, string>>;
+  /** Name in logs of the route a path leads to that is passed on because the caller says so. */
+  leadsTo?: string;
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number;
   /** Value of a gateway header by its name without prefix. */

@@ -102,6 +102,8 @@ export interface JsonEndpoint extends EndpointBase {
   readonly operation?: OperationName | PromptOperation;
   readonly body: v.GenericSchema;
   readonly maxBodyBytes?: number;
+  /** The model the path names, which counts in place of the body's. */
+  readonly pathModel?: string;
   /** The operation's request where the path says a part of it; absent: the body is the request. */
   toRequest?(body: Readonly<Record<string, unknown>>, params: CallerContext["params"]): Record<string, unknown>;
   /** Called with a value the schema accepted. */

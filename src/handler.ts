@@ -45,6 +45,7 @@ import { requireRequest } from "./inference/incomplete-request.ts";
 import { withoutManagedSecrets } from "./inference/managed-secrets.ts";
 import { isPassedOn, runPassthrough } from "./inference/passthrough.ts";
 import { settle } from "./inference/settle.ts";
+import { isObject } from "./lib/json.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
 import { type Reply, toResponse } from "./lib/reply.ts";
 import { takesSlashes } from "./lib/route-path.ts";
@@ -221,6 +222,9 @@ async function runKeyed(
     return await endpoint.handleForm(read, context, services);
   }
   const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes, services);
+  if (endpoint.pathModel !== undefined && isObject(body.value)) {
+    Object.assign(body, { value: { ...body.value, model: endpoint.pathModel }, text: "" });
+  }
   if (isCall) {
     const checked = requireRequest(endpoint, body.value, context, services);
     if (checked) await checked;

@@ -86,6 +86,8 @@ export interface CheckInput {
   readonly requestType: RequestType;
   /** Further kinds it counts as in lists of kinds. */
   readonly alsoTypes?: readonly RequestType[];
+  /** Further kinds it counts as in lists of what is refused. */
+  readonly leadsTo?: readonly RequestType[];
   /** Organisation and workspace of the caller: what a check remembers for one is not shared with another. */
   readonly tenant: string;
   /** Slug of the provider that is called, or is to be. */

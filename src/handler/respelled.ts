@@ -66,11 +66,32 @@ export function createRespellingFinder(endpoints: readonly Endpoint[]): FindResp
     ]),
   );
   return (method, pathname) => {
-    // what is forced to be passed on may be anything
-    if (/^\/v1\/proxy(?:\/|$)/.test(pathname)) return undefined;
     const readings = listReadings(`/${plainSegments(pathname).join("/")}`);
     return forms.get(method)?.find(({ form }) => readings.some((reading) => form.test(reading)))?.row;
   };
+}
+
+const forced = /^\/v1\/proxy(?=\/|$)/;
+
+/** Whether the caller says that a path is to be passed on, whatever it leads to. */
+export function isForced(pathname: string): boolean {
+  return forced.test(pathname);
+}
+
+/** Where a forced path leads, as a path of the gateway. */
+export function withoutForce(pathname: string): string {
+  return pathname.replace(forced, "/v1");
+}
+
+/** Azure's paths of operations whose body is JSON; the deployment is the model. */
+const deploymentForm =
+  /^\/v1\/openai\/deployments\/(.+?)\/(chat\/completions|completions|embeddings|images\/generations|audio\/speech)\/?$/;
+
+/** The deployment a path of Azure's API names, and the path of the same operation here. */
+export function readDeployment(pathname: string): { deployment: string; path: string } | undefined {
+  const [, written = "", operation] = deploymentForm.exec(pathname) ?? [];
+  if (operation === undefined) return undefined;
+  return { deployment: decodeURIComponent(written), path: `/v1/${operation}` };
 }
 
 /** A passthrough row that refuses a path. */

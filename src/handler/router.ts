@@ -1,9 +1,18 @@
 import { type IRequest, Router } from "itty-router";
 import type { RequestContext } from "../context.ts";
-import type { Endpoint, Method } from "../endpoint.ts";
+import type { Endpoint, KeyEndpoint, Method } from "../endpoint.ts";
 import type { Reply } from "../lib/reply.ts";
 import { isOpenPath, matchPath, toPathForm, toRouterPath } from "../lib/route-path.ts";
-import { createRespellingFinder, type FindRespelled, isPassthrough, plainSegments, refusing } from "./respelled.ts";
+import {
+  createRespellingFinder,
+  type FindRespelled,
+  isForced,
+  isPassthrough,
+  plainSegments,
+  readDeployment,
+  refusing,
+  withoutForce,
+} from "./respelled.ts";
 
 /** What the router matches on: exactly the path that was checked. */
 interface Route extends IRequest {
@@ -92,18 +101,29 @@ function beginningOf(path: string): string {
   return path.split("/", 3).slice(1).join("/").replace(/\/+$/, "");
 }
 
+/** The passthrough row for a path: one that refuses where the path is another spelling of a route. */
+function toPassed(endpoint: KeyEndpoint, context: RequestContext, findRespelled: FindRespelled): Endpoint {
+  const { method, url } = context;
+  if (!isForced(url.pathname)) {
+    const respelled = findRespelled(method, url.pathname);
+    return respelled ? refusing(endpoint, respelled) : endpoint;
+  }
+  const row = findRespelled(method, withoutForce(url.pathname));
+  if (row && "operation" in row && row.operation !== undefined) context.leadsTo = row.operation;
+  return endpoint;
+}
+
 /** One router over rows, in their order. */
 function toRouter(endpoints: readonly Endpoint[], serve: ServeEndpoint, findRespelled: FindRespelled) {
   const router = Router<Route>();
   for (const endpoint of endpoints) {
     router[verb(endpoint.method)](toRouterPath(endpoint.path), (route: Route): Promise<Reply> | undefined => {
       // what belongs to the control plane never goes to a provider, however it is spelt
-      const { method, url } = route.context;
+      const { url } = route.context;
       if (isPassthrough(endpoint)) {
         if (ownGroups.has(groupOf(url.pathname))) return undefined;
         route.context.params = {};
-        const respelled = findRespelled(method, url.pathname);
-        return serve(respelled ? refusing(endpoint, respelled) : endpoint, route.context);
+        return serve(toPassed(endpoint, route.context, findRespelled), route.context);
       }
       const params = decodeParams(route.params);
       if (isReserved(endpoint, params)) return undefined;
@@ -148,6 +168,9 @@ export function createRouter(
     const { method, url } = context;
     const endpoint = plain.get(`${method} ${url.pathname}`);
     if (endpoint) return serve(endpoint, context);
+    const named = readDeployment(url.pathname);
+    const operation = named && plain.get(`${method} ${named.path}`);
+    if (operation && "handleJson" in operation) return serve({ ...operation, pathModel: named.deployment }, context);
     // the router makes a URL of this again, the checked one; the members of its type that are missing here it sets itself
     return routerOf(url.pathname).fetch({ method, url: url.href, context } as Route);
   };

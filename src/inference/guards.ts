@@ -304,10 +304,10 @@ export class RequestGuard {
     { request, facts }: { request: Body; facts: EnteredFacts },
   ): Promise<TargetGuard> {
     const [context, services, kind] = [this.#context, this.#services, this.#kind];
-    const { type: requestType, alsoTypes, fixedBecause } = kind;
+    const { type: requestType, alsoTypes, leadsTo = [], fixedBecause } = kind;
     const provider = this.#providerOf(node, request);
     const subject: Subject = {
-      ...{ phase: "beforeRequestHook", requestType, alsoTypes, provider },
+      ...{ phase: "beforeRequestHook", requestType, alsoTypes, leadsTo, provider },
       tenant: JSON.stringify([context.principal.organisationId, context.principal.workspaceId]),
       request: {
         body: request,

@@ -259,7 +259,7 @@ async function passByConfig(
   const { body, members } = upload;
   const isRead = isUnambiguous(upload);
   const plan = planRequest(config, members, { context, services });
-  const kind = passedKind(context.log.operation, { isRead });
+  const kind = passedKind(context.log.operation, { isRead, leadsTo: context.leadsTo });
   const guard = new RequestGuard(kind, config.view, { context, services });
   const callsNothing = context.method === "GET" || context.method === "DELETE";
   const isBare = callsNothing && body === undefined && namedModel(context) === undefined;

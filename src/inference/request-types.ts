@@ -19,6 +19,8 @@ export interface RequestKind {
   readonly type: RequestType;
   /** Further kinds it counts as in lists of kinds. */
   readonly alsoTypes: readonly RequestType[];
+  /** Further kinds it counts as in lists of what is refused: those it comes to at the provider. */
+  readonly leadsTo?: readonly RequestType[];
   readonly visibility: Visibility;
   /** Why checks can change nothing; undefined where they can. */
   readonly fixedBecause?: string;
@@ -96,15 +98,27 @@ const named: Readonly<Record<string, RequestType>> = {
   listFinetuneCheckpoints: "listFinetuneCheckpoints",
 };
 
+/** The kind of a route by its name in logs. */
+function typeOfRoute(route: string): RequestType | undefined {
+  if (isOperation(route)) return kindOf(route).type;
+  return Object.hasOwn(named, route) ? named[route] : undefined;
+}
+
 /**
  * The kind of a request that goes on as it came.
  *
  * @param operation Name of its route in logs.
  * @param isRead Whether the members of its body are known.
+ * @param leadsTo Name of the route it leads to at the provider. Default: its own.
  */
-export function passedKind(operation: string, { isRead }: { isRead: boolean }): RequestKind {
+export function passedKind(
+  operation: string,
+  { isRead, leadsTo = operation }: { isRead: boolean; leadsTo?: string | undefined },
+): RequestKind {
   const type = Object.hasOwn(named, operation) ? named[operation] : undefined;
+  const led = typeOfRoute(leadsTo);
   return {
+    ...(led !== undefined && { leadsTo: [led] }),
     type: type ?? "proxy",
     alsoTypes: type === undefined ? [] : ["proxy"],
     visibility: { request: isRead ? "body" : "facts", answer: "unseen" },

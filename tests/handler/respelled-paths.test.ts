@@ -118,3 +118,30 @@ test("dot segments behind an encoded slash are refused on every path", async () 
     assert.deepEqual([status, url], [400, ""], path);
   }
 });
+
+test("a path of Azure's is its operation, with the deployment as model", async () => {
+  const send = async (path: string, body: object, provider = "openai") => {
+    wire.url = "";
+    const headers = requestHeaders({ "x-gateway-provider": provider, authorization: "Bearer provider-key" });
+    const response = await gateway.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    return { status: response.status, text: await response.text(), url: wire.url, sent: String(wire.init?.body) };
+  };
+  wire.answer = () => new Response("nobody is here", { status: 503 });
+  const messages = [{ role: "user", content: "Hello" }];
+  for (const [operation, body] of [
+    ["chat/completions", { messages }],
+    ["chat/completions", { model: "other", messages }],
+    ["completions", { prompt: "a" }],
+    ["embeddings", { input: "a" }],
+    ["images/generations", { prompt: "a" }],
+    ["audio/speech", { input: "a", voice: "v" }],
+  ] as const) {
+    const { url, sent, text } = await send(`/v1/openai/deployments/dep-1/${operation}?api-version=2024-10-21`, body);
+    assert.equal(url, `https://api.openai.com/v1/${operation}`, text);
+    assert.equal(JSON.parse(sent).model, "dep-1");
+  }
+  const spelt = await send("/v1/openai/deployments/dep-1/Chat/completions", { messages });
+  assert.deepEqual([spelt.status, spelt.url], [400, ""]);
+  const list = await send("/v1/openai/deployments/dep-1/chat/completions", []);
+  assert.deepEqual([list.status, list.url], [400, ""]);
+});

@@ -324,6 +324,41 @@ test("kinds of request have names of their own, and what is passed on is proxy t
   }
 });
 
+test("a kind of request that is refused is refused where it is passed on too, and no kind is allowed by that", async () => {
+  const send = async (path: string, changes: HeaderChanges = {}) => {
+    wire.url = "";
+    wire.answer = () => new Response("nobody is here", { status: 503 });
+    const headers = requestHeaders({
+      "x-gateway-provider": "openai",
+      authorization: "Bearer provider-key",
+      ...changes,
+    });
+    const body = JSON.stringify({ model: "m", messages });
+    headers.set("content-length", String(body.length));
+    const response = await gateway.fetch(path, { method: "POST", headers, body });
+    await response.text();
+    return [response.status, wire.url !== ""];
+  };
+  const raw = { "x-gateway-provider": "passthrough", "x-gateway-custom-host": "http://127.0.0.1:8123/v1" };
+  const ways = [
+    ["/v1/proxy/v1/chat/completions"],
+    ["/v1/proxy/chat/completions"],
+    ["/v1/proxy/openai/v1/Chat//completions"],
+    ["/v1/chat/completions", raw],
+  ] as const;
+  for (const [types, isCalled] of [
+    [{ blockedTypes: ["chatComplete"] }, false],
+    [{ allowedTypes: ["chatComplete"] }, false],
+    [{ allowedTypes: ["proxy"] }, true],
+    [{ blockedTypes: ["embed"] }, true],
+  ] as const) {
+    await setDefaults({ input_guardrails: [await save("types", "default.allowedRequestTypes", types)] });
+    for (const [path, changes] of ways) {
+      assert.deepEqual(await send(path, changes), [isCalled ? 503 : 446, isCalled], `${JSON.stringify(types)} ${path}`);
+    }
+  }
+});
+
 test("a kind of request nobody knows is refused when a guardrail is saved", async () => {
   const checks = [{ id: "default.allowedRequestTypes", parameters: { allowedTypes: ["chat"] } }];
   const saved = call(gateway, "POST /guardrails", { ...as, body: { name: "x", checks } });

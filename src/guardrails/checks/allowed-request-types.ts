@@ -51,11 +51,16 @@ export const allowedRequestTypes: Check<Lists<string>> = {
     const unknown = [...allowed, ...blocked].find((name) => !known.has(name));
     return unknown === undefined ? undefined : `names no kind of request there is: ${unknown.slice(0, 100)}`;
   },
-  run({ requestType, alsoTypes = [], request, metadata }, own) {
+  run({ requestType, alsoTypes = [], leadsTo = [], request, metadata }, own) {
     const lists = own.allowed.length + own.blocked.length > 0 ? own : readFacts(metadata);
-    const streams = request.isStreaming && streamed.includes(requestType) ? [`stream-${requestType}`] : [];
-    const names: string[] = [requestType, ...alsoTypes, ...streams];
-    const [objection] = findObjections(names, toSets(lists));
+    const withStreams = (types: readonly string[]) =>
+      request.isStreaming
+        ? [...types, ...types.filter((type) => streamed.includes(type)).map((type) => `stream-${type}`)]
+        : types;
+    const sets = toSets(lists);
+    const names = withStreams([requestType, ...alsoTypes]);
+    const isRefused = withStreams(leadsTo).some((type) => sets.blocked.has(type));
+    const [objection] = isRefused ? (["blocked"] as const) : findObjections(names, sets);
     const stand = { blocked: "blocked", not_allowed: "not in the list of those allowed", none: "allowed" };
     const explanation = `The request type "${requestType}" is ${stand[objection ?? "none"]}`;
     const { allowed: allowedTypes, blocked: blockedTypes } = lists;
