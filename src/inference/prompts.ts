@@ -1,6 +1,7 @@
 import type { CallerContext, Services } from "../context.ts";
 import type { WorkspaceView } from "../control/directory.ts";
 import type { PromptVersionRow } from "../db/tables/prompts.ts";
+import { requireSight } from "../endpoint/role.ts";
 import { defineJsonEndpoint, type Endpoint, type JsonBody, requireBody } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
@@ -140,11 +141,27 @@ function withProvider(
   return { ...context, header: (name) => (name === "provider" ? `@${virtualKey}` : context.header(name)) };
 }
 
+/** Headers that say where a request goes. */
+const directions = ["provider", "virtual-key", "config", "custom-host"];
+
+/**
+ * Refuses people who may use a prompt and not see it another way than the prompt's own: where they send it they could read it.
+ *
+ * @throws {PermissionError} 403
+ */
+async function requireOwnWay(given: PromptRequest, context: CallerContext, services: Services): Promise<void> {
+  const isDirected =
+    directions.some((name) => context.header(name) !== null) ||
+    (typeof given.model === "string" && readStoredName(given.model) !== undefined);
+  if (isDirected) await requireSight(context, "prompts.read", services);
+}
+
 async function completePrompt(
   body: JsonBody<PromptRequest>,
   context: CallerContext,
   services: Services,
 ): Promise<Reply> {
+  await requireOwnWay(body.value, context, services);
   const filled = await fillPrompt(body, context, services);
   const caller = withProvider(context, filled, body.value);
   return filled.operation === "chat"

@@ -13,6 +13,7 @@ import {
   type ShownLog,
   type TestGateway,
   waitForLogs,
+  workspaceKey,
 } from "../support/gateway.ts";
 import { addPerson, type Person } from "../support/people.ts";
 
@@ -176,6 +177,33 @@ test("saved configs and prompts a role may not see are not shown by explaining o
   assert.equal((await call(gateway, "POST /configs/explain", { key: keyOf("member"), body: inline })).status, 200);
   const used = await chat(gateway, helloBody, { "x-gateway-api-key": keyOf("member"), "x-gateway-config": slug });
   assert.equal(used.status, 200, "using a config shows nothing of it");
+});
+
+test("a prompt a role may not see goes nowhere but where the prompt says", async () => {
+  await switchOff();
+  const { data } = await done<{ data: { id: string }[] }>(call(gateway, "GET /collections", { key: workspaceKey }));
+  const prompt = {
+    ...{ name: "Hidden", collection_id: data[0]?.id ?? "", string: '[{"role":"user","content":"hidden words"}]' },
+    ...{ parameters: {}, virtual_key: "", model: "m" },
+  };
+  const { slug } = await done<{ slug: string }>(call(gateway, "POST /prompts", { key: workspaceKey, body: prompt }));
+  const complete = (headers: Record<string, string>, model?: string) =>
+    call(gateway, `POST /prompts/${slug}/completions`, {
+      ...{ key: keyOf("member"), headers, body: { variables: {}, ...(model !== undefined && { model }) } },
+    });
+  const echo = { "x-gateway-provider": "echo" };
+  assert.match(JSON.stringify((await complete(echo)).body), /hidden words/);
+  await switchOff("membersViewPrompts");
+  for (const headers of [
+    echo,
+    { "x-gateway-config": '{"provider":"echo"}' },
+    { "x-gateway-custom-host": "http://127.0.0.1:8123" },
+    { "x-gateway-virtual-key": "any" },
+  ]) {
+    assert.equal((await complete(headers)).status, 403, JSON.stringify(headers));
+  }
+  assert.equal((await complete({}, "@any/m")).status, 403);
+  assert.equal((await complete({})).status, 400, "the prompt names no provider");
 });
 
 test("people who left the workspace reach no row with a key", async () => {
