@@ -1,15 +1,19 @@
 import { CheckError, type CheckInput } from "./types.ts";
 
 /**
- * The model a request names; undefined where it calls none.
+ * The models a request names, that of its body first; undefined where it calls none.
  *
- * @throws {CheckError} If it calls one that it does not name.
+ * @throws {CheckError} If it calls one that it does not name, or it cannot be seen which.
  */
-export function readModel({ request }: CheckInput): string | undefined {
-  const { model } = request.body;
-  if (typeof model === "string" && model !== "") return model;
-  if (request.isBare) return undefined;
-  throw new CheckError("Cannot check the model: the request names none");
+export function readModels({ request }: CheckInput): [string, ...string[]] | undefined {
+  const { body, isBare, otherModels } = request;
+  if (isBare && body.model === undefined) return undefined;
+  const named = typeof body.model === "string" && body.model !== "" ? [body.model] : [];
+  const { names = [], isUnclear = false } = otherModels?.(body) ?? {};
+  if (isUnclear) throw new CheckError("Cannot check the model: it cannot be seen which ones the request names");
+  const [first, ...others] = new Set([...named, ...names]);
+  if (first === undefined) throw new CheckError("Cannot check the model: the request names none");
+  return [first, ...others];
 }
 
 /** The names a model goes by: as it was written, and without the stored provider written before it as `@slug/`. */

@@ -102,6 +102,8 @@ export interface CheckInput {
     readonly isTransformed: boolean;
     /** It has no body and calls no model, such as one for a list of records. */
     readonly isBare?: boolean;
+    /** Models it names beside the `model` of its body, and whether something stands there that is no name. */
+    otherModels?(body: Body): { readonly names: readonly string[]; readonly isUnclear: boolean };
     /** Headers of the gateway's own for services that get the request. */
     readonly ownHeaders?: Readonly<Record<string, string>>;
   };

@@ -11,6 +11,7 @@ import { type ExactValue, parseExact } from "../lib/exact-numbers.ts";
 import { hopHeader } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
+import { modelsInBody } from "../providers/model-names.ts";
 import type { OperationName } from "../providers/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
 import type { HookResults } from "../schemas/hooks.ts";
@@ -108,6 +109,10 @@ export class TargetGuard {
 
   /** Sets the headers the hooks want the provider to get, and takes out those it is not to have. */
   addHeaders(headers: Record<string, string>): void {
+    // many servers read an underscore in a header's name as a hyphen
+    for (const name of Object.keys(headers)) {
+      if (name.includes("_") && Object.hasOwn(this.#headers, name.replaceAll("_", "-"))) delete headers[name];
+    }
     for (const [name, value] of Object.entries(this.#headers)) {
       if (value === null) delete headers[name];
       else if (this.#parts.services.headerRules.mayGoUpstream(name)) headers[name] = value;
@@ -254,6 +259,8 @@ export interface GuardedTarget {
 export interface EnteredFacts {
   /** It has no body and calls no model. */
   isBare?: boolean;
+  /** Models it names elsewhere than in its body. */
+  listModels?: () => readonly string[];
 }
 
 /** Guardrails of one request, over all its targets. */
@@ -314,6 +321,10 @@ export class RequestGuard {
         header: (name) => readClientHeader(name, context, services),
         ...{ isStreaming: request.stream === true || context.log.stream, isTransformed: false },
         isBare: facts.isBare === true,
+        otherModels(body) {
+          const { names, isUnclear } = modelsInBody(body);
+          return { names: [...(facts.listModels?.() ?? []), ...names], isUnclear };
+        },
         ownHeaders: { [hopHeader]: services.hops.next(context.headers) },
       },
       response: undefined,

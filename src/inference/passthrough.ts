@@ -10,6 +10,7 @@ import { isSocketHandshake } from "../lib/websocket.ts";
 import { maxLoggedBody } from "../logs/body.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import type { Destination } from "../providers/call.ts";
+import { modelInPath, modelsInHeaders, modelsInQuery, splitPath } from "../providers/model-names.ts";
 import { routingHeaders } from "./answer.ts";
 import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
@@ -248,6 +249,13 @@ function isUnambiguous({ body, text, members }: Upload): boolean {
   return body === undefined || (members !== noMembers && !hasRepeatedName(text ?? ""));
 }
 
+/** The models the path, the query and the headers of a request that is passed on name. */
+function modelsOfCall({ url, headers }: CallerContext): string[] {
+  const { segments = [], query } = splitPath(`${url.pathname}${url.search}`);
+  const inPath = modelInPath(`/${segments.join("/")}`);
+  return [...(inPath === undefined ? [] : [inPath]), ...modelsInQuery(query), ...modelsInHeaders(headers.values())];
+}
+
 /** Passes a request on as a config says; a body that flows through is sent once only. */
 async function passByConfig(
   config: RequestConfig,
@@ -262,11 +270,12 @@ async function passByConfig(
   const kind = passedKind(context.log.operation, { isRead, leadsTo: context.leadsTo });
   const guard = new RequestGuard(kind, config.view, { context, services });
   const callsNothing = context.method === "GET" || context.method === "DELETE";
+  const listModels = () => modelsOfCall(context);
   const isBare = callsNothing && body === undefined && namedModel(context) === undefined;
   const caller: Caller<PassedAnswer> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
-      const entering = guard.enter(attempt, isRead ? members : noMembers, { isBare });
+      const entering = guard.enter(attempt, isRead ? members : noMembers, { isBare, listModels });
       const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
       const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context, services);
       const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);

@@ -45,6 +45,8 @@ const neverSent = new Set([
   hopHeader,
   ...["host", "content-length", "expect", "cookie", "forwarded", "x-real-ip", "via"],
   ...["metadata-flavor", "x-aws-ec2-metadata-token", "x-google-metadata-request"],
+  // what a request does is decided by its method
+  ...["x-http-method-override", "x-http-method", "x-method-override"],
   ...["x-user-claims", "x-user-jwt", "x-upstream-authorization"],
 ]);
 

@@ -1,10 +1,13 @@
 import * as v from "valibot";
 import { JsonObject } from "../../schemas/objects.ts";
-import { factOf, namesOfModel, readModel } from "../request-facts.ts";
+import { factOf, namesOfModel, readModels } from "../request-facts.ts";
 import { beforeOnly, type Check, CheckError } from "../types.ts";
 
 /** Longest name of a model that is compared with forms, in characters. */
 const maxModelLength = 1_000;
+
+/** Most models of one request that are looked up. */
+const maxModels = 20;
 
 /** Names of models; `*` stands for any run of characters. */
 const Models = v.array(v.string());
@@ -69,15 +72,22 @@ export const modelRules: Check<v.InferOutput<typeof ModelRules>> = {
   reads: "model",
   parameters: ModelRules,
   run(input, { rules, not }) {
-    const model = readModel(input);
-    if (model === undefined) return { pass: true, isSkipped: true };
-    if (model.length > maxModelLength) throw new CheckError("Cannot check the model: its name is too long");
+    const named = readModels(input);
+    if (named === undefined) return { pass: true, isSkipped: true };
+    if (named.some(({ length }) => length > maxModelLength) || named.length > maxModels)
+      throw new CheckError("Cannot check the model: its name is too long, or there are too many");
     const chosen = chooseLists(rules.metadata, input.metadata);
     const models = chosen.size > 0 ? [...chosen.values()].flat() : rules.defaults;
     if (models === undefined) throw new CheckError("Cannot check the model: no rule is for such a request");
     // what is refused is refused whichever provider it is asked of
-    const names = not ? namesOfModel(model) : [model];
-    const matched = input.work.spend(() => models.find((form) => names.some((name) => matchesForm(name, form))));
+    const find = (name: string) => {
+      const names = not ? namesOfModel(name) : [name];
+      return models.find((form) => names.some((one) => matchesForm(one, form)));
+    };
+    const [model, matched] = input.work.spend(() => {
+      const found = named.map((name) => [name, find(name)] as const);
+      return found.find(([, form]) => (form !== undefined) === not) ?? found[0] ?? [named[0], undefined];
+    });
     const explanation = `The model "${model.slice(0, 100)}" is ${matched === undefined ? "not " : ""}among those ${
       chosen.size > 0 ? "its metadata choose" : "listed as defaults"
     }, wanted is ${not ? "that it is not" : "that it is"}`;

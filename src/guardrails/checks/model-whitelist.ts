@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { namesOfModel, readModel } from "../request-facts.ts";
+import { namesOfModel, readModels } from "../request-facts.ts";
 import { beforeOnly, type Check } from "../types.ts";
 
 const ModelWhitelist = v.object({
@@ -15,10 +15,12 @@ export const modelWhitelist: Check<v.InferOutput<typeof ModelWhitelist>> = {
   reads: "model",
   parameters: ModelWhitelist,
   run(input, { models, not }) {
-    const model = readModel(input);
-    if (model === undefined) return { pass: true, isSkipped: true };
+    const named = readModels(input);
+    if (named === undefined) return { pass: true, isSkipped: true };
     // what is refused is refused whichever provider it is asked of
-    const isListed = (not ? namesOfModel(model) : [model]).some((name) => models.includes(name));
+    const holds = (name: string) => (not ? namesOfModel(name) : [name]).some((one) => models.includes(one));
+    const model = named.find((name) => holds(name) === not) ?? named[0];
+    const isListed = holds(model);
     const explanation = `The model "${model.slice(0, 100)}" is ${isListed ? "" : "not "}in the list of ${not ? "refused" : "allowed"} models`;
     return { pass: isListed !== not, data: { explanation, model: model.slice(0, 100), not } };
   },
