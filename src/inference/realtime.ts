@@ -15,6 +15,7 @@ import type { Reply } from "../lib/reply.ts";
 import { isAcceptableHandshake, isKeyProtocol, isSocketHandshake, readProtocols } from "../lib/websocket.ts";
 import { addressOf, type Destination, productName } from "../providers/call.ts";
 import { openCall, type SocketCall } from "../providers/connect.ts";
+import { modelsInQuery } from "../providers/model-names.ts";
 import type { RealtimeRequest } from "../providers/operations.ts";
 import { requireOperation } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
@@ -216,12 +217,14 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   }
   const plan = planRequest(config, model === undefined ? {} : { model }, { context, services });
   const guard = createRequestGuard("realtime", config.view, { context, services });
+  const listModels = () =>
+    modelsInQuery(new URLSearchParams(session.query.map(([name, value]) => [name, value])).toString());
   const caller: Caller<OpenSession> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
       const { model: wanted }: { model?: unknown } = applyOverlays({ model }, settings);
       const asked = typeof wanted === "string" ? wanted : undefined;
-      const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked });
+      const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });
       const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
       const find = async (now: CallerContext) => {
         const destination = await readLeafDestination({ node, settings, model: asked }, now, services);

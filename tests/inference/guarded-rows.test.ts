@@ -144,13 +144,13 @@ async function ask(row: Endpoint, changes: HeaderChanges = {}, path = pathOf(row
 }
 
 /** Asks for a session, which the test does not take. */
-function askSession(): Promise<Response> {
+function askSession(query = "model=m"): Promise<Response> {
   const credentials = { "x-gateway-api-key": workspaceKey, authorization: "Bearer provider-key" };
   const headers = { ...handshakeHeaders, ...credentials, "x-gateway-provider": "openai" };
   const upgrade = (): Response => {
     throw new Error("the test takes no session");
   };
-  return gateway.fetch("/v1/realtime?model=m", { headers }, { upgrade });
+  return gateway.fetch(`/v1/realtime?${query}`, { headers }, { upgrade });
 }
 
 const rows = [...inferenceEndpoints, ...passthroughEndpoints].filter(
@@ -300,6 +300,9 @@ test("rules for models look at what is passed on, and at sessions", async () => 
   wire.answer = () => new Response("nobody is here", { status: 503 });
   assert.equal(await passTo("/v1/chat/completions", JSON.stringify({ model: "good", messages, tools })), 503);
   wire.answer = () => new Response("{}");
+  assert.equal((await askSession("model=good&deployment=bad")).status, 446);
+  assert.equal((await askSession("model=bad")).status, 446);
+  assert.notEqual((await askSession("model=good&intent=transcription")).status, 446);
   const plain = requestHeaders({ "x-gateway-provider": "openai", "content-type": null });
   assert.equal((await gateway.fetch("/v1/anything", { headers: plain })).status, 200);
   assert.equal((await gateway.fetch("/v1/anything?model=bad", { headers: plain })).status, 446);
