@@ -114,7 +114,7 @@ export async function providersDocument(): Promise<string> {
     "answer sound as samples (`pcm16`), or as a file where `audio.format` is `wav` and the answer is not streamed.\n\n",
     "Headers that clients of a provider send by themselves go along: `anthropic-version` and `anthropic-beta`, `openai-beta`,\n",
     "`x-vertex-ai-llm-request-type` and `x-vertex-ai-llm-shared-request-type`; `modal-key` and `modal-secret` beside a credential of the\n",
-    "caller's own only.\n\n",
+    "caller's own only; `http-referer` and `x-title` to `openrouter`, where its settings say nothing else.\n\n",
     "| provider | base address | operations | authenticates with | settings |\n|---|---|---|---|---|\n",
     ...(await Promise.all(providers.map(row))),
   ].join("");

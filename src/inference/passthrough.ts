@@ -5,6 +5,7 @@ import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../
 import { answerHeaders, passthroughRequestHeaders } from "../lib/headers.ts";
 import { decodeUtf8, hasRepeatedName, isObject, parseJson } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
+import { withoutScheme } from "../lib/secret-values.ts";
 import type { Timers } from "../lib/timers.ts";
 import { isSocketHandshake } from "../lib/websocket.ts";
 import { maxLoggedBody } from "../logs/body.ts";
@@ -173,6 +174,8 @@ function preparePassed(
   for (const [name, value] of Object.entries(headers)) {
     if (value.includes(context.gatewayKey)) delete headers[name];
   }
+  // the provider may repeat the caller's own credential in its errors
+  if (headers.authorization !== undefined) context.log.secrets.push(withoutScheme(headers.authorization));
   for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
   Object.assign(headers, destination.managed?.headers);
   guard?.addHeaders(headers);

@@ -7,11 +7,11 @@ export function plainName(name: string): string {
 
 /** Last words of names whose values are secrets wherever they stand, separators left out. */
 const secretEndings =
-  /(?:secret|password|passwd|passphrase|pwd|credentials?|authorization|cookie|(?:private|api|access|secret|account|signing|encryption|subscription|shared|master|modal)key|clientassertion)$/;
+  /(?:secret|password|passwd|passphrase|pwd|credentials?|authorization|cookie|(?:private|api|access|secret|account|signing|encryption|ssh|subscription|shared|master|modal)key|clientassertion)$/;
 
 /** Words before `token` that make it a credential; alone it may be a piece of text. */
 const tokenEndings =
-  /(?:access|refresh|id|auth|session|bearer|api|security|secret|client|bot|user|vault|oauth|personal|gateway|jwt|admin|scim|service|deploy|upload|push)token$/;
+  /(?:access|refresh|sas|id|auth|session|bearer|api|security|secret|client|bot|user|vault|oauth|personal|gateway|jwt|admin|scim|service|deploy|upload|push)token$/;
 
 /** What the value of a member is by its name: a secret, one only where it looks like one, or anything. */
 export const kindOfMember: (name: string) => "secret" | "token" | "plain" = memoizeText(

@@ -90,6 +90,12 @@ function startOfName(text: string, nameEnd: number): number | undefined {
   return undefined;
 }
 
+/** A name with its letters in plain: JSON may write any of them as an escape, readers of stored bodies undo it. */
+function unescaped(name: string): string {
+  if (!name.includes("\\u")) return name;
+  return name.replace(/\\+u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
 /** The member whose name ends behind a place: its name, the quotes around it and where its value may begin. */
 function memberAt(text: string, nameEnd: number): { name: string; quote: string; from: number } | undefined {
   let place = nameEnd;
@@ -98,7 +104,7 @@ function memberAt(text: string, nameEnd: number): { name: string; quote: string;
   if (text[place] !== '"' || text[colon] !== ":") return undefined;
   const start = startOfName(text, nameEnd);
   if (start === undefined) return undefined;
-  return { name: text.slice(start, nameEnd), quote: text.slice(nameEnd, place + 1), from: colon + 1 };
+  return { name: unescaped(text.slice(start, nameEnd)), quote: text.slice(nameEnd, place + 1), from: colon + 1 };
 }
 
 /** Where a number ends that begins at a place; the place itself where none does. */

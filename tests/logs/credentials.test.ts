@@ -117,6 +117,18 @@ test("a row of a request that is passed on repeats no credential", async () => {
   assert.match(JSON.stringify(row.response), /\[masked\]/);
 });
 
+test("a row of a request that is passed on repeats no credential of another scheme", async () => {
+  const headers = requestHeaders({
+    ...upstreamHeaders(upstream),
+    authorization: "Basic a-credential-of-nobody-else",
+    "x-gateway-trace-id": "passed-basic",
+  });
+  const { text } = await requireHidden("passed-basic", ["a-credential-of-nobody-else"], () =>
+    gateway.fetch("/v1/some/path", { method: "POST", headers, body: "{}" }),
+  );
+  assert.ok(text.includes("a-credential-of-nobody-else"), "the answer goes back as received");
+});
+
 test("neither the caller nor the row learns any secret of an integration from an upstream's error", async () => {
   const secrets = [sessionToken, "a-header-value-that-is-secret-1", "not-a-secret-access-key"];
   const { text } = await requireHidden("managed", secrets, () =>

@@ -38,6 +38,8 @@ for (const name of names) {
 
 for (const [given, wanted] of [
   ['{"password":12345,"n":1}', '{"password":"[masked]","n":1}'],
+  ['{"\\u0070assword":"a","api\\u005fkey":"b"}', '{"\\u0070assword":"[masked]","api\\u005fkey":"[masked]"}'],
+  ['{"sas_token":"a","ssh_key":"b"}', '{"sas_token":"[masked]","ssh_key":"[masked]"}'],
   ['{"password" : -1.5e3}', '{"password" : "[masked]"}'],
   ['{"api_key":["one-of-them","other"],"n":[1]}', '{"api_key":["[masked]","[masked]"],"n":[1]}'],
   ['{"api_key":"cut in the mid', '{"api_key":"[masked]'],
