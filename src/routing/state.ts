@@ -84,13 +84,14 @@ function parseWritten(text: string): ExactValue | undefined {
 function createReader(options: ReadConfigOptions) {
   const known = new WeightedCache<ReadConfigResult>(maxWeight);
   const readNew = (text: string): { result: ReadConfigResult; weight: number } | undefined => {
-    const parsed = parseWritten(text);
-    if (!parsed) return undefined;
+    // first: what is nested too deep is not parsed
     const excess = findConfigExcess(text);
     if (excess !== undefined) {
       const result = { problems: [{ path: "", message: `has ${excess}` }], weight: 0 };
       return { result, weight: leastWeight + 2 * text.length };
     }
+    const parsed = parseWritten(text);
+    if (!parsed) return undefined;
     const { value, numbers } = parsed;
     if (numbers?.infinite !== undefined || holdsInfinite(value)) {
       const result = { problems: [{ path: "", message: "has a number that is not finite" }], weight: 0 };

@@ -529,7 +529,8 @@ test("the level of a record decides which scopes count", async () => {
 
 test("another organisation sees nothing of an integration", async () => {
   const { id, slug } = await create();
-  const put = { body: { name: "Theirs", models: [] } };
+  const put = { body: { name: "Theirs" } };
+  const putModels = { body: { models: [] } };
   for (const by of [other.adminKey, other.workspaceKey]) {
     for (const name of [id, slug, "nobody"]) {
       for (const [route, given] of [
@@ -537,7 +538,7 @@ test("another organisation sees nothing of an integration", async () => {
         [`PUT /integrations/${name}`, put],
         [`DELETE /integrations/${name}`, {}],
         [`GET /integrations/${name}/models`, {}],
-        [`PUT /integrations/${name}/models`, put],
+        [`PUT /integrations/${name}/models`, putModels],
         [`DELETE /integrations/${name}/models?slugs=x`, {}],
       ] as const) {
         assert.equal(await refusal(call(gateway, route, { key: by, ...given })), "404 AB08", route);
