@@ -1,7 +1,8 @@
 // Which test files run on which runtime, and which of them share a process.
 //
-// A file belongs to the first tier that names it. What a host can change runs on all three runtimes; code that is the same
-// text on two engines runs on both; what only drives our own API runs on Bun, with a sample on the others.
+// A file belongs to the first tier that names it. What a host can change runs on all three runtimes. Code without a host runs
+// on Bun and a third of it on Node, another third with each seed; what only drives our own API runs on Bun, with one file of
+// each folder on the others.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -27,13 +28,14 @@ const tiers = [
   { name: "text", runtimes: ["bun"], names: ["architecture", "openapi", "adversarial"] },
   {
     name: "engine",
-    runtimes: ["bun", "node"],
+    runtimes: ["bun"],
+    sampledOn: { node: oneInThree },
     names: [
       ...["auth", "dialects", "guardrails", "lib", "logs", "pricing", "prompts", "providers", "routing", "schemas"],
       ...["settings", "inference/routing-faults"],
     ],
   },
-  { name: "product", runtimes: ["bun"], sampledOn: ["node", "deno"], names: [""] },
+  { name: "product", runtimes: ["bun"], sampledOn: { node: oneOfEachFolder, deno: oneOfEachFolder }, names: [""] },
 ];
 
 /** Lists of the items that have the same key. */
@@ -59,6 +61,11 @@ function tierOf(file) {
   return tiers.find(({ names }) => names.some((one) => one === "" || name === one || name.startsWith(`${one}/`)));
 }
 
+/** A third of the files: another one with each seed. */
+function oneInThree(files, seed) {
+  return files.filter((_, index) => index % 3 === seed % 3);
+}
+
 /** One file of each folder: another one with each seed. */
 function oneOfEachFolder(files, seed) {
   const folders = groupBy(files, (file) => file.slice(0, file.lastIndexOf("/")));
@@ -81,8 +88,7 @@ export function assignFiles({ paths, isWhole, seed, runtimes: asked }) {
     if (own.length === 0) return [];
     const counts = asked.map((runtime) => {
       const all = isWhole || tier.runtimes.includes(runtime);
-      const sampled = !all && tier.sampledOn?.includes(runtime) ? oneOfEachFolder(own, seed) : [];
-      const chosen = all ? own : sampled;
+      const chosen = all ? own : (tier.sampledOn?.[runtime]?.(own, seed) ?? []);
       assigned[runtime].push(...chosen);
       return `${runtime} ${chosen.length}`;
     });

@@ -71,7 +71,7 @@ async function begin(gateway: GatewayProcess, host: string): Promise<string> {
 
 /** Takes the batch from the process that was killed: others would wait for the end of its lease. */
 async function freeBatch(folder: string): Promise<void> {
-  const database = createClient({ url: `file:${join(folder, "data/gateway.db")}` });
+  const database = createClient({ url: `file:${join(folder, "data/gateway.db")}`, timeout: 5_000 });
   try {
     await database.execute("UPDATE gateway_batches SET lease_until = 0");
   } finally {

@@ -339,7 +339,7 @@ test("kill -9 under load loses no row older than half a second and breaks nothin
     const old = answers.filter(({ answeredAt }) => answeredAt < killedAt - 500).map(({ id }) => id);
     assert.ok(old.length > 100, `only ${old.length} answers`);
     await withGateway({ cwd: folder }, async (next) => {
-      const database = createClient({ url: `file:${join(folder, "data/gateway.db")}` });
+      const database = createClient({ url: `file:${join(folder, "data/gateway.db")}`, timeout: 5_000 });
       const { rows } = await database.execute("PRAGMA integrity_check");
       database.close();
       assert.equal(rows[0]?.[0], "ok");

@@ -34,7 +34,7 @@ async function begin(gateway: GatewayProcess, { options }: BatchProvider): Promi
 
 /** Ends the wait of the batch for its provider, or takes it from a process that was killed. */
 async function freeBatch(folder: string, { isKilled }: { isKilled: boolean }): Promise<void> {
-  const database = createClient({ url: `file:${join(folder, "data/gateway.db")}` });
+  const database = createClient({ url: `file:${join(folder, "data/gateway.db")}`, timeout: 5_000 });
   try {
     const held = isKilled ? "" : " WHERE lease_owner IS NULL";
     await database.execute(`UPDATE gateway_batches SET lease_owner = NULL, lease_until = 0${held}`);
