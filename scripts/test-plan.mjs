@@ -111,11 +111,11 @@ const sharedFiles = 12;
 
 /**
  * How a file can share a process on Node. What it does once, before or after its tests, may be done while those of others
- * run; what it does for each test would be done for theirs.
+ * run; what it does for each test would be done for theirs. WebSockets that outlive their tests would be waited for.
  */
 function kindOnNode(file) {
   const text = readFileSync(join(root, file), "utf8");
-  if (file.startsWith("tests/runtimes/") || /^(?:beforeEach|afterEach)\(|support\/process/m.test(text)) return "alone";
+  if (file.startsWith("tests/runtimes/") || /^(?:beforeEach|afterEach)\(|support\/(?:process|websocket-upstream)/m.test(text)) return "alone";
   return /^(?:before|after)\(/m.test(text) ? "setUp" : "plain";
 }
 
