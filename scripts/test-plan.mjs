@@ -115,7 +115,11 @@ const sharedFiles = 12;
  */
 function kindOnNode(file) {
   const text = readFileSync(join(root, file), "utf8");
-  if (file.startsWith("tests/runtimes/") || /^(?:beforeEach|afterEach)\(|support\/(?:process|websocket-upstream)/m.test(text)) return "alone";
+  if (
+    file.startsWith("tests/runtimes/") ||
+    /^(?:beforeEach|afterEach)\(|support\/(?:process|websocket-upstream)/m.test(text)
+  )
+    return "alone";
   return /^(?:before|after)\(/m.test(text) ? "setUp" : "plain";
 }
 
