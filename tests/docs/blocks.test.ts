@@ -191,7 +191,11 @@ test("every block that does not run is listed with its reason", () => {
 /** What a block may not hold, and what it breaks. */
 const forbidden: readonly [RegExp, string][] = [
   [/localhost/, "the address is $GATEWAY"],
-  [/^(?!export GATEWAY=).*127\.0\.0\.1:8787/m, "the address is $GATEWAY"],
+  // the README's first call is for pasting before anything is set
+  [
+    /^(?!export GATEWAY=|curl http:\/\/127\.0\.0\.1:8787\/v1\/chat\/completions \\).*127\.0\.0\.1:8787/m,
+    "the address is $GATEWAY",
+  ],
   [/\$(?:KEY|GW|OPENAI_KEY|PROVIDER_KEY)\b/, "the variables are those of the README"],
   [/(?:^|\s)#/, "zsh takes a comment for arguments"],
   [/\s(?:https?:\/\/|\$GATEWAY)[^\s"']*[?&[]/, "zsh and shells take the signs of an address that is not quoted"],
