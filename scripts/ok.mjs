@@ -6,6 +6,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { findTool, installClients, root } from "./lib.mjs";
 import { assignFiles, durationsFile, readDurations, runtimes, sliceFiles } from "./test-plan.mjs";
 import { readSeconds, runners } from "./test-runners.mjs";
@@ -162,7 +163,7 @@ async function prepareClients() {
   report("test clients", problem === undefined, startedAt, "", problem ?? "");
 }
 
-/** Longest a file may take in a sampled run, in seconds: a gate of minutes has no room for more. */
+/** Seconds a file may take in a sampled run before the run points at it. How fast a machine is decides no test. */
 const fileBudget = 60;
 
 /** What the processes of one runtime found so far. */
@@ -203,7 +204,7 @@ async function runSlice(slice, result) {
   env.GATEWAY_TESTS = isWhole ? "all" : "sampled";
   env.GATEWAY_TEST_SEED = String(seed);
   // Node starts a process for each file, and would compile the same modules in all of them.
-  if (runtime === "node") env.NODE_COMPILE_CACHE = compiled;
+  if (runtime === "node") Object.assign(env, { NODE_COMPILE_CACHE: compiled, NODE_OPTIONS: `--import=${imports}` });
   const runner = runners[runtime];
   const { ok, ending, text } = await run(findTool(runtime), runner.args({ ...slice, report: reportFile }), env);
   const files = readSeconds(reportFile);
@@ -244,19 +245,16 @@ function findRuntimes() {
   });
 }
 
-/** Prints the files that took longest; those over their budget fail a sampled run. */
+/** Prints the files that took longest, and marks those of a sampled run that are over their budget. */
 function reportSlowFiles(results) {
   const all = results.flatMap(({ runtime, files }) =>
     [...files].map(([file, seconds]) => ({ runtime, file, seconds })),
   );
   const slowest = all.toSorted((one, other) => other.seconds - one.seconds).slice(0, 20);
   console.log("slowest files:");
-  for (const { runtime, file, seconds } of slowest)
-    console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${runtime}  ${file}`);
-  for (const { runtime, file, seconds } of isWhole ? [] : slowest) {
-    if (seconds <= fileBudget) continue;
-    totals.failed++;
-    console.log(`FAIL  ${file} took ${seconds.toFixed(1)} s on ${runtime}: its budget is ${fileBudget} s`);
+  for (const { runtime, file, seconds } of slowest) {
+    const mark = !isWhole && seconds > fileBudget ? `  over its budget of ${fileBudget} s` : "";
+    console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${runtime}  ${file}${mark}`);
   }
 }
 
@@ -282,6 +280,7 @@ if (!focused) {
     () => check("generated files", "bun", ["scripts/build.ts", "--check"]),
   );
 }
+const imports = pathToFileURL(join(root, "tests/support/node-imports.mjs")).href;
 const compiled = mkdtempSync(join(tmpdir(), "gateway-test-compiled-"));
 const present = findRuntimes();
 const { assigned, rows } = assignFiles({ paths, isWhole, seed, runtimes: present });

@@ -85,9 +85,20 @@ export function runtimeCommand(file: string, kind: "serve" | "run" = "run"): str
 
 /** Environment of a gateway: nothing of the test's own but what programs need to run at all. */
 function createEnvironment(changes: GatewayProcessOptions["env"]): Record<string, string> {
-  const inherited = ["PATH", "HOME", "TMPDIR", "TEMP", "TMP", "DENO_DIR", "SystemRoot"];
+  // the last two make Node's start shorter (scripts/ok.mjs)
+  const names = [
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "DENO_DIR",
+    "SystemRoot",
+    "NODE_COMPILE_CACHE",
+    "NODE_OPTIONS",
+  ];
   const environment: Record<string, string | undefined> = {
-    ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])),
+    ...Object.fromEntries(names.map((name) => [name, process.env[name]])),
     NO_COLOR: "1",
     DENO_NO_UPDATE_CHECK: "1",
     PORT: "0",
