@@ -203,7 +203,7 @@ async function runSlice(slice, result) {
   const env = { ...baseEnv, TMPDIR: temporary, TEMP: temporary, TMP: temporary };
   env.GATEWAY_TESTS = isWhole ? "all" : "sampled";
   env.GATEWAY_TEST_SEED = String(seed);
-  // Node starts a process for each file, and would compile the same modules in all of them.
+  // Node's many processes would each compile the same modules, and resolve those of drizzle-orm slowly.
   if (runtime === "node") Object.assign(env, { NODE_COMPILE_CACHE: compiled, NODE_OPTIONS: `--import=${imports}` });
   const runner = runners[runtime];
   const { ok, ending, text } = await run(findTool(runtime), runner.args({ ...slice, report: reportFile }), env);

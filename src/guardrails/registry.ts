@@ -25,9 +25,9 @@ import { wordCount } from "./checks/word-count.ts";
 import type { KnownChecks } from "./read-hooks.ts";
 import type { AnyCheck, Check, CheckTools } from "./types.ts";
 
-/** A check with its parameters' type hidden: it is only ever run with what its own schema read. */
+/** A check with its parameters' type hidden. */
 function hide<Parameters>(check: Check<Parameters>): AnyCheck {
-  return check as unknown as AnyCheck;
+  return check as unknown as AnyCheck; // it is only ever run with what its own schema read
 }
 
 /** Checks that need nothing but what they look at. */

@@ -70,7 +70,7 @@ function answerAction<Name extends OperationName>(
 ): { operation: Name; toRequest: ToRequest; handle: Handler } {
   const toRequest = createToRequest(stream);
   const handle: Handler = async (body, context, services) => {
-    // the row's schema has accepted the body, and the request has its model
+    // the cast: the row's schema has accepted the body, and what it becomes is this operation's request, its model included
     const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
     body.text = "";
     const reply = await runInference(operation, { value }, context, services);

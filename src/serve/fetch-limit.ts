@@ -32,10 +32,6 @@ export function readFetchLimit(value: string | undefined = readStartValue()): nu
 /** The ways to read a response at once. On Bun they are several times faster than its stream. */
 const wholeReaders = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
-const readBody = Object.getOwnPropertyDescriptor(Response.prototype, "body")?.get as (
-  this: Response,
-) => Response["body"];
-
 /**
  * A response that reports its end once: its body was read, failed or was cancelled. Only a body that is read as a stream is
  * wrapped in one.
@@ -63,7 +59,7 @@ function watchEnd(response: Response, method: string, onEnd: () => void): Respon
   let watched: ReadableStream<Uint8Array> | undefined;
   const get = () => {
     if (watched) return watched;
-    const body = readBody.call(response);
+    const body = Reflect.get(Response.prototype, "body", response);
     if (body) watched = withEnd(body, onEnd, byteStrategy);
     else onEnd();
     return watched ?? null;

@@ -1,6 +1,5 @@
 import { and, asc, eq, gt } from "drizzle-orm";
 import { type Database, toStatement } from "../client.ts";
-import type { JsonValue } from "../tables/columns.ts";
 import { configVersions } from "../tables/configs.ts";
 import { guardrailVersions } from "../tables/guardrails.ts";
 import { installation } from "../tables/installation.ts";
@@ -71,8 +70,7 @@ export function createContentSealingStore(database: Database): ContentSealingSto
       return orm.select().from(integrations).where(gt(id, after)).orderBy(asc(id)).limit(limit);
     },
     async replaceConfigurations({ id }, columns, sealed) {
-      // what was JSON before is JSON without some members
-      const changes = columns as Record<string, JsonValue> as unknown as SealedColumns;
+      const changes = columns as SealedColumns; // the values were read from JSON columns and hold nothing else
       await database.write([
         ...sealed.map(insert),
         toStatement(orm.update(integrations).set(changes).where(eq(integrations.id, id))),
