@@ -234,7 +234,11 @@ export async function runScenario(scenario: Scenario, stage: Stage, options: Loa
   const { name, title, connections, body } = scenario;
   const pairs = [...warmUps, ...rounds, ...rounds.flatMap((round) => (round.plain ? [round.plain] : []))];
   return {
-    ...{ name, title, connections, requestBytes: new TextEncoder().encode(body).length, rounds },
+    name,
+    title,
+    connections,
+    requestBytes: new TextEncoder().encode(body).length,
+    rounds,
     failures: pairs.reduce((sum, { bare, gateway }) => sum + countFailures(bare) + countFailures(gateway), 0),
     bare: summarise(rounds.map((round) => round.bare)),
     gateway: summarise(rounds.map((round) => round.gateway)),

@@ -79,8 +79,17 @@ export function describeScenario(result: ScenarioResult): string {
 
 function scenarioTable(scenarios: readonly ScenarioResult[]): string {
   const head = [
-    ...["bare / gateway", "conns", "requests/s", "ratio", "p50 ms", "p99 ms", "p99 ratio"],
-    ...["CPU us/request", "RSS MB", "others' CPU", "failed"],
+    "bare / gateway",
+    "conns",
+    "requests/s",
+    "ratio",
+    "p50 ms",
+    "p99 ms",
+    "p99 ratio",
+    "CPU us/request",
+    "RSS MB",
+    "others' CPU",
+    "failed",
   ];
   const rows = scenarios.map(({ title, connections, bare, gateway, ratio, p99Ratio, othersShare, failures }) => [
     title,
@@ -140,7 +149,10 @@ function startupTable(results: readonly StartupResult[]): string {
   const head = ["start to first answer", "first start ms", "range", "later start ms", "range"];
   const rows = results.map(({ program, first, again }) => [
     program === "binary" ? "dist/gateway" : `mod.ts on ${program}`,
-    ...[fixed(first.medianMs), span(first.allMs), fixed(again.medianMs), span(again.allMs)],
+    fixed(first.medianMs),
+    span(first.allMs),
+    fixed(again.medianMs),
+    span(again.allMs),
   ]);
   return table(head, rows);
 }
@@ -164,7 +176,10 @@ function scenarioGoals(scenarios: readonly ScenarioResult[]): Goal[] {
   const [small, stream] = [of("small-32"), of("stream-32")];
   const claude = of("anthropic-stream-32");
   const atLeast = (name: string, found: number, least: number): Goal => ({
-    ...{ name, wanted: `>= ${fixed(least, 2)} of bare`, found: fixed(found, 3), met: found >= least },
+    name,
+    wanted: `>= ${fixed(least, 2)} of bare`,
+    found: fixed(found, 3),
+    met: found >= least,
   });
   return [
     ...(small ? [atLeast("small chat at 32 connections, requests/s", small.ratio, 0.6)] : []),
@@ -213,7 +228,9 @@ export function judge({ scenarios, rows, texts, soak, startup }: Omit<Report, "g
   if (soak) {
     const { lastRssMegabytes, rising } = soak;
     goals.push({
-      ...{ name: "RSS after 300,000 requests", wanted: "< 180 MB, not rising", met: lastRssMegabytes < 180 && !rising },
+      name: "RSS after 300,000 requests",
+      wanted: "< 180 MB, not rising",
+      met: lastRssMegabytes < 180 && !rising,
       found: `${fixed(lastRssMegabytes, 1)} MB${rising ? ", rising" : ""}`,
     });
   }
@@ -221,11 +238,10 @@ export function judge({ scenarios, rows, texts, soak, startup }: Omit<Report, "g
     const limitMs = { bun: 400, binary: 250, deno: undefined, node: undefined }[program];
     if (limitMs === undefined) continue;
     goals.push({
-      ...{
-        name: `start to first answer, ${program === "binary" ? "binary" : "bun run mod.ts"}`,
-        wanted: `< ${limitMs} ms`,
-      },
-      ...{ found: `${fixed(first.medianMs)} ms`, met: first.medianMs < limitMs },
+      name: `start to first answer, ${program === "binary" ? "binary" : "bun run mod.ts"}`,
+      wanted: `< ${limitMs} ms`,
+      found: `${fixed(first.medianMs)} ms`,
+      met: first.medianMs < limitMs,
     });
   }
   if (rows.length > 0) goals.push(...rowsGoals(rows));

@@ -131,7 +131,9 @@ export function claudeEvents(): string[] {
   const usage = { input_tokens: 42, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 };
   const message = { id: messageId, type: "message", role: "assistant", model: claudeModel, content: [] };
   const words = Array.from({ length: claudeWords }, (_, index) => ({
-    ...{ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: ` word${index}` } },
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "text_delta", text: ` word${index}` },
   }));
   const events = [
     { type: "message_start", message: { ...message, stop_reason: null, stop_sequence: null, usage } },
@@ -139,7 +141,8 @@ export function claudeEvents(): string[] {
     ...words,
     { type: "content_block_stop", index: 0 },
     {
-      ...{ type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null } },
+      type: "message_delta",
+      delta: { stop_reason: "end_turn", stop_sequence: null },
       usage: { output_tokens: claudeWords },
     },
     { type: "message_stop" },
@@ -195,11 +198,17 @@ export const scenarios: readonly Scenario[] = [
   { ...chat, name: "small-1", title: "small chat", connections: 1, body: small },
   smallChat,
   {
-    ...{ ...smallChat, name: "config-32", title: `config of ${configTargets} targets`, plain: smallChat },
+    ...smallChat,
+    name: "config-32",
+    title: `config of ${configTargets} targets`,
+    plain: smallChat,
     headers: { "x-gateway-config": JSON.stringify(config) },
   },
   {
-    ...{ ...smallChat, name: "saved-32", title: `saved config of ${configTargets} targets`, plain: smallChat },
+    ...smallChat,
+    name: "saved-32",
+    title: `saved config of ${configTargets} targets`,
+    plain: smallChat,
     savedConfig: config,
   },
   { ...smallChat, name: "stored-32", title: "stored provider", plain: smallChat, isStored: true },
@@ -207,19 +216,32 @@ export const scenarios: readonly Scenario[] = [
   { ...chat, name: "prompt-10k", title: "10 KB prompt", connections: 32, body: chatRequest(longPrompt(10_000)) },
   { ...chat, name: "prompt-100k", title: "100 KB prompt", connections: 32, body: chatRequest(longPrompt(100_000)) },
   {
-    ...{ name: "stream-32", title: `${streamEvents}-event stream`, connections: 32 },
-    ...{ path: "/chat/completions", base: streamBase, expect: "[DONE]" },
+    name: "stream-32",
+    title: `${streamEvents}-event stream`,
+    connections: 32,
+    path: "/chat/completions",
+    base: streamBase,
+    expect: "[DONE]",
     body: chatRequest(question, { stream: true, stream_options: { include_usage: true } }),
   },
   {
-    ...{ name: "anthropic-stream-32", title: `${streamEvents}-event stream of Claude`, connections: 32 },
-    ...{ path: "/chat/completions", base: "/v1", expect: ` word${claudeWords - 1}"`, eventWise: true },
+    name: "anthropic-stream-32",
+    title: `${streamEvents}-event stream of Claude`,
+    connections: 32,
+    path: "/chat/completions",
+    base: "/v1",
+    expect: ` word${claudeWords - 1}"`,
+    eventWise: true,
     headers: { "x-gateway-provider": "anthropic" },
     body: chatRequest(question, { model: claudeModel, stream: true, stream_options: { include_usage: true } }),
   },
   {
-    ...{ name: "passthrough-32", title: "passthrough", connections: 32 },
-    ...{ path: "/evaluations", base: "/v1", expect: moderationId },
+    name: "passthrough-32",
+    title: "passthrough",
+    connections: 32,
+    path: "/evaluations",
+    base: "/v1",
+    expect: moderationId,
     body: JSON.stringify({ model: "omni-moderation-latest", input: question }),
   },
 ];

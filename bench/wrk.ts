@@ -91,8 +91,13 @@ function readResult(output: string): WrkResult {
   const { connect = 0, read = 0, write = 0, timeout = 0 } = found;
   const seconds = microseconds / 1_000_000;
   return {
-    ...{ requests, seconds, requestsPerSecond: requests / seconds, bytes },
-    ...{ p50Ms: p50 / 1_000, p99Ms: p99 / 1_000, maxMs: max / 1_000 },
+    requests,
+    seconds,
+    requestsPerSecond: requests / seconds,
+    bytes,
+    p50Ms: p50 / 1_000,
+    p99Ms: p99 / 1_000,
+    maxMs: max / 1_000,
     badStatuses: status,
     socketErrors: { connect, read, write, timeout },
   };

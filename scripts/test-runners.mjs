@@ -13,8 +13,12 @@ function lastNumber(text, pattern) {
 export const runners = {
   bun: {
     args: ({ files, report }) => [
-      ...["test", "--timeout", "60000", "--only-failures"],
-      ...["--reporter=junit", `--reporter-outfile=${report}`],
+      "test",
+      "--timeout",
+      "60000",
+      "--only-failures",
+      "--reporter=junit",
+      `--reporter-outfile=${report}`,
       ...files.map((file) => `./${file}`),
     ],
     count: (text) => ({
@@ -26,7 +30,10 @@ export const runners = {
   },
   deno: {
     args: ({ files, report }) => [
-      ...["test", "-A", "--no-check", `--junit-path=${report}`],
+      "test",
+      "-A",
+      "--no-check",
+      `--junit-path=${report}`,
       ...files.map((file) => `./${file}`),
     ],
     count: (text) => ({
@@ -38,8 +45,11 @@ export const runners = {
   },
   node: {
     args: ({ files, report, isAlone }) => [
-      ...["--test", "--test-reporter=spec", "--test-reporter-destination=stdout"],
-      ...["--test-reporter=junit", `--test-reporter-destination=${report}`],
+      "--test",
+      "--test-reporter=spec",
+      "--test-reporter-destination=stdout",
+      "--test-reporter=junit",
+      `--test-reporter-destination=${report}`,
       ...(isAlone ? [] : ["--test-isolation=none"]),
       ...files,
     ],

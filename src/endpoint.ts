@@ -42,7 +42,7 @@ export interface QueryParameter {
 }
 
 /** A route without credential. */
-export interface PublicEndpoint extends EndpointBase {
+interface PublicEndpoint extends EndpointBase {
   readonly access: "public";
   /** Schema of the JSON body, for the OpenAPI document: the handler reads and checks it. */
   readonly body?: v.GenericSchema;
@@ -93,7 +93,7 @@ export interface KeyEndpoint extends EndpointBase {
 }
 
 /** What the gateway does with saved prompts: no operation of a provider. */
-export type PromptOperation = "renderPrompt" | "completePrompt";
+type PromptOperation = "renderPrompt" | "completePrompt";
 
 /** A route with a JSON body, checked before the handler runs. */
 export interface JsonEndpoint extends EndpointBase {
@@ -158,8 +158,7 @@ export function isAdminEndpoint(endpoint: Endpoint): endpoint is AdminEndpoint {
 }
 
 /** What is declared of a route with a JSON body. */
-export interface JsonEndpointDefinition<Schema extends v.GenericSchema>
-  extends Omit<JsonEndpoint, "handleJson" | "body"> {
+interface JsonEndpointDefinition<Schema extends v.GenericSchema> extends Omit<JsonEndpoint, "handleJson" | "body"> {
   readonly body: Schema;
   handle(body: JsonBody<v.InferOutput<Schema>>, context: CallerContext, services: Services): Promise<Reply>;
 }
@@ -215,7 +214,9 @@ export function toBodyError(error: unknown, maxBytes: number): unknown {
       });
     case "busy":
       return new UnavailableError("Cannot read the body: too many bodies are held in memory now", {
-        ...{ ...options, code: "overloaded", retryAfterSeconds: 5 },
+        ...options,
+        code: "overloaded",
+        retryAfterSeconds: 5,
       });
     case "timeout":
       return new TimeoutError("Cannot read the body: it did not arrive in time", { ...options, code: "body_timeout" });
@@ -228,7 +229,7 @@ export function toBodyError(error: unknown, maxBytes: number): unknown {
 }
 
 /** What bodies are read with. */
-export type BodyServices = Pick<Services, "limits" | "timers" | "bodies">;
+type BodyServices = Pick<Services, "limits" | "timers" | "bodies">;
 
 /**
  * Reads a JSON body: type, size, coding, UTF-8, depth, syntax.

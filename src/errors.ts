@@ -3,7 +3,7 @@ import { jsonReply, type Reply } from "./lib/reply.ts";
 import { isRpcStatus, rpcStatusOf } from "./lib/rpc-status.ts";
 
 /** What an error may carry besides its message. */
-export interface GatewayErrorOptions {
+interface GatewayErrorOptions {
   cause?: unknown;
   /** Stable name of the case, for programs. */
   code?: string;
@@ -173,7 +173,7 @@ export class ClientClosedError extends GatewayError {
 }
 
 /** Members of an upstream's error object that are handed on. */
-export interface UpstreamErrorDetails extends GatewayErrorOptions {
+interface UpstreamErrorDetails extends GatewayErrorOptions {
   type?: string;
   /** Headers of the upstream's answer, all of them. */
   upstreamHeaders?: Headers;
@@ -214,7 +214,7 @@ export class UpstreamError extends GatewayError {
 }
 
 /** The `error.type` that fits a status when nobody names a better one. */
-export function errorTypeOf(status: number): string {
+function errorTypeOf(status: number): string {
   const known: Readonly<Record<number, string>> = {
     401: "authentication_error",
     403: "permission_error",
@@ -230,9 +230,17 @@ export function errorTypeOf(status: number): string {
 
 /** Error types that clients of the Messages API know, by status (https://docs.claude.com/en/api/errors). */
 const messagesTypes: Readonly<Record<number, string>> = {
-  ...{ 400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error" },
-  ...{ 404: "not_found_error", 408: "timeout_error", 413: "request_too_large", 429: "rate_limit_error" },
-  ...{ 500: "api_error", 504: "timeout_error", 529: "overloaded_error" },
+  400: "invalid_request_error",
+  401: "authentication_error",
+  402: "billing_error",
+  403: "permission_error",
+  404: "not_found_error",
+  408: "timeout_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  500: "api_error",
+  504: "timeout_error",
+  529: "overloaded_error",
 };
 const knownMessagesTypes = new Set(Object.values(messagesTypes));
 
@@ -262,8 +270,16 @@ export class InternalError extends GatewayError {
 
 /** Codes of the control plane for what was refused with another one. */
 const adminCodes: Readonly<Record<number, string>> = {
-  ...{ 400: "AB01", 401: "AB05", 402: "AB09", 403: "AB03", 404: "AB08", 409: "AB07", 413: "AB01", 415: "AB01" },
-  ...{ 429: "AB06", 500: "AB04" },
+  400: "AB01",
+  401: "AB05",
+  402: "AB09",
+  403: "AB03",
+  404: "AB08",
+  409: "AB07",
+  413: "AB01",
+  415: "AB01",
+  429: "AB06",
+  500: "AB04",
 };
 
 function codeOf({ code, status }: GatewayError, form: ErrorForm): string | null {
@@ -272,9 +288,18 @@ function codeOf({ code, status }: GatewayError, form: ErrorForm): string | null 
 
 /** Error types of SCIM (RFC 7644, section 3.12) by our codes; codes that are one of them stand for themselves. */
 const scimTypes: Readonly<Record<string, string>> = {
-  ...{ AB01: "invalidValue", AB07: "uniqueness", invalid_body: "invalidSyntax", invalid_json: "invalidSyntax" },
-  ...{ invalidFilter: "invalidFilter", tooMany: "tooMany", uniqueness: "uniqueness", mutability: "mutability" },
-  ...{ invalidSyntax: "invalidSyntax", invalidPath: "invalidPath", noTarget: "noTarget", invalidValue: "invalidValue" },
+  AB01: "invalidValue",
+  AB07: "uniqueness",
+  invalid_body: "invalidSyntax",
+  invalid_json: "invalidSyntax",
+  invalidFilter: "invalidFilter",
+  tooMany: "tooMany",
+  uniqueness: "uniqueness",
+  mutability: "mutability",
+  invalidSyntax: "invalidSyntax",
+  invalidPath: "invalidPath",
+  noTarget: "noTarget",
+  invalidValue: "invalidValue",
 };
 
 /** The body of an error answer as identity providers read it (RFC 7644, section 3.12). */

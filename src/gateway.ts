@@ -76,7 +76,10 @@ function createActivity() {
 
 /** How batches are run when nobody says otherwise. */
 const defaultBatches: BatchRunnerSettings = {
-  ...{ pauseMs: 5_000, atOnce: 4, lookEveryMs: 5_000, statusCheckMs: 10_000 },
+  pauseMs: 5_000,
+  atOnce: 4,
+  lookEveryMs: 5_000,
+  statusCheckMs: 10_000,
 };
 /** What calls of batches get to end when the gateway closes. */
 const batchCloseMs = 5_000;

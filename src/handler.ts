@@ -89,7 +89,8 @@ function refuseKeyInAddress({ searchParams }: URL): void {
   const found = ["key", "access_token"].find((name) => searchParams.has(name));
   if (found === undefined) return;
   throw new AuthenticationError(`Cannot authenticate by ${found} in the address: send the key in x-goog-api-key`, {
-    ...{ code: "credential_in_url", param: found },
+    code: "credential_in_url",
+    param: found,
   });
 }
 
@@ -328,7 +329,12 @@ function answerUnrouted(context: RequestContext, methods: Method[]): Reply {
 
 /** Headers that are repeated under each alias of our prefix. */
 const aliased = [
-  ...["trace-id", "request-id", "provider", "last-used-option-index", "retry-attempt-count", "cache-status"],
+  "trace-id",
+  "request-id",
+  "provider",
+  "last-used-option-index",
+  "retry-attempt-count",
+  "cache-status",
   "dropped-params",
 ];
 
@@ -373,7 +379,7 @@ function traceIdOf(request: Request, id: string): string {
 }
 
 /** Told when requests begin and end. */
-export interface Activity {
+interface Activity {
   begin(): void;
   end(): void;
 }

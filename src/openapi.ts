@@ -98,9 +98,12 @@ const errorSchema = {
       type: ["object", "string"],
       description: "A text only where a price or a model is not known",
       properties: {
-        ...{ message: { type: "string" }, type: { type: "string" }, param: nullableText },
+        message: { type: "string" },
+        type: { type: "string" },
+        param: nullableText,
         // a number, and its name in `status`, on routes of the Gemini API
-        ...{ code: { type: ["string", "integer", "null"] }, status: { type: "string" } },
+        code: { type: ["string", "integer", "null"] },
+        status: { type: "string" },
       },
     },
     provider: { type: "string" },

@@ -186,7 +186,8 @@ function tokens(environment: Environment): NonNullable<GatewayOptions["tokens"]>
   return {
     enabled: flagOn(environment, "JWT_ENABLED"),
     ...(skew !== undefined && { clockSkewSeconds: skew }),
-    ...{ organisations, defaultScopes },
+    organisations,
+    defaultScopes,
   };
 }
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as rules from "./support/architecture.ts";
+import * as repositoryRules from "./support/repository-rules.ts";
 import { readSourceFiles, tokenize, toSourceFile } from "./support/source-files.ts";
 
-const sources = readSourceFiles();
+const sources = readSourceFiles("src");
+const repository = readSourceFiles("src", "tests", "scripts", "bench", "examples");
 
 test("the sources are found", () => {
   assert.ok(sources.some(({ path }) => path.startsWith("src/lib/")));
@@ -12,6 +14,12 @@ test("the sources are found", () => {
 for (const [name, rule] of Object.entries(rules)) {
   test(`the sources keep the rule ${name}`, () => {
     assert.deepEqual(rule(sources), []);
+  });
+}
+
+for (const [name, rule] of Object.entries(repositoryRules)) {
+  test(`the repository keeps the rule ${name}`, () => {
+    assert.deepEqual(rule(repository), []);
   });
 }
 
@@ -193,25 +201,62 @@ test("defaultExports passes a default import and a default case", () => {
   assert.deepEqual(breaches(rules.defaultExports, { "src/lib/a.ts": text }), []);
 });
 
+for (const [text, wanted] of [
+  ["const a = { ...{ b, c }, d };", 1],
+  ["const a = [1, ...[2, 3]];", 1],
+  ["run(...[a, b]);", 1],
+  ["const a = { ...(b ? { c } : {}), ...d };", 0],
+  ["const a = [...[b, c].map(f), ...d];", 0],
+  ["const a = [...[b, c] as const];", 0],
+] as const) {
+  test(`literalSpreads finds ${wanted} in: ${text}`, () => {
+    assert.equal(breaches(repositoryRules.literalSpreads, { "tests/a.test.ts": text }).length, wanted);
+  });
+}
+
+test("unusedExports finds what no file imports, types included", () => {
+  const files = {
+    "src/lib/a.ts": "export const a = 1;\nexport async function b() {}\nexport interface C {}\nexport type D = C;",
+    "src/lib/b.ts": 'import { type C, a as x } from "./a.ts";',
+    "src/lib/c.ts": "export class E {}\nexport function* f() {}",
+    "src/db/tables/g.ts": "export const g = 1;",
+    "tests/lib/c.test.ts": 'const { E } = await import("../../src/lib/c.ts");',
+  };
+  assert.deepEqual(breaches(repositoryRules.unusedExports, files), [
+    "src/lib/a.ts:2: nothing imports b",
+    "src/lib/a.ts:4: nothing imports D",
+  ]);
+});
+
 test("tokenize() keeps lines and tells division from regular expressions", () => {
   const text = 'a / b / c;\n// "\nx = /["/]\\//g;\n`a${b + `c${{ d: 1 }}`}e`;\nlast';
   assert.deepEqual(
     tokenize(text).map(({ kind, text: content, line }) => `${line} ${kind} ${content}`),
     [
-      ...["1 word a", "1 sign /", "1 word b", "1 sign /", "1 word c", "1 sign ;"],
-      ...["3 word x", "3 sign =", '3 regex ["/]\\/', "3 word g", "3 sign ;"],
-      ...[
-        "4 string a",
-        "4 word b",
-        "4 sign +",
-        "4 string c",
-        "4 sign {",
-        "4 word d",
-        "4 sign :",
-        "4 word 1",
-        "4 sign }",
-      ],
-      ...["4 string ", "4 string e", "4 sign ;", "5 word last"],
+      "1 word a",
+      "1 sign /",
+      "1 word b",
+      "1 sign /",
+      "1 word c",
+      "1 sign ;",
+      "3 word x",
+      "3 sign =",
+      '3 regex ["/]\\/',
+      "3 word g",
+      "3 sign ;",
+      "4 string a",
+      "4 word b",
+      "4 sign +",
+      "4 string c",
+      "4 sign {",
+      "4 word d",
+      "4 sign :",
+      "4 word 1",
+      "4 sign }",
+      "4 string ",
+      "4 string e",
+      "4 sign ;",
+      "5 word last",
     ],
   );
 });

@@ -201,7 +201,8 @@ for (const [route, member, body] of badTexts) {
 test("POST /v1/completions answers 400 to a stream of the best of several texts", async () => {
   const ask = (members: object) =>
     shared.fetch("/v1/completions", {
-      ...{ method: "POST", headers: requestHeaders() },
+      method: "POST",
+      headers: requestHeaders(),
       body: JSON.stringify({ model: "echo-1", prompt: "a", stream: true, ...members }),
     });
   for (const members of [{ best_of: 2 }, { best_of: 3, n: 2 }]) {

@@ -19,7 +19,7 @@ export const kinds: readonly KeyKind[] = ["organisation-service", "workspace-ser
 export const shownStatuses = ["active", "exhausted", "expired"] as const;
 
 /** @throws {PermissionError} If the caller may not do this to keys of a kind. */
-export function requireFamily(call: AdminCall<unknown>, kind: KeyKind, verb: string): Promise<void> {
+function requireFamily(call: AdminCall<unknown>, kind: KeyKind, verb: string): Promise<void> {
   return requireScopes(call.context, [`${families[kind]}.${verb}`], call.services);
 }
 

@@ -31,9 +31,16 @@ export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean) {
   const policy = toShownPolicy(row.rotationPolicy);
   const defaults = isObject(row.defaults) ? row.defaults : null;
   return {
-    ...{ id: row.id, key: row.masked, name: row.name, description: row.description, type: row.kind },
-    ...{ organisation_id: row.organisationId, workspace_id: row.workspaceId, user_id: row.userId },
-    ...{ status: row.status, creation_mode: row.creationMode },
+    id: row.id,
+    key: row.masked,
+    name: row.name,
+    description: row.description,
+    type: row.kind,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    user_id: row.userId,
+    status: row.status,
+    creation_mode: row.creationMode,
     rate_limits: row.rateLimits ?? [],
     usage_limits: toShownUsage(row.usageLimits, row.status === "exhausted"),
     reset_usage: null,

@@ -98,8 +98,12 @@ export async function rotateKey(call: AdminCall<RotateApiKey>) {
   const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
   const changes = {
     ...stored,
-    ...{ formerDigest: row.digest, formerOfAnyForm: row.lookupId === null, transitionEndsAt },
-    ...{ lastRotatedAt: now, lastUpdatedAt: now, rotationPolicy: advancePolicy(row.rotationPolicy, now) },
+    formerDigest: row.digest,
+    formerOfAnyForm: row.lookupId === null,
+    transitionEndsAt,
+    lastRotatedAt: now,
+    lastUpdatedAt: now,
+    rotationPolicy: advancePolicy(row.rotationPolicy, now),
   };
   return {
     answer: { id: row.id, key, key_transition_expires_at: toIso(transitionEndsAt) },

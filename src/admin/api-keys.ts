@@ -156,7 +156,12 @@ async function createKey(call: AdminCall<CreateApiKey>, kind: KeyKind) {
   const config = kind === "workspace-user" && isObject(defaults) ? defaults.user_api_key_config : null;
   const { key, row } = await mintKey(
     {
-      ...{ ...tenant, kind, userId, scopes, name: body.name, description: body.description ?? null },
+      ...tenant,
+      kind,
+      userId,
+      scopes,
+      name: body.name,
+      description: body.description ?? null,
       rateLimits: toRateLimits(body.rate_limits),
       usageLimits: toStoredUsage(body.usage_limits ?? null, now),
       defaults: await readDefaults(call, { ...tenant, organisation }, { given: body.defaults, former: null, config }),
@@ -232,8 +237,13 @@ async function updateKey(call: AdminCall<UpdateApiKey>) {
         tenant,
         { id: row.id },
         {
-          ...{ name: body.name, description: body.description, alertEmails: body.alert_emails },
-          ...{ scopes: scopes && JSON.stringify(scopes), defaults, expiresAt, usageLimits },
+          name: body.name,
+          description: body.description,
+          alertEmails: body.alert_emails,
+          scopes: scopes && JSON.stringify(scopes),
+          defaults,
+          expiresAt,
+          usageLimits,
           rateLimits: body.rate_limits === undefined ? undefined : toRateLimits(body.rate_limits),
           rotationPolicy:
             body.rotation_policy === undefined ? undefined : toStoredPolicy(body.rotation_policy, rules, now),
@@ -269,7 +279,11 @@ const workspaceQuery = { name: "workspace_id", description: "One workspace, for 
 /** Rows of API keys. */
 export const apiKeyEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: "/v1/api-keys", summary: "List API keys, masked", access: access("list") },
+    ...row,
+    method: "GET",
+    path: "/v1/api-keys",
+    summary: "List API keys, masked",
+    access: access("list"),
     query: [
       workspaceQuery,
       { name: "current_page", description: "Page, counted from 0" },
@@ -281,31 +295,52 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     handle: listKeys,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: "/v1/api-keys/:id", summary: "Show an API key, masked", access: access("read") },
+    ...row,
+    method: "GET",
+    path: "/v1/api-keys/:id",
+    summary: "Show an API key, masked",
+    access: access("read"),
     query: [workspaceQuery],
     handle: readKey,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: "/v1/api-keys/:id", summary: "Change an API key", access: access("update") },
+    ...row,
+    method: "PUT",
+    path: "/v1/api-keys/:id",
+    summary: "Change an API key",
+    access: access("update"),
     audit: audit("update"),
     body: UpdateApiKey,
     handle: updateKey,
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", path: "/v1/api-keys/:id", summary: "Revoke an API key at once" },
-    ...{ access: access("delete"), audit: audit("delete"), query: [workspaceQuery] },
+    ...row,
+    method: "DELETE",
+    path: "/v1/api-keys/:id",
+    summary: "Revoke an API key at once",
+    access: access("delete"),
+    audit: audit("delete"),
+    query: [workspaceQuery],
     handle: deleteKey,
   }),
   // before the row that makes keys, whose path fits this one too
   defineWrite({
-    ...{ ...row, method: "POST", path: "/v1/api-keys/:id/rotate", summary: "Give an API key a new secret" },
-    ...{ access: access("rotate"), audit: audit("rotate"), bodyOptional: true },
+    ...row,
+    method: "POST",
+    path: "/v1/api-keys/:id/rotate",
+    summary: "Give an API key a new secret",
+    access: access("rotate"),
+    audit: audit("rotate"),
+    bodyOptional: true,
     body: RotateApiKey,
     handle: rotateKey,
   }),
   ...kinds.map((kind) =>
     defineWrite({
-      ...{ ...row, method: "POST", path: `/v1/api-keys/${kind.replace("-", "/")}`, summary: `Make a key: ${kind}` },
+      ...row,
+      method: "POST",
+      path: `/v1/api-keys/${kind.replace("-", "/")}`,
+      summary: `Make a key: ${kind}`,
       access: {
         keys: kind === "organisation-service" ? "admin" : "any",
         scopes: [`${kind.replace("-", "_")}_api_keys.create`],
@@ -316,7 +351,10 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     }),
   ),
   defineWrite({
-    ...{ ...row, method: "POST", path: "/v1/api-keys/:type/:subtype", access: access("create") },
+    ...row,
+    method: "POST",
+    path: "/v1/api-keys/:type/:subtype",
+    access: access("create"),
     summary: "Refuses kinds of key there are not",
     audit: audit("create"),
     handle: async () => refuseField("type", "must be organisation/service, workspace/service or workspace/user"),

@@ -85,17 +85,29 @@ async function listAuditLogs(call: AdminCall<undefined>) {
 
 const audited = { resource_type: "Kind of record", action: "What was done to it" };
 const filters = {
-  ...{ start_time: "ISO 8601, inclusive; must be given", end_time: "ISO 8601, inclusive; must be given" },
-  ...{ method: "POST, PUT or DELETE", uri: "Part of the path", request_id: "One request" },
-  ...{ user_id: "The acting person or key", user_type: "user or api_key", workspace_id: "One workspace" },
-  ...{ ...audited, client_ip: "Address of the caller", country: "Country of the caller" },
-  ...{ response_status_code: "Status of the answer", current_page: "From 0", page_size: "At most 100, default 50" },
+  start_time: "ISO 8601, inclusive; must be given",
+  end_time: "ISO 8601, inclusive; must be given",
+  method: "POST, PUT or DELETE",
+  uri: "Part of the path",
+  request_id: "One request",
+  user_id: "The acting person or key",
+  user_type: "user or api_key",
+  workspace_id: "One workspace",
+  ...audited,
+  client_ip: "Address of the caller",
+  country: "Country of the caller",
+  response_status_code: "Status of the answer",
+  current_page: "From 0",
+  page_size: "At most 100, default 50",
 };
 
 /** Rows of the audit log. */
 export const auditLogEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ method: "GET", path: "/v1/audit-logs", tag: "Audit logs", summary: "List what was done, newest first" },
+    method: "GET",
+    path: "/v1/audit-logs",
+    tag: "Audit logs",
+    summary: "List what was done, newest first",
     access: { keys: "admin", scopes: ["audit_logs.list"] },
     query: Object.entries(filters).map(([name, description]) => ({ name, description })),
     handle: listAuditLogs,

@@ -27,9 +27,23 @@ function bodyText(body: HeldBody | null, services: Services): string {
 
 /** Headers that say who called, from where and with what; others are not stored. */
 const storedHeaders = new Set([
-  ...["host", "user-agent", "origin", "referer", "content-type", "content-length", "content-encoding"],
-  ...["forwarded", "x-forwarded-for", "x-real-ip", "x-request-id", "traceparent"],
-  ...["authorization", "x-api-key", "x-gateway-api-key", "x-gateway-trace-id", "x-gateway-workspace"],
+  "host",
+  "user-agent",
+  "origin",
+  "referer",
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "forwarded",
+  "x-forwarded-for",
+  "x-real-ip",
+  "x-request-id",
+  "traceparent",
+  "authorization",
+  "x-api-key",
+  "x-gateway-api-key",
+  "x-gateway-trace-id",
+  "x-gateway-workspace",
 ]);
 
 /** Headers as the audit log stores them: credentials as digests, addresses without their query. */
@@ -90,7 +104,7 @@ async function workspaceOf(
 }
 
 /** The audit row of a request, before its place in the chain is known. */
-export async function draftAudit(
+async function draftAudit(
   audited: Audited,
   context: CallerContext,
   services: Services,
@@ -169,19 +183,21 @@ function countedDraft(
   status: number,
 ): AuditDraft {
   return {
-    ...{
-      time: clock.now(),
-      requestId: "",
-      method: "",
-      uri: "",
-      queryParams: "{}",
-      requestBody: "",
-      requestHeaders: "{}",
-    },
+    time: clock.now(),
+    requestId: "",
+    method: "",
+    uri: "",
+    queryParams: "{}",
+    requestBody: "",
+    requestHeaders: "{}",
     userId: principal.userId ?? principal.keyId,
     userType: principal.userId === null ? "api_key" : "user",
     workspaceId: principal.workspaceId ?? namedWorkspaceId ?? null,
-    ...{ resourceType: audited.resource, resourceId: null, action: audited.action, responseStatusCode: status },
-    ...{ clientIp: connection.remoteAddress ?? "unknown", country: null },
+    resourceType: audited.resource,
+    resourceId: null,
+    action: audited.action,
+    responseStatusCode: status,
+    clientIp: connection.remoteAddress ?? "unknown",
+    country: null,
   };
 }

@@ -132,11 +132,17 @@ const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisati
 /** Rows that say how tokens of the organisation's identity provider are verified. */
 export const authSettingsEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", summary: "Show how tokens are verified", access: access("read") },
+    ...row,
+    method: "GET",
+    summary: "Show how tokens are verified",
+    access: access("read"),
     handle: async (call) => toAuthSettings(await findOrganisation(call)),
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", summary: "Change how tokens are verified", access: access("update") },
+    ...row,
+    method: "PUT",
+    summary: "Change how tokens are verified",
+    access: access("update"),
     audit: { resource: "organisations", action: "update_auth_settings" },
     body: UpdateAuthSettings,
     handle: updateAuthSettings,

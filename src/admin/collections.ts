@@ -22,8 +22,14 @@ import {
 /** The collection every workspace has: it is no row of the database, its id is the workspace's. */
 function defaultCollection({ id, organisationId, createdAt }: WorkspaceRow): CollectionRow {
   return {
-    ...{ id, organisationId, workspaceId: id, slug: `co-default-${id.slice(0, 6)}`, name: "Default" },
-    ...{ parentCollectionId: null, createdAt, lastUpdatedAt: 0 },
+    id,
+    organisationId,
+    workspaceId: id,
+    slug: `co-default-${id.slice(0, 6)}`,
+    name: "Default",
+    parentCollectionId: null,
+    createdAt,
+    lastUpdatedAt: 0,
   };
 }
 
@@ -85,8 +91,10 @@ async function toCollections({ stores }: AdminCall<unknown>, tenant: Tenant, row
     return {
       ...toCollection(row),
       collection_details: {
-        ...{ child_collections_count: own.length, prompts_count: inside.length },
-        ...{ child_collections_last_updated_at: latest(own), prompts_last_updated_at: latest(inside) },
+        child_collections_count: own.length,
+        prompts_count: inside.length,
+        child_collections_last_updated_at: latest(own),
+        prompts_last_updated_at: latest(inside),
       },
     };
   });
@@ -94,8 +102,13 @@ async function toCollections({ stores }: AdminCall<unknown>, tenant: Tenant, row
 
 function toCollection(row: CollectionRow) {
   return {
-    ...{ id: row.id, name: row.name, workspace_id: row.workspaceId, slug: row.slug },
-    ...{ parent_collection_id: row.parentCollectionId, is_default: isDefault(row) ? 1 : 0, status: "active" },
+    id: row.id,
+    name: row.name,
+    workspace_id: row.workspaceId,
+    slug: row.slug,
+    parent_collection_id: row.parentCollectionId,
+    is_default: isDefault(row) ? 1 : 0,
+    status: "active",
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
   };
@@ -176,7 +189,11 @@ const one = `${all}/:id`;
 /** Rows of collections. */
 export const collectionEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: all, summary: "List collections", access: access("list") },
+    ...row,
+    method: "GET",
+    path: all,
+    summary: "List collections",
+    access: access("list"),
     query: [
       { name: "workspace_id", description: "The workspace; keys of one workspace need none" },
       { name: "search", description: "Letters the name or slug holds, at least 2" },
@@ -186,23 +203,39 @@ export const collectionEndpoints: readonly AdminEndpoint[] = [
     handle: listCollections,
   }),
   defineWrite({
-    ...{ ...row, method: "POST", path: all, summary: "Make a collection", access: access("create") },
+    ...row,
+    method: "POST",
+    path: all,
+    summary: "Make a collection",
+    access: access("create"),
     audit: audit("create"),
     body: CreateCollection,
     handle: createCollection,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: one, summary: "Show a collection and what lies in it", access: access("read") },
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show a collection and what lies in it",
+    access: access("read"),
     handle: readCollection,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: one, summary: "Rename a collection", access: access("update") },
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Rename a collection",
+    access: access("update"),
     audit: audit("update"),
     body: UpdateCollection,
     handle: updateCollection,
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", path: one, summary: "Delete an empty collection", access: access("delete") },
+    ...row,
+    method: "DELETE",
+    path: one,
+    summary: "Delete an empty collection",
+    access: access("delete"),
     audit: audit("delete"),
     handle: deleteCollection,
   }),

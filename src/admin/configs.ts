@@ -118,7 +118,10 @@ function toSummary(row: ConfigRow) {
 function toRecord(row: ConfigRow, version: ConfigVersionRow) {
   return {
     ...toSummary(row),
-    ...{ config: version.content, format: "json", type: "ORG_CONFIG", version_id: version.id },
+    config: version.content,
+    format: "json",
+    type: "ORG_CONFIG",
+    version_id: version.id,
   };
 }
 
@@ -151,7 +154,8 @@ async function listVersions(call: AdminCall<undefined>) {
   const { rows, total } = await call.stores.configVersions.list(tenant, { where: { configId: row.id } });
   const data = rows.map((version) => ({
     ...toRecord(row, version),
-    ...{ version_created_at: toIso(version.createdAt), version_owner_id: version.ownerId },
+    version_created_at: toIso(version.createdAt),
+    version_owner_id: version.ownerId,
   }));
   return { object: "list", total, data };
 }
@@ -171,15 +175,27 @@ async function createConfig(call: AdminCall<CreateConfig>) {
   const slug = createSlug(body.name, { prefix: "pc" });
   const { text, sealed } = await sealVersion(call, { ...tenant, kind: "configs", recordId: versionId }, config.value);
   const row = {
-    ...{ id, ...tenant, slug, name: body.name, isDefault, status: "active", versionId },
-    ...{ ownerId: actor, createdAt: now, lastUpdatedAt: now },
+    id,
+    ...tenant,
+    slug,
+    name: body.name,
+    isDefault,
+    status: "active",
+    versionId,
+    ownerId: actor,
+    createdAt: now,
+    lastUpdatedAt: now,
   };
   const content = config.numbers?.restore(text) ?? text;
   const version = { id: versionId, ...tenant, configId: id, content, ownerId: actor, createdAt: now };
   return {
     answer: {
-      ...{ id, version_id: versionId, slug, object: "config" },
-      ...{ success: true, data: { id, version_id: versionId, slug } },
+      id,
+      version_id: versionId,
+      slug,
+      object: "config",
+      success: true,
+      data: { id, version_id: versionId, slug },
     },
     recordId: id,
     statements: [
@@ -262,7 +278,11 @@ const row = { tag: "Configs" };
 /** Rows of saved routing configs. */
 export const configEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: "/v1/configs", summary: "List saved configs", access: access("list") },
+    ...row,
+    method: "GET",
+    path: "/v1/configs",
+    summary: "List saved configs",
+    access: access("list"),
     query: [
       { name: "workspace_id", description: "One workspace, for keys of the organisation" },
       { name: "status", description: "active (default) or archived" },
@@ -270,28 +290,47 @@ export const configEndpoints: readonly AdminEndpoint[] = [
     handle: listConfigs,
   }),
   defineWrite({
-    ...{ ...row, method: "POST", path: "/v1/configs", summary: "Save a config", access: access("create") },
+    ...row,
+    method: "POST",
+    path: "/v1/configs",
+    summary: "Save a config",
+    access: access("create"),
     audit: audit("create"),
     body: CreateConfig,
     handle: createConfig,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: "/v1/configs/:slug", summary: "Show a config", access: access("read") },
+    ...row,
+    method: "GET",
+    path: "/v1/configs/:slug",
+    summary: "Show a config",
+    access: access("read"),
     handle: readConfig,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: "/v1/configs/:slug", summary: "Change a config", access: access("update") },
+    ...row,
+    method: "PUT",
+    path: "/v1/configs/:slug",
+    summary: "Change a config",
+    access: access("update"),
     audit: audit("update"),
     body: UpdateConfig,
     handle: updateConfig,
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", path: "/v1/configs/:slug", summary: "Delete a config", access: access("delete") },
+    ...row,
+    method: "DELETE",
+    path: "/v1/configs/:slug",
+    summary: "Delete a config",
+    access: access("delete"),
     audit: audit("delete"),
     handle: deleteConfig,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: "/v1/configs/:slug/versions", summary: "List the versions of a config" },
+    ...row,
+    method: "GET",
+    path: "/v1/configs/:slug/versions",
+    summary: "List the versions of a config",
     access: access("read"),
     handle: listVersions,
   }),

@@ -6,7 +6,7 @@ import type { AdminCall } from "./endpoint.ts";
 import { refuseField, requireReferenced } from "./request.ts";
 
 /** Settings of a deployment as they are stored. */
-export type StoredAuth = { [name: string]: JsonValue };
+type StoredAuth = { [name: string]: JsonValue };
 
 /** Flags that clients read as 0 or 1. */
 const numberFlags = new Set(["is_dataservice_hosted", "is_playground_proxy_allowed"]);

@@ -32,8 +32,14 @@ async function mintSecrets({ keyMac }: Services) {
 
 function toSummary(row: DeploymentRow) {
   return {
-    ...{ id: row.id, organisation_id: row.organisationId, name: row.name, slug: row.slug, type: row.type },
-    ...{ status: row.status, is_default: row.isDefault ? 1 : 0, connection_status: row.connectionStatus },
+    id: row.id,
+    organisation_id: row.organisationId,
+    name: row.name,
+    slug: row.slug,
+    type: row.type,
+    status: row.status,
+    is_default: row.isDefault ? 1 : 0,
+    connection_status: row.connectionStatus,
     tags: row.tags ?? null,
     created_by: row.createdBy,
     created_at: toIso(row.createdAt),
@@ -114,15 +120,30 @@ async function createDeployment(call: AdminCall<CreateDeployment>) {
   const isDefault = body.is_default ?? false;
   const authSettings = await mergeAuthSettings(call, {}, { change: body.auth_settings ?? {}, override: true });
   const row = {
-    ...{ id, organisationId, slug: body.slug ?? createSlug(body.name, { letters: 40 }), name: body.name },
-    ...{ type: body.type ?? "production", status: "active", isDefault, tags: body.tags ?? null, authSettings },
+    id,
+    organisationId,
+    slug: body.slug ?? createSlug(body.name, { letters: 40 }),
+    name: body.name,
+    type: body.type ?? "production",
+    status: "active",
+    isDefault,
+    tags: body.tags ?? null,
+    authSettings,
     deploymentConfig: (body.deployment_config ?? null) as DeploymentRow["deploymentConfig"], // parsed from JSON
-    ...{ ...stored, username, createdBy: actor, createdAt: now, lastUpdatedAt: now },
+    ...stored,
+    username,
+    createdBy: actor,
+    createdAt: now,
+    lastUpdatedAt: now,
   };
   return {
     answer: {
-      ...{ id, slug: row.slug, organisation_id: organisationId, object: "deployment" },
-      ...{ client_auth: shown.clientAuth, credentials: { username, password: shown.password } },
+      id,
+      slug: row.slug,
+      organisation_id: organisationId,
+      object: "deployment",
+      client_auth: shown.clientAuth,
+      credentials: { username, password: shown.password },
     },
     recordId: id,
     statements: [...clearDefault(call, isDefault), stores.deployments.insert(tenant, row)],
@@ -136,15 +157,22 @@ async function updateDeployment(call: AdminCall<UpdateDeployment>) {
   const change = body.auth_settings;
   const override = body.override_existing ?? false;
   const changes = {
-    ...{ name: body.name, type: body.type, status: body.status, tags: body.tags },
+    name: body.name,
+    type: body.type,
+    status: body.status,
+    tags: body.tags,
     isDefault: body.status === "archived" ? false : body.is_default,
     deploymentConfig: body.deployment_config as DeploymentRow["deploymentConfig"] | undefined, // parsed from JSON
     ...(change && { authSettings: await mergeAuthSettings(call, row.authSettings, { change, override }) }),
-    ...{ ...minted?.stored, lastUpdatedAt: now },
+    ...minted?.stored,
+    lastUpdatedAt: now,
   };
   return {
     answer: {
-      ...{ id: row.id, slug: row.slug, organisation_id: row.organisationId, object: "deployment" },
+      id: row.id,
+      slug: row.slug,
+      organisation_id: row.organisationId,
+      object: "deployment",
       ...(minted && {
         client_auth: minted.shown.clientAuth,
         credentials: { username: row.username, password: minted.shown.password },
@@ -230,7 +258,10 @@ const one = { tag: "Deployments", path: "/v1/deployments/:id" };
 /** Rows of gateway installations. */
 export const deploymentEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...all, method: "GET", summary: "List gateway installations", access: access("list") },
+    ...all,
+    method: "GET",
+    summary: "List gateway installations",
+    access: access("list"),
     query: [
       { name: "status", description: "active (default) or archived" },
       { name: "type", description: "production or non_production" },
@@ -242,29 +273,44 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
     handle: listDeployments,
   }),
   defineWrite({
-    ...{ ...all, method: "POST", summary: "Add a gateway installation", access: access("create") },
+    ...all,
+    method: "POST",
+    summary: "Add a gateway installation",
+    access: access("create"),
     audit: audit("create"),
     body: CreateDeployment,
     handle: createDeployment,
   }),
   defineRead({
-    ...{ ...one, method: "GET", summary: "Show a gateway installation", access: access("read") },
+    ...one,
+    method: "GET",
+    summary: "Show a gateway installation",
+    access: access("read"),
     query: [{ name: "status", description: "active (default) or archived" }],
     handle: readDeployment,
   }),
   defineWrite({
-    ...{ ...one, method: "PUT", summary: "Change a gateway installation", access: access("update") },
+    ...one,
+    method: "PUT",
+    summary: "Change a gateway installation",
+    access: access("update"),
     audit: audit("update"),
     body: UpdateDeployment,
     handle: updateDeployment,
   }),
   defineWrite({
-    ...{ ...one, method: "DELETE", summary: "Archive a gateway installation", access: access("delete") },
+    ...one,
+    method: "DELETE",
+    summary: "Archive a gateway installation",
+    access: access("delete"),
     audit: audit("delete"),
     handle: deleteDeployment,
   }),
   defineRead({
-    ...{ tag: "Deployments", method: "GET", path: "/v1/deployments/:id/ping", access: access("read") },
+    tag: "Deployments",
+    method: "GET",
+    path: "/v1/deployments/:id/ping",
+    access: access("read"),
     summary: "Ask a gateway installation whether it is alive",
     handle: pingDeployment,
   }),

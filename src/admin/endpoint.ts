@@ -42,7 +42,11 @@ export function toCall<Body>(body: Body, context: CallerContext, services: Servi
   const { principal, params, url } = context;
   return {
     tenant: { organisationId: principal.organisationId, workspaceId: principal.workspaceId },
-    ...{ body, params, query: url.searchParams, context, services },
+    body,
+    params,
+    query: url.searchParams,
+    context,
+    services,
     now: services.clock.now(),
     actor: principal.userId ?? principal.keyId,
     stores: services.control.stores,

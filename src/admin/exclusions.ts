@@ -48,11 +48,17 @@ export const exclusionEndpoints: readonly AdminEndpoint[] = (["input", "output"]
   const guardrails = `the organisation's ${direction} guardrails`;
   return [
     defineRead({
-      ...{ ...row, method: "GET", summary: `List the workspaces ${guardrails} leave out`, access: access("list") },
+      ...row,
+      method: "GET",
+      summary: `List the workspaces ${guardrails} leave out`,
+      access: access("list"),
       handle: (call) => listExclusions(call, direction),
     }),
     defineWrite({
-      ...{ ...row, method: "PUT", summary: `Say which workspaces ${guardrails} leave out`, access: access("update") },
+      ...row,
+      method: "PUT",
+      summary: `Say which workspaces ${guardrails} leave out`,
+      access: access("update"),
       audit: { resource: "workspace_exclusions", action: "update" },
       body: UpdateExclusions,
       handle: (call) => updateExclusions(call, direction),

@@ -16,7 +16,7 @@ export const phaseOf: Readonly<Record<Direction, Phase>> = {
 };
 
 /** Something that names a guardrail. */
-export interface GuardrailUse {
+interface GuardrailUse {
   /** For people, such as `the config pc-main-1a2b3c`. */
   holder: string;
   direction: Direction;

@@ -83,7 +83,9 @@ function toContent(
   if (!first) return content;
   const errors = problems.map(({ path, message }) => `path: ${path}, message: ${message}`);
   throw new InvalidRequestError(`Invalid request: ${errors.slice(0, 3).join("; ")}`, {
-    ...{ code: "AB01", param: first.path, errors: errors.slice(0, 50) },
+    code: "AB01",
+    param: first.path,
+    errors: errors.slice(0, 50),
   });
 }
 
@@ -95,9 +97,15 @@ function toWarnings(saved: SavedGuardrail, { services }: AdminCall<unknown>) {
 
 function toSummary(row: GuardrailRow) {
   return {
-    ...{ id: row.id, name: row.name, slug: row.slug, target: row.target },
-    ...{ organisation_id: row.organisationId, workspace_id: row.workspaceId, status: row.status },
-    ...{ owner_id: row.ownerId, updated_by: row.updatedBy },
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    target: row.target,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    status: row.status,
+    owner_id: row.ownerId,
+    updated_by: row.updatedBy,
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
     object: "guardrail",
@@ -147,7 +155,10 @@ async function readGuardrail(call: AdminCall<undefined>, level: Level) {
   const version = requireFound(await call.stores.guardrailVersions.get(row, row.versionId), "guardrail");
   const { checks, actions } = readGuardrailContent(version);
   return {
-    ...{ ...toSummary(row), version_id: row.versionId, checks: showChecks(call, row, checks), actions },
+    ...toSummary(row),
+    version_id: row.versionId,
+    checks: showChecks(call, row, checks),
+    actions,
     mcp_server_mappings: [],
   };
 }
@@ -163,8 +174,16 @@ async function createGuardrail(call: AdminCall<CreateGuardrail>, level: Level) {
   const { text: content, sealed } = await sealVersion(call, place, toContent({ ...body, checks }, call));
   const slug = createSlug(body.name, { prefix: "pg" });
   const row = {
-    ...{ id, ...tenant, slug, name: body.name, target: body.target, status: "active", versionId },
-    ...{ ownerId: actor, createdAt: now, lastUpdatedAt: now },
+    id,
+    ...tenant,
+    slug,
+    name: body.name,
+    target: body.target,
+    status: "active",
+    versionId,
+    ownerId: actor,
+    createdAt: now,
+    lastUpdatedAt: now,
   };
   const version = { id: versionId, ...tenant, guardrailId: id, content, ownerId: actor, createdAt: now };
   return {
@@ -192,8 +211,13 @@ async function updateGuardrail(call: AdminCall<UpdateGuardrail>, level: Level) {
   const meant = isSame ? {} : toContent(wanted, call, [...new Set(uses)]);
   const { text: content, sealed } = await sealVersion(call, place, meant);
   const version = {
-    ...{ id: versionId, organisationId, workspaceId, guardrailId: row.id, content },
-    ...{ ownerId: actor, createdAt: now },
+    id: versionId,
+    organisationId,
+    workspaceId,
+    guardrailId: row.id,
+    content,
+    ownerId: actor,
+    createdAt: now,
   };
   const changes = { name: body.name, versionId, updatedBy: actor, lastUpdatedAt: now };
   return {
@@ -238,7 +262,11 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
   });
   return [
     defineRead({
-      ...{ ...row, method: "GET", path: all, summary: `List ${words.many}`, access: access("list") },
+      ...row,
+      method: "GET",
+      path: all,
+      summary: `List ${words.many}`,
+      access: access("list"),
       query: [
         ...(level === "any"
           ? [{ name: "workspace_id", description: "What this workspace may use, for keys of the organisation" }]
@@ -250,23 +278,39 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
       handle: (call) => listGuardrails(call, level),
     }),
     defineWrite({
-      ...{ ...row, method: "POST", path: all, summary: `Save ${words.one}`, access: access("create") },
+      ...row,
+      method: "POST",
+      path: all,
+      summary: `Save ${words.one}`,
+      access: access("create"),
       audit: audit("create"),
       body: CreateGuardrail,
       handle: (call) => createGuardrail(call, level),
     }),
     defineRead({
-      ...{ ...row, method: "GET", path: one, summary: `Show ${words.one}`, access: access("read") },
+      ...row,
+      method: "GET",
+      path: one,
+      summary: `Show ${words.one}`,
+      access: access("read"),
       handle: (call) => readGuardrail(call, level),
     }),
     defineWrite({
-      ...{ ...row, method: "PUT", path: one, summary: `Change ${words.one}`, access: access("update") },
+      ...row,
+      method: "PUT",
+      path: one,
+      summary: `Change ${words.one}`,
+      access: access("update"),
       audit: audit("update"),
       body: UpdateGuardrail,
       handle: (call) => updateGuardrail(call, level),
     }),
     defineWrite({
-      ...{ ...row, method: "DELETE", path: one, summary: `Delete ${words.one}`, access: access("delete") },
+      ...row,
+      method: "DELETE",
+      path: one,
+      summary: `Delete ${words.one}`,
+      access: access("delete"),
       audit: audit("delete"),
       handle: (call) => deleteGuardrail(call, level),
     }),

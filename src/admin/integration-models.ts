@@ -70,7 +70,10 @@ function changeModel(
     readStored(stored),
     { configurations },
     {
-      ...{ services, family: { members: {}, required: [] }, owner: "models", prefix: modelFieldPrefix(slug) },
+      services,
+      family: { members: {}, required: [] },
+      owner: "models",
+      prefix: modelFieldPrefix(slug),
       paramOf: (path) => `${param}.${path}`,
     },
   );
@@ -98,8 +101,11 @@ function mergeModel(
   });
   const flag = (value: boolean | null | undefined) => (value === null ? false : value);
   const changes = {
-    ...{ enabled: given.enabled, isCustom: flag(given.is_custom), isFinetune: flag(given.is_finetune) },
-    ...{ baseModelSlug: given.base_model_slug, configurations: toColumn(credentials) },
+    enabled: given.enabled,
+    isCustom: flag(given.is_custom),
+    isFinetune: flag(given.is_finetune),
+    baseModelSlug: given.base_model_slug,
+    configurations: toColumn(credentials),
     pricingConfig: given.pricing_config === undefined ? undefined : toJson(given.pricing_config),
   };
   const statement = stored
@@ -185,17 +191,26 @@ const audit = (action: string) => ({ resource: "integrations", action });
 /** Rows of an integration's models. */
 export const integrationModelEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", summary: "List the models of an integration", access: access("read") },
+    ...row,
+    method: "GET",
+    summary: "List the models of an integration",
+    access: access("read"),
     handle: listModels,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", summary: "Change models of an integration", access: access("update") },
+    ...row,
+    method: "PUT",
+    summary: "Change models of an integration",
+    access: access("update"),
     audit: audit("update"),
     body: UpdateModels,
     handle: updateModels,
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", summary: "Delete custom models of an integration", access: access("update") },
+    ...row,
+    method: "DELETE",
+    summary: "Delete custom models of an integration",
+    access: access("update"),
     query: [{ name: "slugs", description: "Models, joined with commas; or `models` in the body" }],
     audit: audit("update"),
     body: RemoveModels,

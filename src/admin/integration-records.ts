@@ -81,7 +81,7 @@ export function requireKnownProvider({ services }: AdminCall<unknown>, id: strin
  * @returns Undefined for absent ones, null for none.
  * @throws {NotFoundError} AB02 for a reference that is not there or that the workspace may not use.
  */
-export async function readMappings(
+async function readMappings(
   { stores }: AdminCall<unknown>,
   { organisationId, workspaceId }: Tenant,
   mappings: SecretMappings | null | undefined,
@@ -110,7 +110,7 @@ export function mappedFields(mappings: unknown): ReadonlySet<string> {
 }
 
 /** What a new integration is made from. */
-export interface NewIntegration extends CredentialChanges {
+interface NewIntegration extends CredentialChanges {
   name: string;
   slug: string;
   aiProviderId: string;
@@ -134,10 +134,19 @@ export async function createIntegrationRows(
   requireComplete(credentials, mappedFields(mappings), rules);
   const id = crypto.randomUUID();
   const row = {
-    ...{ id, ...tenantOf(tenant), slug: given.slug, name: given.name, description: given.description ?? null },
-    ...{ aiProviderId: given.aiProviderId, status: "active", isPrivate: given.isPrivate ?? false },
-    ...{ configurations: credentials.configurations, masked: credentials.masked, secretMappings: toJson(mappings) },
-    ...{ pricingAdjustments: toJson(given.pricingAdjustments ?? null), createdAt: now },
+    id,
+    ...tenantOf(tenant),
+    slug: given.slug,
+    name: given.name,
+    description: given.description ?? null,
+    aiProviderId: given.aiProviderId,
+    status: "active",
+    isPrivate: given.isPrivate ?? false,
+    configurations: credentials.configurations,
+    masked: credentials.masked,
+    secretMappings: toJson(mappings),
+    pricingAdjustments: toJson(given.pricingAdjustments ?? null),
+    createdAt: now,
   };
   const sealed = await sealSecrets(call, { ...tenantOf(tenant), recordId: id }, [credentials]);
   return { id, statements: [stores.integrations.insert(tenantOf(tenant), row), ...sealed] };
@@ -153,7 +162,7 @@ export function toRules(
 }
 
 /** Changes of an integration; absent ones stay, null clears. */
-export interface IntegrationChanges extends CredentialChanges {
+interface IntegrationChanges extends CredentialChanges {
   name?: string | undefined;
   description?: string | null | undefined;
   secretMappings?: SecretMappings | null | undefined;
@@ -175,9 +184,13 @@ export async function updateIntegrationRows(
   requireSecretsWithAddress([credentials], mappings === undefined ? mappedFields(row.secretMappings) : undefined);
   const optional = (value: unknown): JsonValue | undefined => (value === undefined ? undefined : toJson(value));
   const changes = {
-    ...{ name: given.name, description: given.description, secretMappings: optional(mappings) },
-    ...{ configurations: credentials.configurations, masked: credentials.masked },
-    ...{ pricingAdjustments: optional(given.pricingAdjustments), lastUpdatedAt: now },
+    name: given.name,
+    description: given.description,
+    secretMappings: optional(mappings),
+    configurations: credentials.configurations,
+    masked: credentials.masked,
+    pricingAdjustments: optional(given.pricingAdjustments),
+    lastUpdatedAt: now,
   };
   const sealed = await sealSecrets(call, { ...tenantOf(row), recordId: row.id }, [credentials]);
   return [stores.integrations.update(tenantOf(row), { id: row.id }, changes), ...sealed];

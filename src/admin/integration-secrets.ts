@@ -210,7 +210,11 @@ function openDraft(stored: StoredCredentials | undefined, prefix: string) {
   // names of headers may hold dots: only a group has something below it
   const isAt = (path: string, at: string) => path === at || (!at.includes(".") && path.startsWith(`${at}.`));
   return {
-    ...{ plain, masked, secrets, removed, dropField },
+    plain,
+    masked,
+    secrets,
+    removed,
+    dropField,
     /** Removes a path and all below it. */
     drop(at: string) {
       for (const path of [...plain.keys()]) if (isAt(path, at)) plain.delete(path);

@@ -151,7 +151,11 @@ async function defaultProviders(
     const slug = given?.default_provider_slug ?? body.default_provider_slug;
     const place = given?.default_provider_slug ? `${param}.` : "";
     const provider = {
-      ...{ name, integrationId, slug, integrationSlug, note: "Made when access was given" },
+      name,
+      integrationId,
+      slug,
+      integrationSlug,
+      note: "Made when access was given",
       param: `${place}default_provider_slug`,
     };
     const { statement } = await createDefaultProvider(call, { organisationId, workspaceId }, provider);
@@ -202,11 +206,17 @@ const access = (verb: string) => ({
 /** Rows of the workspaces an integration is lent to. */
 export const integrationWorkspaceEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", summary: "List the workspaces that may use an integration", access: access("read") },
+    ...row,
+    method: "GET",
+    summary: "List the workspaces that may use an integration",
+    access: access("read"),
     handle: listWorkspaces,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", summary: "Change which workspaces may use an integration", access: access("update") },
+    ...row,
+    method: "PUT",
+    summary: "Change which workspaces may use an integration",
+    access: access("update"),
     audit: { resource: "integrations", action: "update" },
     body: UpdateWorkspaceAccess,
     handle: updateWorkspaces,

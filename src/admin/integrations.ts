@@ -117,9 +117,14 @@ async function createIntegration(call: AdminCall<CreateIntegration>) {
   await requireScopes(context, [scopeOf(levelOf(tenant), "create")], services);
   const slug = body.slug ?? createSlug(body.name, { letters: 24 });
   const { id, statements } = await createIntegrationRows(call, tenant, {
-    ...{ slug, name: body.name, description: body.description, key: body.key, configurations: body.configurations },
-    ...{ aiProviderId: requireKnownProvider(call, body.ai_provider_id, "ai_provider_id") },
-    ...{ secretMappings: body.secret_mappings, pricingAdjustments: body.pricing_adjustments },
+    slug,
+    name: body.name,
+    description: body.description,
+    key: body.key,
+    configurations: body.configurations,
+    aiProviderId: requireKnownProvider(call, body.ai_provider_id, "ai_provider_id"),
+    secretMappings: body.secret_mappings,
+    pricingAdjustments: body.pricing_adjustments,
   });
   const provider = await defaultProvider(call, tenant, { id, slug });
   return {
@@ -133,8 +138,12 @@ async function updateIntegration(call: AdminCall<UpdateIntegration>) {
   const { body } = call;
   const row = await findIntegration(call, "update");
   const statements = await updateIntegrationRows(call, row, {
-    ...{ name: body.name, description: body.description, key: body.key, configurations: body.configurations },
-    ...{ secretMappings: body.secret_mappings, pricingAdjustments: body.pricing_adjustments },
+    name: body.name,
+    description: body.description,
+    key: body.key,
+    configurations: body.configurations,
+    secretMappings: body.secret_mappings,
+    pricingAdjustments: body.pricing_adjustments,
   });
   return { answer: {}, recordId: row.id, statements };
 }
@@ -160,7 +169,11 @@ const one = "/v1/integrations/:slug";
 /** Rows of integrations: credentials of model providers. */
 export const integrationEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: "/v1/integrations", summary: "List integrations", access: access("list") },
+    ...row,
+    method: "GET",
+    path: "/v1/integrations",
+    summary: "List integrations",
+    access: access("list"),
     query: [
       { name: "workspace_id", description: "What this workspace may use, for keys of the organisation" },
       { name: "type", description: "workspace, organisation or all (default)" },
@@ -170,23 +183,39 @@ export const integrationEndpoints: readonly AdminEndpoint[] = [
     handle: listIntegrations,
   }),
   defineWrite({
-    ...{ ...row, method: "POST", path: "/v1/integrations", summary: "Make an integration", access: access("create") },
+    ...row,
+    method: "POST",
+    path: "/v1/integrations",
+    summary: "Make an integration",
+    access: access("create"),
     audit: audit("create"),
     body: CreateIntegration,
     handle: createIntegration,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: one, summary: "Show an integration", access: access("read") },
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show an integration",
+    access: access("read"),
     handle: readIntegration,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: one, summary: "Change an integration", access: access("update") },
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Change an integration",
+    access: access("update"),
     audit: audit("update"),
     body: UpdateIntegration,
     handle: updateIntegration,
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", path: one, summary: "Delete an integration", access: access("delete") },
+    ...row,
+    method: "DELETE",
+    path: one,
+    summary: "Delete an integration",
+    access: access("delete"),
     audit: audit("delete"),
     handle: deleteIntegration,
   }),

@@ -126,7 +126,7 @@ function decidedAt({ createdAt, lastUpdatedAt }: InviteRow): number {
 }
 
 /** What the acceptance of an invite writes. */
-export interface Acceptance {
+interface Acceptance {
   userId: string;
   statements: Statement[];
   /** Records that changed, for `commitAudited`. */
@@ -136,7 +136,7 @@ export interface Acceptance {
 }
 
 /** Who accepts. */
-export interface AcceptingPerson {
+interface AcceptingPerson {
   firstName?: string | null | undefined;
   lastName?: string | null | undefined;
   /** Id of a person who is not in the organisation yet. Default a new one. */
@@ -191,7 +191,7 @@ async function joinWorkspaces(invite: InviteRow, userId: string, parts: Membersh
  * What is written when a person accepts a pending invite. For the work of `commitAudited`, which reads the invite and
  * calls this again when another node was faster.
  */
-export async function acceptanceStatements(
+async function acceptanceStatements(
   invite: InviteRow,
   person: AcceptingPerson,
   parts: MembershipParts,
@@ -220,8 +220,13 @@ export async function acceptanceStatements(
 /** The caller an accepted invite has: the person, who has no key yet. */
 function asPerson(context: RequestContext, organisationId: string, userId: string): CallerContext {
   const principal: Principal = {
-    ...{ keyId: userId, kind: "workspace-user", organisationId, workspaceId: null, userId },
-    ...{ scopes: new Set<string>(), defaults: noDefaults },
+    keyId: userId,
+    kind: "workspace-user",
+    organisationId,
+    workspaceId: null,
+    userId,
+    scopes: new Set<string>(),
+    defaults: noDefaults,
   };
   return Object.assign(context, {
     principal,
@@ -292,10 +297,22 @@ export async function acceptByEmail(organisationId: string, email: string, servi
     const acceptance = invite && (await acceptanceStatements({ ...invite, keyDetails: null }, {}, parts));
     isAccepted = acceptance !== undefined;
     const audited: AuditDraft = {
-      ...{ time: now, requestId: "", method: "", uri: "", queryParams: "{}", requestBody: "", requestHeaders: "{}" },
-      ...{ userId: acceptance?.userId ?? "", userType: "user", workspaceId: null, responseStatusCode: 200 },
-      ...{ resourceType: audit.resource, resourceId: invite?.id ?? null, action: audit.action },
-      ...{ clientIp: "", country: null },
+      time: now,
+      requestId: "",
+      method: "",
+      uri: "",
+      queryParams: "{}",
+      requestBody: "",
+      requestHeaders: "{}",
+      userId: acceptance?.userId ?? "",
+      userType: "user",
+      workspaceId: null,
+      responseStatusCode: 200,
+      resourceType: audit.resource,
+      resourceId: invite?.id ?? null,
+      action: audit.action,
+      clientIp: "",
+      country: null,
     };
     const changes = (acceptance?.changed ?? []).map((change) => ({ organisationId, ...change }));
     return { statements: acceptance?.statements ?? [], changes, audit: audited };
@@ -316,7 +333,8 @@ export const acceptEndpoints: readonly Endpoint[] = [
       try {
         const { userId, keys } = await accept(context, services);
         return jsonReply({
-          ...{ id: userId, object: "user" },
+          id: userId,
+          object: "user",
           api_keys: keys.map(({ id, key, workspaceId }) => ({ id, key, workspace_id: workspaceId, object: "api-key" })),
         });
       } catch (error) {

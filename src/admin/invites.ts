@@ -35,7 +35,11 @@ function toInvite(row: InviteRow, now: number) {
   const workspaces = Array.isArray(row.workspaces) ? row.workspaces.map(toRecord) : [];
   return {
     object: "invite",
-    ...{ id: row.id, email: row.email, role: row.role, first_name: row.firstName, last_name: row.lastName },
+    id: row.id,
+    email: row.email,
+    role: row.role,
+    first_name: row.firstName,
+    last_name: row.lastName,
     created_at: toIso(row.createdAt),
     expires_at: toIso(row.expiresAt),
     accepted_at: toIso(row.acceptedAt),
@@ -61,7 +65,8 @@ async function listInvites({ query, stores, tenant, now }: AdminCall<undefined>)
   const { where, between } = whereStatus(readChoice(query, "status", statuses), now);
   const { rows, total } = await stores.invites.list(tenant, {
     where: { ...where, ...(role && { role }), ...(email !== undefined && { email }) },
-    ...{ between, page: readPage(query) },
+    between,
+    page: readPage(query),
   });
   return toList(
     rows.map((row) => toInvite(row, now)),
@@ -129,11 +134,19 @@ async function createInvite(call: AdminCall<CreateInvite>) {
   const id = crypto.randomUUID();
   const { link, stored } = await createToken(call, id);
   const row = {
-    ...{ id, organisationId: tenant.organisationId, email, role, ...stored, status: "pending", invitedBy: actor },
-    ...{ firstName: body.first_name ?? null, lastName: body.last_name ?? null },
+    id,
+    organisationId: tenant.organisationId,
+    email,
+    role,
+    ...stored,
+    status: "pending",
+    invitedBy: actor,
+    firstName: body.first_name ?? null,
+    lastName: body.last_name ?? null,
     workspaces: [...workspaces].map(([id, role]) => ({ id, role })),
     keyDetails: toJson(await readFirstKey(call)),
-    ...{ createdAt: now, lastUpdatedAt: now },
+    createdAt: now,
+    lastUpdatedAt: now,
   };
   return {
     answer: { id, invite_link: link, object: "invite" },
@@ -176,7 +189,11 @@ const one = `${all}/:inviteId`;
 /** Rows of invites, but for their acceptance. */
 export const inviteEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: all, summary: "List invites", access: access("list") },
+    ...row,
+    method: "GET",
+    path: all,
+    summary: "List invites",
+    access: access("list"),
     query: [
       { name: "role", description: "admin or member" },
       { name: "email", description: "One address" },
@@ -187,22 +204,37 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
     handle: listInvites,
   }),
   defineWrite({
-    ...{ ...row, method: "POST", path: all, summary: "Invite a person", access: access("create") },
+    ...row,
+    method: "POST",
+    path: all,
+    summary: "Invite a person",
+    access: access("create"),
     audit: audit("create"),
     body: CreateInvite,
     handle: createInvite,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: one, summary: "Show an invite", access: access("read") },
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show an invite",
+    access: access("read"),
     handle: async (call) => toInvite(await findInvite(call), call.now),
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", path: one, summary: "Cancel an invite", access: access("delete") },
+    ...row,
+    method: "DELETE",
+    path: one,
+    summary: "Cancel an invite",
+    access: access("delete"),
     audit: audit("delete"),
     handle: cancelInvite,
   }),
   defineWrite({
-    ...{ ...row, method: "POST", path: `${one}/resend`, summary: "Make a new link for an invite" },
+    ...row,
+    method: "POST",
+    path: `${one}/resend`,
+    summary: "Make a new link for an invite",
     access: { keys: "admin", scopes: ["organisation_users.create", "organisation_users.update"] },
     audit: audit("resend"),
     handle: resendInvite,

@@ -4,7 +4,7 @@ import type { Services } from "../context.ts";
 import type { NewApiKeyRow } from "../db/tables/api-keys.ts";
 
 /** A new secret and what is stored of it. */
-export interface MintedSecret {
+interface MintedSecret {
   /** Shown once. */
   key: string;
   stored: { lookupId: string; digest: string; masked: string };
@@ -24,7 +24,7 @@ export async function mintSecret(
 }
 
 /** What a new key is made from, besides its secret. */
-export type NewKey = Omit<
+type NewKey = Omit<
   NewApiKeyRow,
   "id" | "lookupId" | "digest" | "masked" | "kind" | "scopes" | "status" | "createdAt" | "lastUpdatedAt"
 > & { kind: KeyKind; scopes: readonly string[] };

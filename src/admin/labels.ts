@@ -28,9 +28,14 @@ function universalRows(organisationId: string): ShownLabel[] {
 
 function toLabel(row: ShownLabel) {
   return {
-    ...{ id: row.id, name: row.name, description: row.description, color_code: row.colorCode },
-    ...{ organisation_id: row.organisationId, workspace_id: row.workspaceId },
-    ...{ is_universal: row.workspaceId === null, status: "active" },
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    color_code: row.colorCode,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    is_universal: row.workspaceId === null,
+    status: "active",
     // labels every workspace has were never made
     created_at: toIso(row.createdAt || null),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt || null),
@@ -142,7 +147,11 @@ const one = "/v1/labels/:labelId";
 /** Rows of labels. */
 export const labelEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: "/v1/labels", summary: "List labels", access: access("list") },
+    ...row,
+    method: "GET",
+    path: "/v1/labels",
+    summary: "List labels",
+    access: access("list"),
     query: [
       { name: "workspace_id", description: "One workspace, for keys of the organisation" },
       { name: "search", description: "Letters the name holds, at least 2" },
@@ -152,23 +161,39 @@ export const labelEndpoints: readonly AdminEndpoint[] = [
     handle: listLabels,
   }),
   defineWrite({
-    ...{ ...row, method: "POST", path: "/v1/labels", summary: "Make a label", access: access("create") },
+    ...row,
+    method: "POST",
+    path: "/v1/labels",
+    summary: "Make a label",
+    access: access("create"),
     audit: audit("create"),
     body: CreateLabel,
     handle: createLabel,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: one, summary: "Show a label", access: access("read") },
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show a label",
+    access: access("read"),
     handle: async (call) => toLabel(await requireLabel(call)),
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: one, summary: "Change a label", access: access("update") },
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Change a label",
+    access: access("update"),
     audit: audit("update"),
     body: UpdateLabel,
     handle: updateLabel,
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", path: one, summary: "Delete a label", access: access("delete") },
+    ...row,
+    method: "DELETE",
+    path: one,
+    summary: "Delete a label",
+    access: access("delete"),
     audit: audit("delete"),
     handle: deleteLabel,
   }),

@@ -28,7 +28,7 @@ export interface FirstKey {
 }
 
 /** A person who joins a workspace. */
-export interface Joining {
+interface Joining {
   organisation: OrganisationRow;
   workspace: WorkspaceRow;
   userId: string;
@@ -57,7 +57,7 @@ export interface MembershipChange {
 const keyChange = (recordId: string) => ({ resource: "api_keys", recordId });
 
 /** When a new user key ends: the asked time or the default lifetime, within the longest one. Null is never. */
-export function userKeyExpiry(settings: WorkspaceSettings, asked: number | null, now: number): number | null {
+function userKeyExpiry(settings: WorkspaceSettings, asked: number | null, now: number): number | null {
   const { user_api_key_ttl: ttl, user_api_key_max_ttl: longest } = settings;
   const wanted = asked ?? (ttl > 0 ? now + ttl * dayMs : null);
   if (longest <= 0) return wanted;
@@ -92,8 +92,12 @@ async function createFirstKey(joining: Joining, parts: MembershipParts) {
   const config = toRecord(workspace.defaults).user_api_key_config;
   const { key, row } = await mintKey(
     {
-      ...{ ...tenant, userId, kind: "workspace-user", creationMode: "auto" },
-      ...{ name: wanted.name ?? "User key", scopes: wanted.scopes },
+      ...tenant,
+      userId,
+      kind: "workspace-user",
+      creationMode: "auto",
+      name: wanted.name ?? "User key",
+      scopes: wanted.scopes,
       expiresAt: userKeyExpiry(settings, wanted.expiresAt, now),
       defaults: {
         metadata: wanted.metadata,

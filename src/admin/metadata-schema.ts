@@ -15,14 +15,29 @@ export const metadataSchemaMembers = {
 
 /** Keywords a schema may have. None of them runs a pattern that somebody else wrote, or leads to another schema. */
 const schemaKeywords = new Set([
-  ...["$schema", "$id", "$comment", "title", "description"],
-  ...["type", "properties", "required", "additionalProperties"],
+  "$schema",
+  "$id",
+  "$comment",
+  "title",
+  "description",
+  "type",
+  "properties",
+  "required",
+  "additionalProperties",
 ]);
 
 /** Keywords one of its properties may have. */
 const propertyKeywords = new Set([
-  ...["type", "enum", "const", "default", "minLength", "maxLength"],
-  ...["$comment", "title", "description", "examples"],
+  "type",
+  "enum",
+  "const",
+  "default",
+  "minLength",
+  "maxLength",
+  "$comment",
+  "title",
+  "description",
+  "examples",
 ]);
 
 function requireKeywords(schema: Record<string, unknown>, known: ReadonlySet<string>, param: string): void {

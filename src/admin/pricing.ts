@@ -32,8 +32,12 @@ function toPricing({ tokens, batch, units, images }: ModelPrice) {
 /** What is known of a model besides its price. */
 function toFacts({ tokens, batch, units, images }: ModelPrice, provider: string, model: string) {
   return {
-    ...{ object: "model", id: model, name: model, provider },
-    ...{ priced: [...tokens.keys(), ...units.keys(), ...(images.size > 0 ? ["image"] : [])], batch: batch.size > 0 },
+    object: "model",
+    id: model,
+    name: model,
+    provider,
+    priced: [...tokens.keys(), ...units.keys(), ...(images.size > 0 ? ["image"] : [])],
+    batch: batch.size > 0,
   };
 }
 
@@ -61,7 +65,11 @@ export const pricingEndpoints: readonly Endpoint[] = kinds.flatMap(({ name, summ
   ["/v1/model-configs", "/model-configs"].map((group) => {
     const prefix = `${group}/${name}/`;
     return defineEndpoint({
-      ...{ method: "GET", path: `${prefix}:provider/*`, tag: "Models", summary, access: "public" },
+      method: "GET",
+      path: `${prefix}:provider/*`,
+      tag: "Models",
+      summary,
+      access: "public",
       handle(context: RequestContext) {
         const { provider, model } = readModel(context, prefix);
         const price = findPrice(provider, model);

@@ -29,8 +29,13 @@ function requireText(text: string): void {
 
 function toSummary(row: PartialRow) {
   return {
-    ...{ id: row.id, slug: row.slug, name: row.name, collection_id: row.collectionId, status: row.status },
-    ...{ version: row.version, prompt_partial_version_id: row.versionId },
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    collection_id: row.collectionId,
+    status: row.status,
+    version: row.version,
+    prompt_partial_version_id: row.versionId,
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
     object: "partial",
@@ -40,7 +45,9 @@ function toSummary(row: PartialRow) {
 function toRecord(row: PartialRow, version: PartialVersionRow) {
   return {
     ...toSummary(row),
-    ...{ string: version.template, version: version.version, version_description: version.description },
+    string: version.template,
+    version: version.version,
+    version_description: version.description,
     prompt_partial_version_id: version.id,
   };
 }
@@ -83,8 +90,15 @@ async function listVersions(call: AdminCall<undefined>) {
   const data = rows
     .toSorted((one, other) => other.version - one.version)
     .map(({ id, version, template, description, createdAt }) => ({
-      ...{ prompt_partial_id: row.id, prompt_partial_version_id: id, slug: row.slug, version, string: template },
-      ...{ description, created_at: toIso(createdAt), prompt_version_status: "active", object: "partial" },
+      prompt_partial_id: row.id,
+      prompt_partial_version_id: id,
+      slug: row.slug,
+      version,
+      string: template,
+      description,
+      created_at: toIso(createdAt),
+      prompt_version_status: "active",
+      object: "partial",
     }));
   return toList(data, row.latestVersion);
 }
@@ -98,12 +112,28 @@ async function createPartial(call: AdminCall<CreatePartial>) {
   const versionId = crypto.randomUUID();
   const slug = createSlug(body.name, { prefix: "pl", letters: 10 });
   const partial = {
-    ...{ id, ...tenant, slug, name: body.name, collectionId, status: "active", version: 1, versionId },
-    ...{ latestVersion: 1, latestVersionId: versionId, createdAt: now, lastUpdatedAt: now },
+    id,
+    ...tenant,
+    slug,
+    name: body.name,
+    collectionId,
+    status: "active",
+    version: 1,
+    versionId,
+    latestVersion: 1,
+    latestVersionId: versionId,
+    createdAt: now,
+    lastUpdatedAt: now,
   };
   const version = {
-    ...{ id: versionId, ...tenant, partialId: id, version: 1, template: body.string },
-    ...{ description: body.version_description ?? null, ownerId: actor, createdAt: now },
+    id: versionId,
+    ...tenant,
+    partialId: id,
+    version: 1,
+    template: body.string,
+    description: body.version_description ?? null,
+    ownerId: actor,
+    createdAt: now,
   };
   return {
     answer: { id, slug, version_id: versionId },
@@ -159,7 +189,11 @@ const one = `${all}/:id`;
 /** Rows of partials. They come before those of prompts, whose paths would take theirs. */
 export const partialEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: all, summary: "List partials", access: access("list") },
+    ...row,
+    method: "GET",
+    path: all,
+    summary: "List partials",
+    access: access("list"),
     query: [
       { name: "workspace_id", description: "One workspace, for keys of the organisation" },
       { name: "collection_id", description: "One collection, by id or slug" },
@@ -171,41 +205,59 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     handle: listPartials,
   }),
   defineWrite({
-    ...{ ...row, method: "POST", path: all, summary: "Save a partial", access: access("create") },
+    ...row,
+    method: "POST",
+    path: all,
+    summary: "Save a partial",
+    access: access("create"),
     audit: audit("create"),
     body: CreatePartial,
     handle: createPartial,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: one, summary: "Show a partial with a version", access: access("read") },
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show a partial with a version",
+    access: access("read"),
     query: [{ name: "version", description: "default (which it is unless said otherwise), latest or a number" }],
     handle: readPartial,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: one, summary: "Change a partial, or make a version of it" },
-    ...{ access: access("update"), audit: audit("update") },
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Change a partial, or make a version of it",
+    access: access("update"),
+    audit: audit("update"),
     body: UpdatePartial,
     handle: updatePartial,
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", path: one, summary: "Delete a partial and its versions", access: access("delete") },
+    ...row,
+    method: "DELETE",
+    path: one,
+    summary: "Delete a partial and its versions",
+    access: access("delete"),
     audit: audit("delete"),
     handle: deletePartial,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: `${one}/versions`, summary: "List the versions of a partial" },
+    ...row,
+    method: "GET",
+    path: `${one}/versions`,
+    summary: "List the versions of a partial",
     access: access("read"),
     query: versionQuery,
     handle: listVersions,
   }),
   defineWrite({
-    ...{
-      ...row,
-      method: "PUT",
-      path: `${one}/makeDefault`,
-      summary: "Serve a version of a partial where none is named",
-    },
-    ...{ access: access("publish"), audit: audit("publish") },
+    ...row,
+    method: "PUT",
+    path: `${one}/makeDefault`,
+    summary: "Serve a version of a partial where none is named",
+    access: access("publish"),
+    audit: audit("publish"),
     body: MakeDefault,
     handle: makeDefault,
   }),

@@ -55,9 +55,16 @@ async function findLabelled(call: AdminCall<unknown>, { row, tenant }: Found<Pro
 /** A prompt as lists show it. */
 export function toPromptSummary(row: PromptRow) {
   return {
-    ...{ id: row.id, slug: row.slug, name: row.name, collection_id: row.collectionId, model: row.model },
-    ...{ status: row.status, prompt_version: row.version, prompt_version_id: row.versionId },
-    ...{ prompt_owning_workspace_id: row.workspaceId, allow_all_workspaces: 0 },
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    collection_id: row.collectionId,
+    model: row.model,
+    status: row.status,
+    prompt_version: row.version,
+    prompt_version_id: row.versionId,
+    prompt_owning_workspace_id: row.workspaceId,
+    allow_all_workspaces: 0,
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
     object: "prompt",
@@ -75,16 +82,25 @@ export async function toPromptRecord(call: AdminCall<unknown>, found: Found<Prom
   const names = "problem" in template ? undefined : namesOfPrompt(template);
   return {
     ...toPromptSummary(row),
-    ...{ string: version.template, parameters: version.parameters, model: version.model },
-    ...{ virtual_key: version.virtualKey, functions: version.functions, tools: version.tools },
-    ...{ tool_choice: version.toolChoice, template_metadata: version.metadata },
-    ...{ is_raw_template: version.isRawTemplate ? 1 : 0, is_default: version.id === row.versionId ? 1 : 0 },
-    ...{ prompt_version: version.version, prompt_version_id: version.id, prompt_version_status: "active" },
+    string: version.template,
+    parameters: version.parameters,
+    model: version.model,
+    virtual_key: version.virtualKey,
+    functions: version.functions,
+    tools: version.tools,
+    tool_choice: version.toolChoice,
+    template_metadata: version.metadata,
+    is_raw_template: version.isRawTemplate ? 1 : 0,
+    is_default: version.id === row.versionId ? 1 : 0,
+    prompt_version: version.version,
+    prompt_version_id: version.id,
+    prompt_version_status: "active",
     prompt_version_description: version.description,
-    ...{ prompt_version_label_id: label?.id ?? null, prompt_version_label_name: label?.name ?? null },
+    prompt_version_label_id: label?.id ?? null,
+    prompt_version_label_name: label?.name ?? null,
     prompt_version_labels: labels,
     // a partial named by a variable is none of this language's tags
-    ...{ variable_components: names && { ...names, variablePartials: [] } },
+    variable_components: names && { ...names, variablePartials: [] },
   };
 }
 

@@ -14,9 +14,15 @@ async function listVersions(call: AdminCall<undefined>) {
   const data = rows
     .toSorted((one, other) => other.version - one.version)
     .map((version) => ({
-      ...{ id: version.id, prompt_id: row.id, prompt_template: version.template, prompt_version: version.version },
-      ...{ prompt_description: version.description, label_id: labels.get(version.id)?.[0]?.id ?? null },
-      ...{ labels: labels.get(version.id) ?? [], created_at: toIso(version.createdAt), status: "active" },
+      id: version.id,
+      prompt_id: row.id,
+      prompt_template: version.template,
+      prompt_version: version.version,
+      prompt_description: version.description,
+      label_id: labels.get(version.id)?.[0]?.id ?? null,
+      labels: labels.get(version.id) ?? [],
+      created_at: toIso(version.createdAt),
+      status: "active",
       object: "prompt",
     }));
   return toList(data, row.latestVersion);
@@ -70,22 +76,39 @@ const one = `${all}/:versionId`;
 /** Rows of versions of prompts. */
 export const promptVersionEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: all, summary: "List the versions of a prompt", access: access("read") },
+    ...row,
+    method: "GET",
+    path: all,
+    summary: "List the versions of a prompt",
+    access: access("read"),
     query: versionQuery,
     handle: listVersions,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: one, summary: "Show a version of a prompt", access: access("read") },
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show a version of a prompt",
+    access: access("read"),
     handle: readVersion,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: one, summary: "Put a label on a version", access: access("publish"), audit },
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Put a label on a version",
+    access: access("publish"),
+    audit,
     body: LabelVersion,
     handle: labelVersion,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: "/v1/prompts/:id/makeDefault", summary: "Serve a version where none is named" },
-    ...{ access: access("publish"), audit },
+    ...row,
+    method: "PUT",
+    path: "/v1/prompts/:id/makeDefault",
+    summary: "Serve a version where none is named",
+    access: access("publish"),
+    audit,
     body: MakeDefault,
     handle: makeDefault,
   }),

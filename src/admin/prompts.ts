@@ -58,7 +58,9 @@ function readVersionMembers(body: Omit<UpdatePrompt, "virtual_key">) {
     template: body.string,
     parameters: json(body.parameters),
     model: body.model,
-    ...{ functions: json(body.functions), tools: json(body.tools), toolChoice: json(body.tool_choice) },
+    functions: json(body.functions),
+    tools: json(body.tools),
+    toolChoice: json(body.tool_choice),
     isRawTemplate: body.is_raw_template,
     description: body.version_description,
     metadata: json(metadata),
@@ -71,8 +73,16 @@ type VersionContent = Omit<
 >;
 
 const emptyContent: VersionContent = {
-  ...{ template: "", parameters: {}, model: null, virtualKey: "", functions: null, tools: null, toolChoice: null },
-  ...{ isRawTemplate: false, description: null, metadata: null },
+  template: "",
+  parameters: {},
+  model: null,
+  virtualKey: "",
+  functions: null,
+  tools: null,
+  toolChoice: null,
+  isRawTemplate: false,
+  description: null,
+  metadata: null,
 };
 
 /** A content with what is defined in `changes` in its place. */
@@ -95,8 +105,19 @@ async function createPrompt(call: AdminCall<CreatePrompt>) {
   const versionId = crypto.randomUUID();
   const slug = createSlug(body.name, { prefix: "pp", letters: 10 });
   const prompt = {
-    ...{ id, ...tenant, slug, name: body.name, collectionId, status: "active", model: content.model },
-    ...{ version: 1, versionId, latestVersion: 1, latestVersionId: versionId, createdAt: now, lastUpdatedAt: now },
+    id,
+    ...tenant,
+    slug,
+    name: body.name,
+    collectionId,
+    status: "active",
+    model: content.model,
+    version: 1,
+    versionId,
+    latestVersion: 1,
+    latestVersionId: versionId,
+    createdAt: now,
+    lastUpdatedAt: now,
   };
   const version = { ...content, id: versionId, ...tenant, promptId: id, version: 1, ownerId: actor, createdAt: now };
   return {
@@ -108,8 +129,17 @@ async function createPrompt(call: AdminCall<CreatePrompt>) {
 
 /** Members of an update that make a version. */
 const versionFields = [
-  ...["string", "parameters", "model", "virtual_key", "version_description", "functions", "tools", "tool_choice"],
-  ...["is_raw_template", "prompt_metadata", "template_metadata"],
+  "string",
+  "parameters",
+  "model",
+  "virtual_key",
+  "version_description",
+  "functions",
+  "tools",
+  "tool_choice",
+  "is_raw_template",
+  "prompt_metadata",
+  "template_metadata",
 ];
 
 /** Whether an update makes a version. @throws {InvalidRequestError} AB01 if what makes one up is not all there. */
@@ -166,7 +196,11 @@ const one = `${all}/:id`;
 /** Rows of prompts themselves. */
 export const promptEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: all, summary: "List prompts", access: access("list") },
+    ...row,
+    method: "GET",
+    path: all,
+    summary: "List prompts",
+    access: access("list"),
     query: [
       { name: "workspace_id", description: "One workspace, for keys of the organisation" },
       { name: "collection_id", description: "One collection, by id or slug" },
@@ -177,32 +211,42 @@ export const promptEndpoints: readonly AdminEndpoint[] = [
     handle: listPrompts,
   }),
   defineWrite({
-    ...{ ...row, method: "POST", path: all, summary: "Save a prompt", access: access("create") },
+    ...row,
+    method: "POST",
+    path: all,
+    summary: "Save a prompt",
+    access: access("create"),
     audit: audit("create"),
     body: CreatePrompt,
     handle: createPrompt,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: one, summary: "Show a prompt with a version", access: access("read") },
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show a prompt with a version",
+    access: access("read"),
     query: [
       { name: "version", description: "default (which it is unless said otherwise), latest, a number or a label" },
     ],
     handle: readPrompt,
   }),
   defineWrite({
-    ...{
-      ...row,
-      method: "PUT",
-      path: one,
-      summary: "Change a prompt, or make a version of it",
-      access: access("update"),
-    },
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Change a prompt, or make a version of it",
+    access: access("update"),
     audit: audit("update"),
     body: UpdatePrompt,
     handle: updatePrompt,
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", path: one, summary: "Delete a prompt and its versions", access: access("delete") },
+    ...row,
+    method: "DELETE",
+    path: one,
+    summary: "Delete a prompt and its versions",
+    access: access("delete"),
     audit: audit("delete"),
     handle: deletePrompt,
   }),

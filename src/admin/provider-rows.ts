@@ -66,7 +66,7 @@ export function toProviderChanges(members: ProviderMembers, now: number) {
 }
 
 /** What a new provider is made from. */
-export interface NewProvider extends ProviderMembers {
+interface NewProvider extends ProviderMembers {
   name: string;
   slug?: string | null | undefined;
   integrationId: string;
@@ -83,14 +83,24 @@ export function createProviderRow(
   const named = slug ?? createSlug(name, { letters: 24 });
   const { note = null, expiresAt = null, usageLimits = null, rateLimits = null } = toProviderChanges(members, now);
   const row = {
-    ...{ id, organisationId, workspaceId, slug: named, name, integrationId, status: "active", createdAt: now },
-    ...{ note, expiresAt, usageLimits, rateLimits },
+    id,
+    organisationId,
+    workspaceId,
+    slug: named,
+    name,
+    integrationId,
+    status: "active",
+    createdAt: now,
+    note,
+    expiresAt,
+    usageLimits,
+    rateLimits,
   };
   return { id, slug: named, statement: stores.providers.insert(tenant, row) };
 }
 
 /** Which provider a new or newly lent integration brings along. */
-export interface DefaultProvider {
+interface DefaultProvider {
   name: string;
   integrationId: string;
   slug: string | null | undefined;

@@ -93,7 +93,11 @@ export function commonProviderEndpoints(
   const one = { tag, query, path: `${path}/:slug` };
   return [
     defineRead({
-      ...{ tag, path, method: "GET", summary: `List ${noun}s`, access: providerAccess("list") },
+      tag,
+      path,
+      method: "GET",
+      summary: `List ${noun}s`,
+      access: providerAccess("list"),
       query: [
         ...query,
         { name: "current_page", description: "Counted from 0" },
@@ -102,11 +106,17 @@ export function commonProviderEndpoints(
       handle: (call) => listProviders(call, object),
     }),
     defineRead({
-      ...{ ...one, method: "GET", summary: `Show a ${noun}`, access: providerAccess("read") },
+      ...one,
+      method: "GET",
+      summary: `Show a ${noun}`,
+      access: providerAccess("read"),
       handle: (call) => readProvider(call, object),
     }),
     defineWrite({
-      ...{ ...one, method: "DELETE", summary: `Delete a ${noun}`, access: providerAccess("delete") },
+      ...one,
+      method: "DELETE",
+      summary: `Delete a ${noun}`,
+      access: providerAccess("delete"),
       audit: { resource, action: "delete" },
       handle: deleteProvider,
     }),
@@ -118,16 +128,26 @@ const row = { tag: "Providers" };
 /** Rows of providers: integrations as they are used in one workspace. */
 export const providerEndpoints: readonly AdminEndpoint[] = [
   ...commonProviderEndpoints("/v1/providers", {
-    ...{ ...row, noun: "provider", object: "provider", resource: "providers" },
+    ...row,
+    noun: "provider",
+    object: "provider",
+    resource: "providers",
   }),
   defineWrite({
-    ...{ ...row, method: "POST", path: "/v1/providers", summary: "Make a provider", access: providerAccess("create") },
+    ...row,
+    method: "POST",
+    path: "/v1/providers",
+    summary: "Make a provider",
+    access: providerAccess("create"),
     audit: { resource: "providers", action: "create" },
     body: CreateProvider,
     handle: createProvider,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: "/v1/providers/:slug", summary: "Change a provider" },
+    ...row,
+    method: "PUT",
+    path: "/v1/providers/:slug",
+    summary: "Change a provider",
     access: providerAccess("update"),
     audit: { resource: "providers", action: "update" },
     body: UpdateProvider,

@@ -36,7 +36,7 @@ export async function findUnknownGuardrails(
 }
 
 /** Guardrails a body names. */
-export interface GuardrailNames {
+interface GuardrailNames {
   /** Ids or slugs. */
   names: readonly string[];
   direction: Direction;

@@ -78,7 +78,7 @@ export interface Page {
 }
 
 /** Sizes of a list's pages. */
-export interface PageRules {
+interface PageRules {
   /** Rows of a page that says nothing. Default 50. */
   size?: number;
   /** Most rows of a page. Default 1,000. */

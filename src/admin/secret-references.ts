@@ -42,8 +42,12 @@ function textsOf(value: unknown): AuthConfig {
 function toRecord(row: SecretReferenceRow) {
   const masked = Object.entries(textsOf(row.masked)).map(([name, mask]) => [`masked_${name}`, mask]);
   return {
-    ...{ id: row.id, organisation_id: row.organisationId, name: row.name, slug: row.slug },
-    ...{ description: row.description, manager_type: row.managerType },
+    id: row.id,
+    organisation_id: row.organisationId,
+    name: row.name,
+    slug: row.slug,
+    description: row.description,
+    manager_type: row.managerType,
     auth_config: { ...textsOf(row.authConfig), ...Object.fromEntries(masked) },
     secret_path: row.secretPath,
     secret_key: row.secretKey,
@@ -157,11 +161,23 @@ async function createSecretReference(call: AdminCall<CreateSecretReference>) {
   const allowedWorkspaces = await readWorkspaces(call);
   const { plain, masked, statements } = await sealAuth(call, id, config);
   const row = {
-    ...{ id, organisationId: tenant.organisationId, slug, name: body.name, description: body.description ?? null },
-    ...{ managerType: body.manager_type, authConfig: plain, masked, secretPath: body.secret_path },
-    ...{ secretKey: body.secret_key ?? null, tags: body.tags ?? null, allowedWorkspaces },
+    id,
+    organisationId: tenant.organisationId,
+    slug,
+    name: body.name,
+    description: body.description ?? null,
+    managerType: body.manager_type,
+    authConfig: plain,
+    masked,
+    secretPath: body.secret_path,
+    secretKey: body.secret_key ?? null,
+    tags: body.tags ?? null,
+    allowedWorkspaces,
     allowAllWorkspaces: allowedWorkspaces === null && (body.allow_all_workspaces ?? true),
-    ...{ status: "active", createdBy: actor, createdAt: now, lastUpdatedAt: now },
+    status: "active",
+    createdBy: actor,
+    createdAt: now,
+    lastUpdatedAt: now,
   };
   return {
     answer: { id, slug, object: "secret-reference" },
@@ -222,8 +238,13 @@ async function updateSecretReference(call: AdminCall<UpdateSecretReference>) {
   const auth = body.auth_config && (await mergeAuth(call, row, body.auth_config));
   const { statements = [], ...authColumns } = auth ?? {};
   const changes = {
-    ...{ name: body.name, description: body.description, secretPath: body.secret_path, secretKey: body.secret_key },
-    ...{ tags: body.tags, ...(await mergeAccess(call)), ...authColumns },
+    name: body.name,
+    description: body.description,
+    secretPath: body.secret_path,
+    secretKey: body.secret_key,
+    tags: body.tags,
+    ...(await mergeAccess(call)),
+    ...authColumns,
     // a change in the same millisecond is a change too: what was read before is told apart by this time
     lastUpdatedAt: Math.max(now, row.lastUpdatedAt + 1),
   };
@@ -273,7 +294,10 @@ const one = { tag: "Secret references", path: "/v1/secret-references/:id" };
 /** Rows of references to secrets in stores outside. */
 export const secretReferenceEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...all, method: "GET", summary: "List references to secrets", access: access("list") },
+    ...all,
+    method: "GET",
+    summary: "List references to secrets",
+    access: access("list"),
     query: [
       { name: "manager_type", description: managerTypes.join(", ") },
       { name: "tags", description: "JSON object of tags a reference must have" },
@@ -284,23 +308,35 @@ export const secretReferenceEndpoints: readonly AdminEndpoint[] = [
     handle: listSecretReferences,
   }),
   defineWrite({
-    ...{ ...all, method: "POST", summary: "Refer to a secret in a store outside", access: access("create") },
+    ...all,
+    method: "POST",
+    summary: "Refer to a secret in a store outside",
+    access: access("create"),
     audit: audit("create"),
     body: CreateSecretReference,
     handle: createSecretReference,
   }),
   defineRead({
-    ...{ ...one, method: "GET", summary: "Show a reference to a secret", access: access("read") },
+    ...one,
+    method: "GET",
+    summary: "Show a reference to a secret",
+    access: access("read"),
     handle: async (call) => toRecord(await findReference(call)),
   }),
   defineWrite({
-    ...{ ...one, method: "PUT", summary: "Change a reference to a secret", access: access("update") },
+    ...one,
+    method: "PUT",
+    summary: "Change a reference to a secret",
+    access: access("update"),
     audit: audit("update"),
     body: UpdateSecretReference,
     handle: updateSecretReference,
   }),
   defineWrite({
-    ...{ ...one, method: "DELETE", summary: "Delete a reference to a secret", access: access("delete") },
+    ...one,
+    method: "DELETE",
+    summary: "Delete a reference to a secret",
+    access: access("delete"),
     audit: audit("delete"),
     handle: deleteSecretReference,
   }),

@@ -118,7 +118,9 @@ async function serveChecked(endpoint: AdminEndpoint, context: CallerContext, ser
 export function toAdminError(thrown: unknown): GatewayError {
   if (!isUnreachable(thrown)) return toGatewayError(thrown);
   return new UnavailableError("Cannot do this now: the database does not answer", {
-    ...{ cause: thrown, code: "database_unavailable", retryAfterSeconds: 1 },
+    cause: thrown,
+    code: "database_unavailable",
+    retryAfterSeconds: 1,
   });
 }
 

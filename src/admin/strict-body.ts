@@ -2,7 +2,7 @@ import type * as v from "valibot";
 import { isObject } from "../lib/json.ts";
 
 /** Something in a body that its schema would pass over in silence. */
-export interface Stray {
+interface Stray {
   path: readonly string[];
   problem: string;
 }

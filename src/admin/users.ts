@@ -102,7 +102,11 @@ const one = "/v1/admin/users/:userId";
 /** Rows of the people of an organisation. */
 export const userEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: "/v1/admin/users", summary: "List people", access: access("list") },
+    ...row,
+    method: "GET",
+    path: "/v1/admin/users",
+    summary: "List people",
+    access: access("list"),
     query: [
       { name: "role", description: "owner, admin or member" },
       { name: "email", description: "One address" },
@@ -112,17 +116,29 @@ export const userEndpoints: readonly AdminEndpoint[] = [
     handle: listUsers,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: one, summary: "Show a person", access: access("read") },
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show a person",
+    access: access("read"),
     handle: readUser,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: one, summary: "Change a person's role", access: access("update") },
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Change a person's role",
+    access: access("update"),
     audit: audit("update"),
     body: UpdateUser,
     handle: updateUser,
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", path: one, summary: "Remove a person", access: access("delete") },
+    ...row,
+    method: "DELETE",
+    path: one,
+    summary: "Remove a person",
+    access: access("delete"),
     audit: audit("delete"),
     handle: deleteUser,
   }),

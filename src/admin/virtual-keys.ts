@@ -67,8 +67,14 @@ async function createVirtualKey(call: AdminCall<CreateVirtualKey>) {
   const aiProviderId = requireKnownProvider(call, body.provider, "provider");
   const own = Object.hasOwn(authenticationOf, aiProviderId) ? authenticationOf[aiProviderId] : {};
   const integration = await createIntegrationRows(call, tenant, {
-    ...{ name: body.name, slug: `private-${crypto.randomUUID()}`, isPrivate: true, aiProviderId, paramOf },
-    ...{ key: body.key, configurations: { ...own, ...readSettings(body) }, secretMappings: body.secret_mappings },
+    name: body.name,
+    slug: `private-${crypto.randomUUID()}`,
+    isPrivate: true,
+    aiProviderId,
+    paramOf,
+    key: body.key,
+    configurations: { ...own, ...readSettings(body) },
+    secretMappings: body.secret_mappings,
   });
   const provider = createProviderRow(call, tenant, { ...body, integrationId: integration.id });
   return {
@@ -83,7 +89,8 @@ async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>) {
   const { row, tenant, integration } = await findProvider(call);
   const settings = readSettings(body);
   const credentials = {
-    ...{ key: body.key, secretMappings: body.secret_mappings },
+    key: body.key,
+    secretMappings: body.secret_mappings,
     configurations: Object.keys(settings).length > 0 ? settings : undefined,
   };
   const [changed] = Object.entries(credentials).find(([, value]) => value !== undefined) ?? [];
@@ -112,14 +119,20 @@ const resource = "virtual_keys";
 export const virtualKeyEndpoints: readonly AdminEndpoint[] = [
   ...commonProviderEndpoints("/v1/virtual-keys", { ...row, noun: "virtual key", object: "virtual-key", resource }),
   defineWrite({
-    ...{ ...row, method: "POST", path: "/v1/virtual-keys", summary: "Make a virtual key" },
+    ...row,
+    method: "POST",
+    path: "/v1/virtual-keys",
+    summary: "Make a virtual key",
     access: providerAccess("create"),
     audit: { resource, action: "create" },
     body: CreateVirtualKey,
     handle: createVirtualKey,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: "/v1/virtual-keys/:slug", summary: "Change a virtual key" },
+    ...row,
+    method: "PUT",
+    path: "/v1/virtual-keys/:slug",
+    summary: "Change a virtual key",
     access: providerAccess("update"),
     audit: { resource, action: "update" },
     body: UpdateVirtualKey,

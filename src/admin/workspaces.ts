@@ -91,12 +91,24 @@ async function readFirstMembers(call: AdminCall<CreateWorkspace>) {
 function toNewRow(call: AdminCall<CreateWorkspace>, organisationId: string): WorkspaceRow {
   const { body, actor, now } = call;
   return {
-    ...{ id: crypto.randomUUID(), organisationId, name: body.name, slug: createSlug(body.name, { prefix: "ws" }) },
-    ...{ icon: body.icon ?? null, description: body.description ?? null, isDefault: false, status: "active" },
-    ...{ defaults: null, settings: {}, securitySettings: {}, dataPlaneSecuritySettings: {} },
+    id: crypto.randomUUID(),
+    organisationId,
+    name: body.name,
+    slug: createSlug(body.name, { prefix: "ws" }),
+    icon: body.icon ?? null,
+    description: body.description ?? null,
+    isDefault: false,
+    status: "active",
+    defaults: null,
+    settings: {},
+    securitySettings: {},
+    dataPlaneSecuritySettings: {},
     usageLimits: toStoredUsageList(body.usage_limits, now) ?? null,
     rateLimits: toJson(toLimitList(body.rate_limits) ?? null),
-    ...{ createdBy: actor, lastResetAt: null, createdAt: now, lastUpdatedAt: now },
+    createdBy: actor,
+    lastResetAt: null,
+    createdAt: now,
+    lastUpdatedAt: now,
   };
 }
 
@@ -114,7 +126,11 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>) {
   const { statements, changed } = joinChanges(joinings);
   const times = { createdAt: now, lastUpdatedAt: now };
   const memberRow = ({ user, role }: (typeof members)[number]) => ({
-    ...{ ...tenant, userId: user.id, role, source: "manual", ...times },
+    ...tenant,
+    userId: user.id,
+    role,
+    source: "manual",
+    ...times,
   });
   const users = members.map((member) => toMember(memberRow(member), member.user, { organisation, workspace: row }));
   const byGroups = await joinByGroups(call, row, members.map(memberRow));
@@ -141,7 +157,10 @@ async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
       ? undefined
       : await applyDefaults(call, { organisation, tenant, stored: row.defaults }, body.defaults);
   const changes = {
-    ...{ name: body.name, description: body.description, icon: body.icon, defaults },
+    name: body.name,
+    description: body.description,
+    icon: body.icon,
+    defaults,
     usageLimits: toStoredUsageList(body.usage_limits, now),
     rateLimits: body.rate_limits === undefined ? undefined : toJson(toLimitList(body.rate_limits)),
     ...applySettings(call, organisation, row),
@@ -220,7 +239,11 @@ const one = `${all}/:id`;
 /** Rows of workspaces. */
 export const workspaceEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row, method: "GET", path: all, summary: "List workspaces", access: access("list") },
+    ...row,
+    method: "GET",
+    path: all,
+    summary: "List workspaces",
+    access: access("list"),
     query: [
       { name: "name", description: "Letters the name holds, at least 2, as they are written" },
       { name: "exact_name", description: "The name" },
@@ -231,24 +254,40 @@ export const workspaceEndpoints: readonly AdminEndpoint[] = [
     handle: listWorkspaces,
   }),
   defineWrite({
-    ...{ ...row, method: "POST", path: all, summary: "Make a workspace", access: adminAccess("create") },
+    ...row,
+    method: "POST",
+    path: all,
+    summary: "Make a workspace",
+    access: adminAccess("create"),
     audit: audit("create"),
     body: CreateWorkspace,
     handle: createWorkspace,
   }),
   defineRead({
-    ...{ ...row, method: "GET", path: one, summary: "Show a workspace and its members", access: access("read") },
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show a workspace and its members",
+    access: access("read"),
     query: [{ name: "status", description: "active (default) or archived" }],
     handle: readWorkspace,
   }),
   defineWrite({
-    ...{ ...row, method: "PUT", path: one, summary: "Change a workspace", access: access("update") },
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Change a workspace",
+    access: access("update"),
     audit: audit("update"),
     body: UpdateWorkspace,
     handle: updateWorkspace,
   }),
   defineWrite({
-    ...{ ...row, method: "DELETE", path: one, summary: "Delete a workspace", access: adminAccess("delete") },
+    ...row,
+    method: "DELETE",
+    path: one,
+    summary: "Delete a workspace",
+    access: adminAccess("delete"),
     audit: audit("delete"),
     body: DeleteWorkspace,
     handle: deleteWorkspace,

@@ -4,7 +4,7 @@ import { crc32, randomBase62, randomBytes, toBase62 } from "../lib/hash.ts";
 export const defaultKeyPrefix = "gk";
 
 /** A new key: shown once, then only its digest is kept. */
-export interface MintedKey {
+interface MintedKey {
   /** `<prefix>_<id>_<secret><check>`. */
   key: string;
   /** The public part it is looked up by. */

@@ -23,7 +23,7 @@ const noDigest = "A".repeat(43);
 const invalidKey = "Invalid API Key: send a valid gateway key in x-gateway-api-key";
 
 /** What authentication needs. */
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   store: ApiKeyStore;
   clock: Clock;
   /** Digest of keys under the pepper. */

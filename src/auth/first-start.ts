@@ -18,7 +18,7 @@ export interface FirstKeys {
 }
 
 /** What the installation is opened with. */
-export interface OpenInstallationOptions {
+interface OpenInstallationOptions {
   store: InstallationStore;
   masterKeys: readonly MasterKey[];
   /** Asked when the root secret names none of the keys above. */
@@ -31,7 +31,7 @@ export interface OpenInstallationOptions {
 }
 
 /** Keys for one purpose each, derived from the root secret. */
-export interface InstallationKeys {
+interface InstallationKeys {
   pepper: Uint8Array<ArrayBuffer>;
   logHash: Uint8Array<ArrayBuffer>;
   state: Uint8Array<ArrayBuffer>;
@@ -108,7 +108,7 @@ function checkBootstrap({ adminKey, workspaceKey }: OpenInstallationOptions["boo
 }
 
 /** What a new organisation is made from. */
-export interface NewOrganisationOptions {
+interface NewOrganisationOptions {
   name: string;
   slug: string;
   adminKey: string;
@@ -155,8 +155,13 @@ async function createFirstStart(options: OpenInstallationOptions, masterKey: Mas
   const start: FirstStart = {
     rootSecret: await wrapRootSecret(rootSecret, masterKey),
     ...(await createOrganisationRows({
-      ...{ name: "default", slug: "default", adminKey, workspaceKey },
-      ...{ digest, keyPrefix, now },
+      name: "default",
+      slug: "default",
+      adminKey,
+      workspaceKey,
+      digest,
+      keyPrefix,
+      now,
     })),
   };
   const firstKeys: FirstKeys = {

@@ -218,7 +218,8 @@ export function createKeySets({ clock, fetchJson }: { clock: Clock; fetchJson: F
       if (entry) return refuse(entry.problem);
       if (sets.includes(undefined)) {
         throw new UnavailableError("Cannot check this token: the keys of its identity provider cannot be read", {
-          ...{ code: "jwks_unavailable", retryAfterSeconds: 30 },
+          code: "jwks_unavailable",
+          retryAfterSeconds: 30,
         });
       }
       return refuse(sets.find((set) => typeof set === "string") ?? "its key is not known");

@@ -12,7 +12,7 @@ import { mayHoldScope, normaliseScope } from "./scopes.ts";
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** What of a token's header has a say. */
-export interface TokenHeader {
+interface TokenHeader {
   alg: TokenAlgorithm;
   kid: string;
 }

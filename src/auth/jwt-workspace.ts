@@ -15,7 +15,7 @@ export interface TokenPerson {
 }
 
 /** What a deployment's restrictions go by. */
-export interface DeploymentFacts {
+interface DeploymentFacts {
   organisationId: string;
   /** Claim `sub`. */
   subject: string | null;
@@ -58,7 +58,7 @@ export interface WorkspaceResolverOptions {
 }
 
 /** What is known of a verified token. */
-export interface TokenFacts {
+interface TokenFacts {
   organisationId: string;
   claims: Claims;
   /** The verified e-mail address. */
@@ -68,7 +68,7 @@ export interface TokenFacts {
 }
 
 /** Where a token acts, and as whom; a null `userId` is a service. */
-export interface TokenPlace {
+interface TokenPlace {
   workspaceId: string;
   userId: string | null;
 }

@@ -33,14 +33,14 @@ const maxSkewSeconds = 60;
 const auditedPerMinute = 60;
 
 /** What of a request has a say in whose token it carries. */
-export interface TokenRequest {
+interface TokenRequest {
   /** Workspace the request names, used only when the token names none. */
   workspace: string | null;
   address: string;
 }
 
 /** An organisation that may have an identity provider. */
-export interface TokenOrganisation {
+interface TokenOrganisation {
   id: string;
   /** Stored value of `auth_settings`. */
   authSettings: unknown;
@@ -151,8 +151,16 @@ function requireSettings({ authSettings }: TokenOrganisation): AuthSettings {
 
 /** Form of key each algorithm needs. */
 const formOf: Readonly<Record<TokenAlgorithm, string>> = {
-  ...{ RS256: "RSA", RS384: "RSA", RS512: "RSA", PS256: "RSA", PS384: "RSA", PS512: "RSA" },
-  ...{ ES256: "P-256", ES384: "P-384", ES512: "P-521", EdDSA: "Ed25519" },
+  RS256: "RSA",
+  RS384: "RSA",
+  RS512: "RSA",
+  PS256: "RSA",
+  PS384: "RSA",
+  PS512: "RSA",
+  ES256: "P-256",
+  ES384: "P-384",
+  ES512: "P-521",
+  EdDSA: "Ed25519",
 };
 
 /** Refuses an algorithm that neither the settings nor the key allow. The token's word alone never counts. */
@@ -248,7 +256,9 @@ function createFailureAudit({ clock, auditFailure }: TokenAuthenticatorOptions) 
 function toTokenError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   return new UnavailableError("Cannot check this token: the database does not answer", {
-    ...{ cause: error, code: "database_unavailable", retryAfterSeconds: 1 },
+    cause: error,
+    code: "database_unavailable",
+    retryAfterSeconds: 1,
   });
 }
 
@@ -274,8 +284,13 @@ export function createTokenAuthenticator(given: TokenAuthenticatorOptions): Toke
     const scopes = readScopes(claims, [...options.defaultScopes, ...(settings.default_scopes ?? [])]);
     if (scopes.size === 0) forbid("The token has no scope that counts here", "no_scope");
     return {
-      ...{ organisationId, claims, scopes, digest: token.digest, principals: new BoundedMap(maxWorkspaces) },
-      ...{ verifiedAt: clock.monotonic(), expiresAt: Number(claims.exp) * 1_000 },
+      organisationId,
+      claims,
+      scopes,
+      digest: token.digest,
+      principals: new BoundedMap(maxWorkspaces),
+      verifiedAt: clock.monotonic(),
+      expiresAt: Number(claims.exp) * 1_000,
     };
   };
   const toPrincipal = async (token: VerifiedToken, wanted: string): Promise<Principal> => {
@@ -286,7 +301,10 @@ export function createTokenAuthenticator(given: TokenAuthenticatorOptions): Toke
     return {
       keyId: await keyIdOf(token, email),
       kind: userId === null ? "workspace-service" : "workspace-user",
-      ...{ organisationId, workspaceId, userId, scopes },
+      organisationId,
+      workspaceId,
+      userId,
+      scopes,
       person: email ?? readText(claims, "sub", "uid"),
       defaults: readDefaults(claims),
       ...(limits && { limits }),

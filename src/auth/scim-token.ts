@@ -31,7 +31,7 @@ export interface ScimAuthenticator {
 }
 
 /** What the authenticator needs. */
-export interface ScimAuthenticatorOptions {
+interface ScimAuthenticatorOptions {
   store: ScimTokenStore;
   clock: Clock;
   /** The pepper, for comparisons in constant time. */
@@ -51,8 +51,13 @@ export function isScimAuthorization(authorization: string | undefined): boolean 
 
 function toPrincipal({ id, organisationId }: ScimTokenRow): Principal {
   return {
-    ...{ keyId: id, kind: "organisation-service", organisationId, workspaceId: null, userId: null },
-    ...{ scopes: scimScopes, defaults: noDefaults },
+    keyId: id,
+    kind: "organisation-service",
+    organisationId,
+    workspaceId: null,
+    userId: null,
+    scopes: scimScopes,
+    defaults: noDefaults,
   };
 }
 
@@ -63,7 +68,9 @@ export function createScimAuthenticator({ store, clock, pepper, refuse }: ScimAu
     if (lookupId === undefined) return undefined;
     const row = await store.findByLookupId(lookupId).catch((cause) => {
       throw new UnavailableError("Cannot check this token: the database does not answer", {
-        ...{ cause, code: "database_unavailable", retryAfterSeconds: 1 },
+        cause,
+        code: "database_unavailable",
+        retryAfterSeconds: 1,
       });
     });
     return (await verifyMac(pepper, row?.digest ?? noDigest, token)) ? row : undefined;

@@ -83,8 +83,13 @@ export function scopesOfKind(kind: KeyKind): string[] {
 
 /** Scopes that only tokens of identity providers name: taken, never offered to keys. */
 const tokenOnly = new Set([
-  ...["completions.read", "logs.read", "feedbacks.read", "feedbacks.write", "generations.create"],
-  ...["organisations.read", "providers.duplicate"],
+  "completions.read",
+  "logs.read",
+  "feedbacks.read",
+  "feedbacks.write",
+  "generations.create",
+  "organisations.read",
+  "providers.duplicate",
 ]);
 
 /** A scope as it is stored: `configs:read` is `configs.read`, and a leading `gateway.` is left out. */

@@ -37,7 +37,7 @@ interface Tenant {
 }
 
 /** Who a request runs for, and whether it is counted. */
-export interface Counted {
+interface Counted {
   readonly principal: Pick<Principal, "keyId" | "organisationId" | "workspaceId">;
   /** Set while the request counts. */
   isCounted: boolean;

@@ -25,7 +25,7 @@ function ownersOf({ principal }: Holder, { limits }: HeldParts): ByteOwner[] {
 }
 
 /** Room for one more body of a request, given back when the request is over. */
-export function holdBody(context: Holder, parts: HeldParts): ByteHold {
+function holdBody(context: Holder, parts: HeldParts): ByteHold {
   const hold = parts.bodies.open(ownersOf(context, parts));
   // what begins to be read when the request is over is given up already, and nobody would give its room back
   if (context.log.settled) hold.release();

@@ -8,7 +8,7 @@ const pageRows = 500;
 const beforeAll = Number.MIN_SAFE_INTEGER;
 
 /** How a chain is checked. */
-export interface VerifyOptions {
+interface VerifyOptions {
   mac: Mac;
   /** A row that was told before: the chain must hold it, with this mac. */
   head?: AuditHead | undefined;

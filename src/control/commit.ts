@@ -5,7 +5,7 @@ import type { Mac } from "../lib/hash.ts";
 import { type AuditDraft, chain } from "./audit-chain.ts";
 
 /** What a piece of work wants to write. */
-export interface Effect {
+interface Effect {
   statements: readonly Statement[];
   /** Records that other nodes must read again. */
   changes: readonly Change[];
@@ -28,7 +28,7 @@ export interface Committer {
 const maxTries = 20;
 
 /** What the committer needs. */
-export interface CommitterOptions {
+interface CommitterOptions {
   database: Database;
   audit: AuditStore;
   /** Digest of audit rows. */

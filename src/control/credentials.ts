@@ -38,7 +38,7 @@ export interface Credentials {
 }
 
 /** What opens credentials. */
-export interface CredentialsOptions {
+interface CredentialsOptions {
   vault: Vault;
   clock: Clock;
   resolver: SecretResolver;

@@ -31,7 +31,7 @@ export interface StoredProvider {
 }
 
 /** Where a secret lies in a store outside, and the sealed secrets that open that store. */
-export interface StoredReference {
+interface StoredReference {
   row: SecretReferenceRow;
   secrets: readonly SecretRow[];
 }
@@ -44,7 +44,7 @@ export interface StoredConfig {
 }
 
 /** A person's place in a workspace. */
-export interface Membership {
+interface Membership {
   userId: string;
   email: string;
   /** Role in the organisation. */
@@ -136,7 +136,9 @@ async function readProviders(stores: ControlStores, tenant: Tenant): Promise<Map
     const own = modelsOf.get(integration.id) ?? [];
     return [
       {
-        ...{ row, integration, access: accessOf.get(integration.id) },
+        row,
+        integration,
+        access: accessOf.get(integration.id),
         models: new Map(own.map((model) => [model.slug, model])),
         secrets: secretsOf.get(integration.id) ?? [],
         references: integration.secretMappings === null ? [] : references,

@@ -12,7 +12,7 @@ export interface Follower {
 }
 
 /** What is told of changes. */
-export interface FollowerEvents {
+interface FollowerEvents {
   changed(changes: readonly Change[]): void;
   /** More changed than can be told. */
   lost(): void;

@@ -13,7 +13,7 @@ export interface StoredGuardrail extends SavedGuardrail {
 }
 
 /** Ids of guardrails every request of a workspace passes, whatever its config says, in the order they run. */
-export interface DefaultGuardrails {
+interface DefaultGuardrails {
   input: readonly string[];
   output: readonly string[];
 }

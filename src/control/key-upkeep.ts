@@ -2,7 +2,7 @@ import type { Statement } from "../db/client.ts";
 import type { ControlStores } from "../db/stores/control.ts";
 
 /** What the upkeep of keys needs. */
-export interface KeyUpkeepOptions {
+interface KeyUpkeepOptions {
   stores: Pick<ControlStores, "apiKeys" | "organisations">;
   /** Writes the statements in one transaction. */
   write(statements: readonly Statement[]): Promise<unknown>;

@@ -32,7 +32,7 @@ export interface ControlPlane {
 }
 
 /** What the control plane is made from. */
-export interface ControlPlaneOptions {
+interface ControlPlaneOptions {
   database: Database;
   vault: Vault;
   /** Digest of audit rows. */

@@ -6,16 +6,16 @@ import { universalLabels } from "../prompts/labels.ts";
 import { readVersionNumber } from "../prompts/reference.ts";
 
 /** A record with the versions requests name most. */
-export interface Versioned<Row, Version> {
+interface Versioned<Row, Version> {
   row: Row;
   /** By `default`, `latest`, label, and number. */
   named: ReadonlyMap<string, Version>;
 }
 
 /** A saved prompt. */
-export type StoredPrompt = Versioned<PromptRow, PromptVersionRow>;
+type StoredPrompt = Versioned<PromptRow, PromptVersionRow>;
 /** A saved partial. */
-export type StoredPartial = Versioned<PartialRow, PartialVersionRow>;
+type StoredPartial = Versioned<PartialRow, PartialVersionRow>;
 
 /**
  * A version by name. At once when it has one besides its number; older versions are read when they are first asked for.
@@ -59,7 +59,7 @@ function toVersioned<Row extends Head, Version extends { id: string; version: nu
   const versionOf = new Map(versions.map((version) => [version.id, version]));
   const records = rows.map((row) => {
     const names = [
-      ...[...(labelsOf.get(row.id) ?? [])],
+      ...(labelsOf.get(row.id) ?? []),
       ...([
         ["latest", row.latestVersionId],
         ["default", row.versionId],

@@ -34,8 +34,16 @@ function summaryOf({ others, from, last }: Minute, now: number): AuditDraft | un
   const counted = { refused: others, from: new Date(from).toISOString(), to: new Date(last.time).toISOString() };
   return {
     ...last,
-    ...{ time: now, requestId: "", method: "", uri: "", queryParams: "{}", requestHeaders: "{}" },
-    ...{ requestBody: JSON.stringify(counted), resourceType: "requests", resourceId: null, action: "refuse" },
+    time: now,
+    requestId: "",
+    method: "",
+    uri: "",
+    queryParams: "{}",
+    requestHeaders: "{}",
+    requestBody: JSON.stringify(counted),
+    resourceType: "requests",
+    resourceId: null,
+    action: "refuse",
   };
 }
 
@@ -57,7 +65,9 @@ export function createRefusals(clock: Clock): Refusals {
             organisationId: caller.organisationId,
             begunAt: clock.monotonic(),
             from: clock.now(),
-            ...{ rows: 0, others: 0, last: undefined },
+            rows: 0,
+            others: 0,
+            last: undefined,
           };
       minutes.set(keyOf(caller), minute);
       return ++minute.rows <= rowsPerMinute;

@@ -54,7 +54,7 @@ export function findDropProblem(
 }
 
 /** What `rewrapAll` works with. */
-export interface RewrapOptions {
+interface RewrapOptions {
   store: RotationStore;
   keys: MasterKeyList;
   /** Reads the keys again where they can change while this runs. */
@@ -62,7 +62,7 @@ export interface RewrapOptions {
 }
 
 /** What became of the records. */
-export interface Rewrapped {
+interface Rewrapped {
   /** Version that wraps now. */
   version: string;
   /** Records that got a new wrapping. */

@@ -6,7 +6,7 @@ import { type ContentKind, type ContentRules, maskContent, sealContent } from ".
 import type { Vault } from "./vault.ts";
 
 /** What sealing works with. */
-export interface SealStoredOptions {
+interface SealStoredOptions {
   store: ContentSealingStore;
   vault: Vault;
   rules: ContentRules;

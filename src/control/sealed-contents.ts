@@ -27,8 +27,19 @@ interface FoundSecret {
 }
 
 const wholeNames = new Set([
-  ...["apikey", "authorization", "proxyauthorization", "clientsecret", "secret", "password", "passphrase", "token"],
-  ...["privatekey", "accesskey", "credentials", "xapikey", "cookie"],
+  "apikey",
+  "authorization",
+  "proxyauthorization",
+  "clientsecret",
+  "secret",
+  "password",
+  "passphrase",
+  "token",
+  "privatekey",
+  "accesskey",
+  "credentials",
+  "xapikey",
+  "cookie",
 ]);
 const urlName = /ur[il]$/i;
 const moving = new Set(["provider", "virtual_key", "custom_host", "host"]);
@@ -133,7 +144,7 @@ function addressesAbove(content: unknown, path: readonly string[], { addressSett
 }
 
 /** A content whose secrets are known, or why it cannot be. */
-export type Restored = { content: unknown } | { path: readonly string[]; problem: string };
+type Restored = { content: unknown } | { path: readonly string[]; problem: string };
 
 /**
  * A content as its author means it: a mask stands for the secret it was shown for.

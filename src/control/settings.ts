@@ -41,8 +41,11 @@ export const overrideGroups: Readonly<Record<string, readonly string[]>> = {
   guardrails: bothRoles("ViewGuardrails", "WriteGuardrails"),
   providers: bothRoles("ViewVirtualKeys", "WriteVirtualKeys"),
   workspaces: [
-    ...["managersUpdateWs", "managersWriteWsUsers", "managersWriteWsIntegrations"],
-    ...["managersWriteWsMcpIntegrations", "managersWriteMcpServers"],
+    "managersUpdateWs",
+    "managersWriteWsUsers",
+    "managersWriteWsIntegrations",
+    "managersWriteWsMcpIntegrations",
+    "managersWriteMcpServers",
   ],
   data_plane_security_settings: ["block_inline_config"],
 };

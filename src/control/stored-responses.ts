@@ -23,7 +23,7 @@ export interface KeptResponse extends ResponseOwner, KeptContent {
 }
 
 /** A response and those it goes back to. */
-export interface ResponseChain {
+interface ResponseChain {
   /** Oldest first. */
   links: KeptContent[];
   /** Id of the response that is not there; undefined where the chain is whole. */

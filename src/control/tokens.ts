@@ -42,7 +42,7 @@ export interface TokenSettings {
 }
 
 /** What tokens are verified with. */
-export interface TokenParts {
+interface TokenParts {
   control: ControlPlane;
   outbound: Outbound;
   guard: AddressGuard;
@@ -112,7 +112,9 @@ function createFetchJson({ outbound, guard }: Pick<TokenParts, "outbound" | "gua
       throw new TypeError("Cannot read keys over plain HTTP: anyone on the way could put in their own");
     }
     const response = await outbound(url, {
-      ...{ origin: "influenced", method: "GET", signal: AbortSignal.timeout(timeoutMs) },
+      origin: "influenced",
+      method: "GET",
+      signal: AbortSignal.timeout(timeoutMs),
       headers: { accept: "application/json, application/jwk-set+json" },
     });
     if (response.status !== 200) {
@@ -239,11 +241,22 @@ function createOnlyOrganisation(clock: Clock, read: () => Promise<OrganisationRo
 function auditFailure({ control, clock }: Pick<TokenParts, "control" | "clock">) {
   return async (organisationId: string, { token, reason, status, address }: TokenFailure): Promise<void> => {
     const audit = {
-      ...{ time: clock.now(), requestId: "", method: "", uri: "", queryParams: "{}", requestHeaders: "{}" },
+      time: clock.now(),
+      requestId: "",
+      method: "",
+      uri: "",
+      queryParams: "{}",
+      requestHeaders: "{}",
       requestBody: JSON.stringify({ token_sha256: token, reason }),
-      ...{ userId: `jwt_${token}`, userType: "api_key", workspaceId: null },
-      ...{ resourceType: "jwt", resourceId: token, action: "authenticate", responseStatusCode: status },
-      ...{ clientIp: address, country: null },
+      userId: `jwt_${token}`,
+      userType: "api_key",
+      workspaceId: null,
+      resourceType: "jwt",
+      resourceId: token,
+      action: "authenticate",
+      responseStatusCode: status,
+      clientIp: address,
+      country: null,
     };
     await control.committer.run(organisationId, async () => ({ statements: [], changes: [], audit }));
   };
@@ -256,7 +269,9 @@ export function createTokens(parts: TokenParts): TokenAuthenticator | undefined 
   const lookUps = createLookUps(parts);
   const only = createOnlyOrganisation(clock, control.stores.organisations.only);
   const options: TokenAuthenticatorOptions = {
-    ...{ clock, organisation: lookUps.organisation, directory: lookUps.people },
+    clock,
+    organisation: lookUps.organisation,
+    directory: lookUps.people,
     async onlyOrganisation() {
       const id = await only.get();
       return id === undefined ? undefined : lookUps.organisation(id);

@@ -28,10 +28,10 @@ export interface Tenant {
 export type Filter<Row> = { readonly [Name in keyof Row]?: Row[Name] | readonly Row[Name][] };
 
 /** New values of a row; what is undefined stays as it is. */
-export type Changes<NewRow> = { readonly [Name in keyof NewRow]?: NewRow[Name] | undefined };
+type Changes<NewRow> = { readonly [Name in keyof NewRow]?: NewRow[Name] | undefined };
 
 /** Texts by column. */
-export type Texts<Row> = { readonly [Name in keyof Row]?: string | undefined };
+type Texts<Row> = { readonly [Name in keyof Row]?: string | undefined };
 
 /** Which rows a list shows. */
 export interface ListOptions<Row> {

@@ -21,7 +21,7 @@ export interface CallPiece {
 }
 
 /** What a chunk, or an answer, says of one choice. */
-export interface ChoiceReading {
+interface ChoiceReading {
   pieces: ChatPiece[];
   /** Why the answer ended, in the provider's words. */
   finish: string | undefined;
@@ -30,7 +30,7 @@ export interface ChoiceReading {
 }
 
 /** What a chunk, or an answer, says besides its choices. */
-export interface ChatHead {
+interface ChatHead {
   model: string | undefined;
   usage: Record<string, unknown> | undefined;
 }
@@ -142,7 +142,7 @@ export function toFinish(reason: string | undefined, hasCalls: boolean): Finish 
 }
 
 /** Token counts of a chat. */
-export interface ChatUsage {
+interface ChatUsage {
   /** All that was sent, cached or not. */
   prompt: number;
   completion: number;

@@ -13,7 +13,7 @@ import { PermissionError, UnavailableError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
 
 /** A person's role in the workspace of a call, and the switches that hold there. */
-export interface Person {
+interface Person {
   /** Owners and admins of the organisation are admins in each workspace. */
   role: Role;
   /** The role comes from the organisation, not from the workspace. */

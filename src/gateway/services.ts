@@ -62,7 +62,7 @@ const defaultLimits: Limits = {
 };
 
 /** What services are made from besides the options. */
-export interface ServiceParts extends OpenData {
+interface ServiceParts extends OpenData {
   clock: Clock;
   handle: Services["handle"];
   isReady(): boolean;
@@ -134,7 +134,10 @@ async function createIdentity(
   const keyMac = createMac(pepper);
   const keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
   const control = await createControlPlane({
-    ...{ database, clock, outbound, guard },
+    database,
+    clock,
+    outbound,
+    guard,
     vault: createVault(masterKeys, readerOf(options)),
     auditMac: createMac(installation.keys.audit),
     changed(changes) {
@@ -143,12 +146,20 @@ async function createIdentity(
     },
   });
   const tokens = createTokens({
-    ...{ control, outbound, guard, clock, settings: options.tokens ?? {} },
+    control,
+    outbound,
+    guard,
+    clock,
+    settings: options.tokens ?? {},
     ...(options.clientAuth !== undefined && { clientAuthDigest: keyMac(options.clientAuth) }),
     acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services()),
   });
   const authenticator = createAuthenticator({
-    ...{ clock, keyPrefix, store: createApiKeyStore(database), pepper, mac: keyMac },
+    clock,
+    keyPrefix,
+    store: createApiKeyStore(database),
+    pepper,
+    mac: keyMac,
     failuresPerMinute: options.authFailuresPerMinute ?? 300,
     ...(tokens && { tokens }),
   });
@@ -198,7 +209,10 @@ function createOwnStore(
   { control, outbound }: Pick<Services, "control" | "outbound">,
 ) {
   const files = createFileStorage({
-    ...{ database, clock, stores: control.stores, vault: control.vault },
+    database,
+    clock,
+    stores: control.stores,
+    vault: control.vault,
     limits: { ...defaultFileLimits, ...limits },
     pieces: s3 && createS3Pieces(s3, { outbound, clock }),
   });
@@ -260,30 +274,47 @@ export async function createServices(
   const timers = createTimers();
   const limits = { ...defaultLimits, ...options.limits };
   const services: Services = {
-    ...{ ...identity, contentRules },
+    ...identity,
+    contentRules,
     ...createOwnStore(options, parts, { control: identity.control, outbound }),
-    ...{ clock, createId, isReady, outbound, addressGuard: guard, timers },
-    ...{ limits, bodies: new ByteBudget(limits.heldBodyBytes, timers) },
+    clock,
+    createId,
+    isReady,
+    outbound,
+    addressGuard: guard,
+    timers,
+    limits,
+    bodies: new ByteBudget(limits.heldBodyBytes, timers),
     openSocket: createSocketOutbound({ transport, guard }),
     realtimeOrigins: new Set(options.realtimeOrigins),
-    ...{ logStore, redactor, record: queue.add },
+    logStore,
+    redactor,
+    record: queue.add,
     responses: createStoredResponses({
       store: createStoredResponseStore(parts.database),
-      ...{ key: installation.keys.bodies, now: clock.now, warn: warnOf(options) },
+      key: installation.keys.bodies,
+      now: clock.now,
+      warn: warnOf(options),
       retentionDays: options.responseRetentionDays ?? 30,
     }),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),
     clientAddress: createClientAddress(options.trustedProxies ?? []),
-    ...{ providers, guardrails, savedOnly: options.savedOnly ?? false },
+    providers,
+    guardrails,
+    savedOnly: options.savedOnly ?? false,
     routing: createRouting(options, { providers, guardrails }, clock),
     authTools: {
-      ...{ outbound, clock, tokens: createTokenCache(clock), environment: options.cloudEnvironment ?? {} },
+      outbound,
+      clock,
+      tokens: createTokenCache(clock),
+      environment: options.cloudEnvironment ?? {},
       identityOrganisations: await readIdentityOrganisations(options, identity.control),
       ...(options.readFile && { readFile: options.readFile }),
     },
     stateMac: (options.createMac ?? webMac)(installation.keys.state),
-    ...{ headerPrefixes, headerRules: createHeaderRules(headerPrefixes) },
+    headerPrefixes,
+    headerRules: createHeaderRules(headerPrefixes),
     serverTiming: options.serverTiming ?? false,
     streams: new Set<RunningStream>(),
     handle,

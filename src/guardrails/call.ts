@@ -19,7 +19,7 @@ const maxUrlLength = 2_048;
 const maxHeaders = 50;
 
 /** One request of a check; its address is always one that data has a say in. */
-export interface ServiceCall {
+interface ServiceCall {
   url: string;
   /** Default POST. */
   method?: "GET" | "POST";
@@ -32,14 +32,14 @@ export interface ServiceCall {
 }
 
 /** What a service answered, whatever its status. */
-export interface ServiceBytes {
+interface ServiceBytes {
   status: number;
   headers: Headers;
   bytes: Uint8Array;
 }
 
 /** What a service answered, read as text. */
-export interface ServiceAnswer {
+interface ServiceAnswer {
   status: number;
   isOk: boolean;
   text: string;
@@ -78,7 +78,11 @@ export const ServiceUrl = v.pipe(
 const { mayGoUpstream } = createHeaderRules(["x-gateway-"]);
 /** Headers that prove who a client is. */
 const credentialHeaders = new Set([
-  ...["authorization", "x-api-key", "api-key", "x-goog-api-key", "ocp-apim-subscription-key"],
+  "authorization",
+  "x-api-key",
+  "api-key",
+  "x-goog-api-key",
+  "ocp-apim-subscription-key",
 ]);
 /** Headers of the gateway that tell nothing but where a request stands in a trace. */
 const traceHeaders = new Set(["x-gateway-trace-id", "x-gateway-span-id"]);
@@ -106,7 +110,15 @@ export const ForwardHeaders = v.nullish(
 
 /** Headers of the author that would change what a request is, not what it says. */
 const framingHeaders = new Set([
-  ...["host", "content-length", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "expect"],
+  "host",
+  "content-length",
+  "connection",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "expect",
 ]);
 
 const HeaderValues = v.pipe(
@@ -183,7 +195,10 @@ export async function fetchBytes({ outbound }: Pick<CheckTools, "outbound">, cal
   const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the service did not answer in time")));
   try {
     const response = await outbound(url, {
-      ...{ origin: "influenced", method, headers: { ...headers }, signal: abort.signal },
+      origin: "influenced",
+      method,
+      headers: { ...headers },
+      signal: abort.signal,
       ...(body !== undefined && { body }),
     });
     const bytes = await readBytes(response, { bytes: maxBytes, totalMs: timeoutMs, silenceMs: timeoutMs });
@@ -237,19 +252,4 @@ export function toStatusError({ status, text, json }: ServiceAnswer): CheckError
     name: "HttpError",
     data: { explanation: `The service answered ${status}`, status, body },
   });
-}
-
-/**
- * The JSON a service answers a value with.
- *
- * @throws {CheckError} If there is none: no answer, not in time, a failure, or no JSON.
- */
-export async function askService(
-  tools: Pick<CheckTools, "outbound">,
-  request: Parameters<typeof postJson>[1],
-): Promise<unknown> {
-  const answer = await postJson(tools, request);
-  if (!answer.isOk) throw toStatusError(answer);
-  if (answer.json === undefined) throw new CheckError("Cannot read the answer: it is no JSON");
-  return answer.json;
 }

@@ -3,7 +3,7 @@ import { runNow, type Steps } from "../lib/steps.ts";
 import { maxCheckPatterns } from "./tenant-patterns.ts";
 
 /** How the value of a claim, or of a fact, is held against the values wanted. */
-export type MatchType = (typeof matchTypes)[number];
+type MatchType = (typeof matchTypes)[number];
 
 export const matchTypes = ["exact", "contains", "containsAll", "regex"] as const;
 

@@ -1,5 +1,5 @@
 /** A fenced block of a Markdown text. */
-export interface Fence {
+interface Fence {
   /** First word after the opening fence, in lower case; empty where there is none. */
   readonly tag: string;
   readonly content: string;

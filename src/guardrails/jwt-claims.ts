@@ -49,7 +49,7 @@ function parsePart(part: string): Claims | undefined {
 }
 
 /** When claims hold. */
-export interface TimeRules {
+interface TimeRules {
   /** Unix milliseconds. */
   now: number;
   /** Seconds clocks may differ. */
@@ -93,7 +93,7 @@ export function readDuration(text: string): number | undefined {
 }
 
 /** What of the claims is wanted. */
-export interface ClaimRules {
+interface ClaimRules {
   requiredClaims: readonly string[];
   claimValues: readonly (readonly [claim: string, matches: ClaimMatcher])[];
   headerPayloadMatch: readonly string[];

@@ -54,7 +54,10 @@ export class VerificationKeys {
 }
 
 const curves: Readonly<Record<string, string>> = {
-  ...{ ES256: "P-256", ES384: "P-384", ES512: "P-521", EdDSA: "Ed25519" },
+  ES256: "P-256",
+  ES384: "P-384",
+  ES512: "P-521",
+  EdDSA: "Ed25519",
 };
 
 /** Whether a key's type is the one of an algorithm. */

@@ -1,5 +1,5 @@
 /** How many of something there may be. */
-export interface Range {
+interface Range {
   readonly min: number;
   readonly max: number;
   /** The count has to be outside. */

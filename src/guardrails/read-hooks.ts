@@ -50,10 +50,23 @@ const members: readonly (readonly [name: string, phase: Phase, type: Hook["type"
 
 /** Members of a hook that are not checks, by both of their spellings. */
 const reserved: Readonly<Record<string, string>> = {
-  ...{ deny: "deny", async: "async", id: "id", type: "type", sequential: "sequential", name: "name", checks: "checks" },
-  ...{ on_fail: "on_fail", onFail: "on_fail", on_success: "on_success", onSuccess: "on_success" },
-  ...{ guardrail_version_id: "guardrail_version_id", guardrailVersionId: "guardrail_version_id" },
-  ...{ on_error: "on_error", onError: "on_error", stream_mode: "stream_mode", streamMode: "stream_mode" },
+  deny: "deny",
+  async: "async",
+  id: "id",
+  type: "type",
+  sequential: "sequential",
+  name: "name",
+  checks: "checks",
+  on_fail: "on_fail",
+  onFail: "on_fail",
+  on_success: "on_success",
+  onSuccess: "on_success",
+  guardrail_version_id: "guardrail_version_id",
+  guardrailVersionId: "guardrail_version_id",
+  on_error: "on_error",
+  onError: "on_error",
+  stream_mode: "stream_mode",
+  streamMode: "stream_mode",
   uninspected: "uninspected",
 };
 
@@ -283,7 +296,9 @@ function toHook(facts: HookMembers, { id, type, checks }: Pick<Hook, "id" | "typ
   const { on_success: onSuccess, on_fail: onFail } = facts;
   const mayChange = checks.some(({ check, parameters }) => check.changes?.(parameters) === true);
   return {
-    ...{ id, type, checks },
+    id,
+    type,
+    checks,
     deny: facts.deny || onFail?.deny === true || onSuccess?.deny === true,
     async: facts.async,
     isOrdered: type === "mutator" || facts.sequential || mayChange,

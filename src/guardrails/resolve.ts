@@ -78,7 +78,8 @@ export function resolveHooks(
   const early = resolve("beforeRequestHook", before, defaultGuardrails.input);
   const late = resolve("afterRequestHook", after, defaultGuardrails.output);
   return {
-    ...{ before: early.hooks, after: late.hooks },
+    before: early.hooks,
+    after: late.hooks,
     unknown: [...new Set([...early.unknown, ...late.unknown])],
     unknownDefaults: [...new Set([...early.unknownDefaults, ...late.unknownDefaults])],
   };

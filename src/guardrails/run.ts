@@ -309,11 +309,13 @@ async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checke
     return sight;
   };
   const finish = (rest: Pick<CheckResult, "verdict" | "data" | "error" | "transformed">, isBroken: boolean) => ({
-    ...{ bound, isBroken },
+    bound,
+    isBroken,
     result: {
       id: bound.check.id,
       ...rest,
-      ...{ execution_time: roundMs(clock.monotonic() - startedAt), created_at },
+      execution_time: roundMs(clock.monotonic() - startedAt),
+      created_at,
       ...(bound.failOnError !== undefined && { fail_on_error: bound.failOnError }),
     },
   });
@@ -377,11 +379,16 @@ async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined
   const failed = checked.filter(({ result }) => !result.verdict);
   const verdict = failed.length === 0;
   const result: HookResult = {
-    ...{ id: hook.id, verdict, transformed: checked.some((one) => one.result.transformed) },
-    ...{ deny: hook.deny && !hook.async && !verdict && run.subject.isOut !== true, async: hook.async, type: hook.type },
+    id: hook.id,
+    verdict,
+    transformed: checked.some((one) => one.result.transformed),
+    deny: hook.deny && !hook.async && !verdict && run.subject.isOut !== true,
+    async: hook.async,
+    type: hook.type,
     checks: checked.map((one) => one.result),
     feedback: toFeedback(hook, verdict, checked),
-    ...{ execution_time: roundMs(clock.monotonic() - startedAt), created_at },
+    execution_time: roundMs(clock.monotonic() - startedAt),
+    created_at,
     ...(hook.versionId !== undefined && { guardrail_version_id: hook.versionId }),
   };
   return { result, isSoft: failed.every(({ bound }) => bound.softDeny) };

@@ -64,7 +64,8 @@ function toTargetHooks({ before, after }: Hooks): TargetHooks | undefined {
   const isLate = ({ async }: Hook) => async;
   const isNow = ({ async }: Hook) => !async;
   return {
-    ...{ before: before.filter(isNow), after: after.filter(isNow) },
+    before: before.filter(isNow),
+    after: after.filter(isNow),
     later: { before: before.filter(isLate), after: after.filter(isLate) },
     holdsStreams: after.some((hook) => isNow(hook) && hook.holdsStreams),
   };
@@ -96,7 +97,7 @@ const maxRunning = 64;
 const maxWaitingBytes = 64 * 1024 * 1024;
 
 /** Tells an operator what went wrong. */
-export type Warn = (message: string, error?: unknown) => void;
+type Warn = (message: string, error?: unknown) => void;
 
 /** Runs work nobody waits for, within bounds. */
 class LaterWork {

@@ -8,7 +8,7 @@ export const maxSavedPatterns = 25_000;
 /** Most steps of one look, each instruction at each character being one: about a second. */
 const maxSteps = 48 * 1024 * 1024;
 /** Longest text a tenant's pattern looks at, in characters. */
-export const maxPatternTextLength = 256 * 1024;
+const maxPatternTextLength = 256 * 1024;
 
 /** Adds to the problems of parameters what is wrong with a pattern; the pattern itself where nothing is. */
 export function toPattern(text: string, flags: string, addIssue: (info: { message: string }) => void) {

@@ -3,7 +3,7 @@ import { type Leaves, readLeaves } from "./leaves.ts";
 import type { Body, Phase, RequestType, Scope } from "./types.ts";
 
 /** Which texts of a call are meant. */
-export interface TextPlace {
+interface TextPlace {
   readonly phase: Phase;
   readonly requestType: RequestType;
 }

@@ -9,13 +9,20 @@ export function toToldContext(input: CheckInput): Record<string, unknown> {
     : text;
   return {
     request: {
-      ...{ json: request.body, text: asked },
-      ...{ isStreamingRequest: request.isStreaming, isTransformed: request.isTransformed },
+      json: request.body,
+      text: asked,
+      isStreamingRequest: request.isStreaming,
+      isTransformed: request.isTransformed,
     },
     response: {
-      ...{ json: response?.body ?? null, text: response ? text : "" },
-      ...{ statusCode: response?.status ?? null, isTransformed: response?.isTransformed ?? false },
+      json: response?.body ?? null,
+      text: response ? text : "",
+      statusCode: response?.status ?? null,
+      isTransformed: response?.isTransformed ?? false,
     },
-    ...{ provider, requestType, metadata, eventType: phase },
+    provider,
+    requestType,
+    metadata,
+    eventType: phase,
   };
 }

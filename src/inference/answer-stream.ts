@@ -21,11 +21,13 @@ import type { StreamObserver } from "./stream-observer.ts";
 const maxHeldBytes = 16 * 1024 * 1024;
 /** The attempt and the relay keep the time: reading needs no timer of its own. */
 const heldBounds = {
-  ...{ bytes: maxHeldBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY },
+  bytes: maxHeldBytes,
+  totalMs: Number.POSITIVE_INFINITY,
+  silenceMs: Number.POSITIVE_INFINITY,
 };
 
 /** A call whose answer is streamed. */
-export interface StreamedCall {
+interface StreamedCall {
   operation: ServedOperation;
   destination: Destination;
   attempt: Attempt;
@@ -56,7 +58,13 @@ function relay(
   const { attempt, operation, settings, observer, hooks, onEnd } = call;
   const { framing, media } = operation;
   return relayEvents({
-    ...{ upstream, attempt, observer, context, services, hooks, onEnd },
+    upstream,
+    attempt,
+    observer,
+    context,
+    services,
+    hooks,
+    onEnd,
     blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
     idleMs: settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
   });

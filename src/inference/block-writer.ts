@@ -13,7 +13,7 @@ export function toStreamFailure(cause: unknown, provider: string): GatewayError 
 }
 
 /** What blocks are written with. */
-export interface BlockWriterOptions {
+interface BlockWriterOptions {
   mapper: StreamMapper;
   /** Slug of the provider. */
   provider: string;

@@ -83,7 +83,10 @@ export async function readAnswer(
     if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
     if (error.problem === "busy") {
       throw new UnavailableError("Cannot read the answer: too many bodies are held in memory now", {
-        ...{ cause: error, provider, code: "overloaded", retryAfterSeconds: 5 },
+        cause: error,
+        provider,
+        code: "overloaded",
+        retryAfterSeconds: 5,
       });
     }
     if (error.problem === "too_large") throw badAnswer(provider, "it is too large", error);

@@ -14,7 +14,8 @@ export function withoutKey<Value extends string | null | undefined>(
 ): Value {
   if (!value?.includes(gatewayKey)) return value;
   throw new InvalidRequestError(`Cannot use ${param}: it holds the gateway key, which goes to no provider`, {
-    ...{ param, code: "invalid_header" },
+    param,
+    code: "invalid_header",
   });
 }
 

@@ -5,7 +5,7 @@ import { listModels as listPricedModels } from "../pricing/prices.ts";
 import { allowsModel, isUsableProvider } from "./stored-provider.ts";
 
 /** A model the workspace may call. */
-export interface CatalogueModel {
+interface CatalogueModel {
   /** What a request writes as its model: `@provider/model`. */
   id: string;
   object: "model";
@@ -28,8 +28,13 @@ function modelsOf(stored: StoredProvider): CatalogueModel[] {
   return [...names]
     .filter((name) => allowsModel(stored, name))
     .map((name) => ({
-      ...{ id: `@${row.slug}/${name}`, object: "model", created: Math.floor(row.createdAt / 1000) },
-      ...{ owned_by: integration.aiProviderId, slug: name, provider: row.slug, ai_service: integration.aiProviderId },
+      id: `@${row.slug}/${name}`,
+      object: "model",
+      created: Math.floor(row.createdAt / 1000),
+      owned_by: integration.aiProviderId,
+      slug: name,
+      provider: row.slug,
+      ai_service: integration.aiProviderId,
     }));
 }
 
@@ -62,7 +67,8 @@ export function selectModels(models: readonly CatalogueModel[], { url }: CallerC
   if (!Object.hasOwn(sortKeys, sort) || !["asc", "desc"].includes(order)) {
     const param = Object.hasOwn(sortKeys, sort) ? "order" : "sort";
     throw new InvalidRequestError(`Cannot use ${param}: write name, provider or ai_service to sort, asc or desc`, {
-      ...{ param, code: "invalid_query" },
+      param,
+      code: "invalid_query",
     });
   }
   const key = sortKeys[sort as keyof typeof sortKeys]; // checked above

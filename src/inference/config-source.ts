@@ -30,7 +30,9 @@ function requireConfig(result: ReadConfigResult | undefined): ConfigNode {
   if (result.config) return result.config;
   const errors = result.problems.map(({ path, message }) => `path: ${path || "config"}, message: ${message}`);
   throw new InvalidRequestError(`Invalid config passed: ${errors.slice(0, 3).join("; ")}`, {
-    ...{ param, code: "invalid_config", errors: errors.slice(0, 50) },
+    param,
+    code: "invalid_config",
+    errors: errors.slice(0, 50),
   });
 }
 
@@ -63,9 +65,19 @@ export function hasSavedConfig(context: CallerContext): boolean {
 
 /** Headers that shape the address of a provider. */
 const addressHeaders = [
-  ...["azure-resource-name", "azure-region", "azure-endpoint-name", "azure-foundry-url", "aws-region"],
-  ...["vertex-region", "vertex-project-id", "huggingface-base-url", "workers-ai-account-id", "snowflake-account"],
-  ...["oracle-region", "databricks-workspace", "fireworks-account-id"],
+  "azure-resource-name",
+  "azure-region",
+  "azure-endpoint-name",
+  "azure-foundry-url",
+  "aws-region",
+  "vertex-region",
+  "vertex-project-id",
+  "huggingface-base-url",
+  "workers-ai-account-id",
+  "snowflake-account",
+  "oracle-region",
+  "databricks-workspace",
+  "fireworks-account-id",
 ];
 
 /** What a request may not bring where only saved things count, in the order it is looked for. */
@@ -100,7 +112,9 @@ function requireSavedOnly(context: CallerContext, services: Services, view: Work
   const found = findInline(context);
   if (!found) return;
   throw new InvalidRequestError(`Cannot use x-gateway-${found.field} here: ${found.message}`, {
-    ...{ code: found.code, param: `x-gateway-${found.field}`, field: found.field },
+    code: found.code,
+    param: `x-gateway-${found.field}`,
+    field: found.field,
   });
 }
 

@@ -4,7 +4,7 @@ import { type FurtherCounts, toLoggedUsage, withUnits } from "../logs/usage.ts";
 import type { OperationName, Operations } from "../providers/operations.ts";
 
 /** What is counted from: the request as it went to the provider, and its answer where that was read. */
-export interface CountedCall<Name extends OperationName> {
+interface CountedCall<Name extends OperationName> {
   name: Name;
   request: Operations[Name]["request"];
   answer: object | undefined;

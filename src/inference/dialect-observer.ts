@@ -39,7 +39,7 @@ export function createPlainMapper(provider: string): StreamMapper {
 }
 
 /** What an observer of a stream in another dialect is made from. */
-export interface DialectObserverOptions {
+interface DialectObserverOptions {
   /** Makes chunks of the upstream's events. */
   mapper: StreamMapper;
   /** Makes events of the chunks. */

@@ -5,7 +5,7 @@ import type { Dialect } from "../dialects/types.ts";
 import type { OperationName, Operations } from "../providers/operations.ts";
 
 /** Operations that chats can answer where a provider does not have them itself. */
-export type DialectName = "messages" | "generateContent" | "responses";
+type DialectName = "messages" | "generateContent" | "responses";
 
 type AnyDialect = {
   readonly [Name in DialectName]: Dialect<Operations[Name]["request"], Operations[Name]["response"]>;

@@ -48,9 +48,15 @@ function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name
 /** Both paths of reranking: clients of Cohere add the second one to their base address. */
 const rerankEndpoints: readonly Endpoint[] = ["/v1/rerank", "/v1/v2/rerank"].map((path) =>
   defineJsonEndpoint({
-    ...{ method: "POST", path, operation: "rerank", tag: "Rerank", access: inferenceAccess },
+    method: "POST",
+    path,
+    operation: "rerank",
+    tag: "Rerank",
+    access: inferenceAccess,
     summary: "Sort documents by their relevance to a query",
-    ...{ body: RerankRequest, response: RerankResponse, handle: runUnified("rerank") },
+    body: RerankRequest,
+    response: RerankResponse,
+    handle: runUnified("rerank"),
   }),
 );
 
@@ -169,8 +175,12 @@ export const inferenceEndpoints: readonly Endpoint[] = [
       numbers: ["temperature"],
       flags: ["stream"],
       lists: [
-        ...["timestamp_granularities", "include", "languages", "keywords"],
-        ...["known_speaker_names", "known_speaker_references"],
+        "timestamp_granularities",
+        "include",
+        "languages",
+        "keywords",
+        "known_speaker_names",
+        "known_speaker_references",
       ],
     },
     response: TranscriptionResponse,

@@ -21,7 +21,7 @@ const maxRetriesInAll = 20;
 const timerSlackMs = 2;
 
 /** How long a call may take. */
-export interface CallTiming {
+interface CallTiming {
   /** Milliseconds of the monotonic clock at which the whole request ends; undefined without a total timeout. */
   deadline: number | undefined;
 }

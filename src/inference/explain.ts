@@ -44,14 +44,17 @@ function sampleContext(
   const problem = findPathProblem(url.pathname);
   if (problem !== undefined) {
     throw new InvalidRequestError(`Cannot explain this path: ${problem}`, {
-      ...{ code: "invalid_body", param: "request.path" },
+      code: "invalid_body",
+      param: "request.path",
     });
   }
   const { row, params } = findRow(rows, request.method, url.pathname);
   const relay = row && "relay" in row && row.relay;
   const sample: CallerContext = {
     ...context,
-    ...{ url, params, method: row?.method ?? request.method ?? "POST" },
+    url,
+    params,
+    method: row?.method ?? request.method ?? "POST",
     // a sample brings no credential: nothing is called with it
     providerCredential: undefined,
     providerAuthorization: undefined,
@@ -94,7 +97,8 @@ function operationOf(row: Endpoint | undefined): OperationName | undefined {
     throw new InvalidRequestError(
       "Cannot explain this path: render the prompt, and explain the path of what it gives",
       {
-        ...{ code: "invalid_body", param: "request.path" },
+        code: "invalid_body",
+        param: "request.path",
       },
     );
   }
@@ -175,8 +179,11 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
   const model = modelOf(params);
   const { retry, customHost } = settings;
   const shown: ShownAttempt = {
-    ...{ label: node.path, provider: node.provider ?? node.virtualKey ?? null, model: model ?? null },
-    ...{ host: customHost ?? null, params },
+    label: node.path,
+    provider: node.provider ?? node.virtualKey ?? null,
+    model: model ?? null,
+    host: customHost ?? null,
+    params,
     retry: retry ? { attempts: retry.attempts, on_status_codes: [...retry.onStatusCodes] } : null,
     timeout_ms: readTimeout(context, services, settings.requestTimeoutMs),
     why,
@@ -193,7 +200,7 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
 }
 
 /** What an explanation is made with. */
-export interface ExplainParts {
+interface ExplainParts {
   services: Services;
   /** Rows of the API whose requests configs can route. */
   rows: readonly Endpoint[];

@@ -35,7 +35,8 @@ function ownOr(own: KeyHandler, route: RecordRoute): KeyHandler {
 /** Jobs live at providers: the gateway tunes no models. */
 function refuseTuning(): never {
   throw new InvalidRequestError("Cannot tune a model here: name a provider in x-gateway-provider", {
-    ...{ code: "provider_required", param: "x-gateway-provider" },
+    code: "provider_required",
+    param: "x-gateway-provider",
   });
 }
 
@@ -51,13 +52,19 @@ function toEndpoint({ own, ...row }: Row, tag: string): Endpoint {
 
 const files: readonly Row[] = [
   {
-    ...{ method: "POST", path: "/v1/files", operation: "uploadFile", summary: "Upload a file" },
+    method: "POST",
+    path: "/v1/files",
+    operation: "uploadFile",
+    summary: "Upload a file",
     documentedBody: { schema: FileForm, types: ["multipart/form-data"] },
     response: FileObject,
     own: uploadFile,
   },
   {
-    ...{ method: "GET", path: "/v1/files", operation: "listFiles", summary: "List files" },
+    method: "GET",
+    path: "/v1/files",
+    operation: "listFiles",
+    summary: "List files",
     query: [
       { name: "purpose", description: "Only files of this purpose" },
       limit(10_000, 100),
@@ -68,17 +75,25 @@ const files: readonly Row[] = [
     own: listFiles,
   },
   {
-    ...{ method: "GET", path: "/v1/files/:id", operation: "retrieveFile", summary: "Show a file" },
+    method: "GET",
+    path: "/v1/files/:id",
+    operation: "retrieveFile",
+    summary: "Show a file",
     response: FileObject,
     own: retrieveFile,
   },
   {
-    ...{ method: "DELETE", path: "/v1/files/:id", operation: "deleteFile", summary: "Delete a file" },
+    method: "DELETE",
+    path: "/v1/files/:id",
+    operation: "deleteFile",
+    summary: "Delete a file",
     response: FileDeletion,
     own: deleteFile,
   },
   {
-    ...{ method: "GET", path: "/v1/files/:id/content", operation: "retrieveFileContent" },
+    method: "GET",
+    path: "/v1/files/:id/content",
+    operation: "retrieveFileContent",
     summary: "Download a file",
     own: retrieveFileContent,
   },
@@ -86,19 +101,28 @@ const files: readonly Row[] = [
 
 const batches: readonly Row[] = [
   {
-    ...{ method: "POST", path: "/v1/batches", operation: "createBatch", summary: "Run the requests of a file" },
+    method: "POST",
+    path: "/v1/batches",
+    operation: "createBatch",
+    summary: "Run the requests of a file",
     documentedBody: { schema: AnyBatchRequest, types: ["application/json"] },
     response: BatchObject,
     own: createBatch,
   },
   {
-    ...{ method: "GET", path: "/v1/batches", operation: "listBatches", summary: "List batches" },
+    method: "GET",
+    path: "/v1/batches",
+    operation: "listBatches",
+    summary: "List batches",
     query: [after, limit(100, 20)],
     response: BatchList,
     own: listBatches,
   },
   {
-    ...{ method: "GET", path: "/v1/batches/:id", operation: "retrieveBatch", summary: "Show a batch" },
+    method: "GET",
+    path: "/v1/batches/:id",
+    operation: "retrieveBatch",
+    summary: "Show a batch",
     query: [
       {
         name: "include_provider_details",
@@ -109,12 +133,17 @@ const batches: readonly Row[] = [
     own: retrieveBatch,
   },
   {
-    ...{ method: "POST", path: "/v1/batches/:id/cancel", operation: "cancelBatch", summary: "End a batch early" },
+    method: "POST",
+    path: "/v1/batches/:id/cancel",
+    operation: "cancelBatch",
+    summary: "End a batch early",
     response: BatchObject,
     own: cancelBatch,
   },
   {
-    ...{ method: "GET", path: "/v1/batches/:id/output", operation: "getBatchOutput" },
+    method: "GET",
+    path: "/v1/batches/:id/output",
+    operation: "getBatchOutput",
     summary: "Download the answers of a batch",
     own: retrieveBatchOutput,
   },
@@ -122,37 +151,52 @@ const batches: readonly Row[] = [
 
 const tuning: readonly Row[] = [
   {
-    ...{ method: "POST", path: "/v1/fine_tuning/jobs", operation: "createFinetune", summary: "Tune a model" },
+    method: "POST",
+    path: "/v1/fine_tuning/jobs",
+    operation: "createFinetune",
+    summary: "Tune a model",
     documentedBody: { schema: FineTuningRequest, types: ["application/json"] },
     response: FineTuningJob,
     own: createTuningJobByOptions,
   },
   {
-    ...{ method: "GET", path: "/v1/fine_tuning/jobs", operation: "listFinetunes", summary: "List tuning jobs" },
+    method: "GET",
+    path: "/v1/fine_tuning/jobs",
+    operation: "listFinetunes",
+    summary: "List tuning jobs",
     query: [after, limit(100, 20)],
     response: FineTuningJobList,
     own: refuseTuning,
   },
   {
-    ...{ method: "GET", path: "/v1/fine_tuning/jobs/:id", operation: "retrieveFinetune", summary: "Show a tuning job" },
+    method: "GET",
+    path: "/v1/fine_tuning/jobs/:id",
+    operation: "retrieveFinetune",
+    summary: "Show a tuning job",
     response: FineTuningJob,
     own: refuseTuning,
   },
   {
-    ...{ method: "POST", path: "/v1/fine_tuning/jobs/:id/cancel", operation: "cancelFinetune" },
+    method: "POST",
+    path: "/v1/fine_tuning/jobs/:id/cancel",
+    operation: "cancelFinetune",
     summary: "End a tuning job early",
     response: FineTuningJob,
     own: refuseTuning,
   },
   {
-    ...{ method: "GET", path: "/v1/fine_tuning/jobs/:id/events", operation: "listFinetuneEvents" },
+    method: "GET",
+    path: "/v1/fine_tuning/jobs/:id/events",
+    operation: "listFinetuneEvents",
     summary: "List what happened to a tuning job",
     query: [after, limit(100, 20)],
     response: FineTuningEventList,
     own: refuseTuning,
   },
   {
-    ...{ method: "GET", path: "/v1/fine_tuning/jobs/:id/checkpoints", operation: "listFinetuneCheckpoints" },
+    method: "GET",
+    path: "/v1/fine_tuning/jobs/:id/checkpoints",
+    operation: "listFinetuneCheckpoints",
     summary: "List the checkpoints of a tuning job",
     query: [after, limit(100, 10)],
     response: FineTuningCheckpointList,

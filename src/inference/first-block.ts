@@ -8,7 +8,7 @@ import { toProviderError } from "./answer.ts";
 import { typedFailureOf } from "./typed-streams.ts";
 
 /** A stream whose events are looked into. */
-export interface CheckedStream {
+interface CheckedStream {
   upstream: Response;
   context: CallerContext;
   services: Services;

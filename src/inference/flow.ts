@@ -14,7 +14,7 @@ export function isText(type: string | null | undefined, coding: string | null | 
 }
 
 /** How an answer that flowed through ended. */
-export interface FlowEnd {
+interface FlowEnd {
   failure: unknown;
   /** The client went away. */
   left: boolean;
@@ -88,7 +88,7 @@ function relayBytes(
 }
 
 /** The call an answer belongs to, for its log row. */
-export interface FlowFacts {
+interface FlowFacts {
   attempt: Attempt;
   /** Slug of the provider. */
   provider: string;
@@ -106,7 +106,9 @@ export function flowBack(
   const { log } = context;
   log.deferred = true;
   const relayed = relayBytes(body, {
-    ...{ attempt, services, keepText },
+    attempt,
+    services,
+    keepText,
     onEnd({ failure, left, text }) {
       // an answer that was let go of for another target is not the end of the request
       if (!log.deferred) return;

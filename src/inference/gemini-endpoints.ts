@@ -87,29 +87,45 @@ function actionsBelow(prefix: string): Endpoint[] {
   const path = (action: string) => `${prefix}/models/:model+:${action}`;
   return [
     defineJsonEndpoint({
-      ...{ ...shared, path: path("generateContent"), ...answerAction("generateContent") },
+      ...shared,
+      path: path("generateContent"),
+      ...answerAction("generateContent"),
       summary: "Answer a conversation, in the shape of the Gemini API",
-      ...{ body: GenerateContentBody, response: GenerateContentResponse },
+      body: GenerateContentBody,
+      response: GenerateContentResponse,
     }),
     defineJsonEndpoint({
-      ...{ ...shared, path: path("streamGenerateContent"), ...answerAction("generateContent", true), query: [alt] },
+      ...shared,
+      path: path("streamGenerateContent"),
+      ...answerAction("generateContent", true),
+      query: [alt],
       summary: "Answer a conversation slice by slice, in the shape of the Gemini API",
-      ...{ body: GenerateContentBody, response: v.array(GenerateContentResponse) },
+      body: GenerateContentBody,
+      response: v.array(GenerateContentResponse),
     }),
     defineJsonEndpoint({
-      ...{ ...shared, path: path("countTokens"), ...answerAction("countContents") },
+      ...shared,
+      path: path("countTokens"),
+      ...answerAction("countContents"),
       summary: "Count the tokens of a conversation, in the shape of the Gemini API",
-      ...{ body: CountContentsBody, response: CountContentsResponse },
+      body: CountContentsBody,
+      response: CountContentsResponse,
     }),
     defineJsonEndpoint({
-      ...{ ...shared, path: path("embedContent"), ...answerAction("embedContent") },
+      ...shared,
+      path: path("embedContent"),
+      ...answerAction("embedContent"),
       summary: "Turn a content into a vector, in the shape of the Gemini API",
-      ...{ body: EmbedContentBody, response: EmbedContentResponse },
+      body: EmbedContentBody,
+      response: EmbedContentResponse,
     }),
     defineJsonEndpoint({
-      ...{ ...shared, path: path("batchEmbedContents"), ...answerAction("batchEmbedContents") },
+      ...shared,
+      path: path("batchEmbedContents"),
+      ...answerAction("batchEmbedContents"),
       summary: "Turn contents into vectors, in the shape of the Gemini API",
-      ...{ body: BatchEmbedContentsBody, response: BatchEmbedContentsResponse },
+      body: BatchEmbedContentsBody,
+      response: BatchEmbedContentsResponse,
     }),
   ];
 }
@@ -119,7 +135,11 @@ export const geminiEndpoints: readonly Endpoint[] = [
   ...actionsBelow("/v1beta"),
   ...actionsBelow("/v1"),
   defineEndpoint({
-    ...{ method: "GET", path: "/v1beta/models", operation: "models", tag: "Gemini", access: listAccess },
+    method: "GET",
+    path: "/v1beta/models",
+    operation: "models",
+    tag: "Gemini",
+    access: listAccess,
     summary: "List models, in the shape of the Gemini API",
     query: [
       { name: "pageSize", description: "Models of one page: 50, at most 1000" },
@@ -130,7 +150,11 @@ export const geminiEndpoints: readonly Endpoint[] = [
       (await isPassedOn(context, services)) ? runPassthrough(context, services) : listGeminiModels(context, services),
   }),
   defineEndpoint({
-    ...{ method: "GET", path: "/v1beta/models/:model+", operation: "models", tag: "Gemini", access: listAccess },
+    method: "GET",
+    path: "/v1beta/models/:model+",
+    operation: "models",
+    tag: "Gemini",
+    access: listAccess,
     summary: "Show a model, in the shape of the Gemini API",
     response: GeminiModel,
     handle: async (context: CallerContext, services: Services) =>

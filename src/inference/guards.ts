@@ -57,7 +57,7 @@ function withResults(text: string, results: HookResults): string {
 }
 
 /** What a guard is made from. */
-export interface GuardParts {
+interface GuardParts {
   requestType: RequestType;
   /** What hooks say may stand in a stream. */
   tellsInStreams: boolean;
@@ -151,7 +151,8 @@ export class TargetGuard {
     const provider = this.#parts.context.log.provider ?? this.#subject.provider;
     return {
       ...this.#subject,
-      ...{ phase: "afterRequestHook", provider },
+      phase: "afterRequestHook",
+      provider,
       response: { body: answer, status: 200, isTransformed: false },
     };
   }
@@ -201,7 +202,8 @@ export class TargetGuard {
     if (after.isDenied) {
       noteSpent(this.#parts.context.log);
       throw new GuardrailDeniedError("Cannot give this answer: a guardrail denied it; hook_results tells which", {
-        ...{ hookResults: results, isSoft: after.isSoft },
+        hookResults: results,
+        isSoft: after.isSoft,
       });
     }
     const { requestType, context } = this.#parts;
@@ -250,13 +252,13 @@ const streamed = "Cannot change an answer that is streamed";
 type SavedView = SavedGuardrails & Pick<WorkspaceView, "providers">;
 
 /** What of a target its guardrails depend on. */
-export interface GuardedTarget {
+interface GuardedTarget {
   node: Pick<ConfigNode, "provider" | "virtualKey">;
   settings: Pick<InheritedSettings, "hooks">;
 }
 
 /** What is known of a request beside its body. */
-export interface EnteredFacts {
+interface EnteredFacts {
   /** It has no body and calls no model. */
   isBare?: boolean;
   /** Models it names elsewhere than in its body. */
@@ -314,12 +316,17 @@ export class RequestGuard {
     const { type: requestType, alsoTypes, leadsTo = [], fixedBecause } = kind;
     const provider = this.#providerOf(node, request);
     const subject: Subject = {
-      ...{ phase: "beforeRequestHook", requestType, alsoTypes, leadsTo, provider },
+      phase: "beforeRequestHook",
+      requestType,
+      alsoTypes,
+      leadsTo,
+      provider,
       tenant: JSON.stringify([context.principal.organisationId, context.principal.workspaceId]),
       request: {
         body: request,
         header: (name) => readClientHeader(name, context, services),
-        ...{ isStreaming: request.stream === true || context.log.stream, isTransformed: false },
+        isStreaming: request.stream === true || context.log.stream,
+        isTransformed: false,
         isBare: facts.isBare === true,
         otherModels(body) {
           const { names, isUnclear } = modelsInBody(body);
@@ -343,7 +350,8 @@ export class RequestGuard {
     }
     context.log.provider ??= provider === "" ? null : provider;
     throw new GuardrailDeniedError(toDenial(outcome), {
-      ...{ hookResults: toHookResults(log), isSoft: outcome.isSoft },
+      hookResults: toHookResults(log),
+      isSoft: outcome.isSoft,
     });
   }
 

@@ -27,7 +27,9 @@ export function runLater(
     const values = createValueMask([context.gatewayKey, ...context.log.secrets], () => masked);
     if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return;
     await services.logStore.addHooks({
-      ...{ organisationId: principal.organisationId, workspaceId: principal.workspaceId, logId: id },
+      organisationId: principal.organisationId,
+      workspaceId: principal.workspaceId,
+      logId: id,
       results: services.redactor.text(JSON.stringify(maskTexts(results, values.mask))),
     });
   };

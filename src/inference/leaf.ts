@@ -61,7 +61,8 @@ function requireGuardrails(leaves: readonly ConfigNode[], view: WorkspaceView, {
   const refuse = (names: readonly string[], what: string): void => {
     if (names.length === 0) return;
     throw new InvalidRequestError(`Following ${what} are not valid: ${[...new Set(names)].join(", ")}`, {
-      ...{ code: "invalid_guardrails", param: "x-gateway-config" },
+      code: "invalid_guardrails",
+      param: "x-gateway-config",
     });
   };
   refuse(
@@ -96,7 +97,8 @@ function plainDestination(
   const known = services.providers.get(slug);
   if (!known) {
     throw new InvalidRequestError(`Cannot use ${node.path}: it names no provider`, {
-      ...{ code: "provider_required", param: "x-gateway-config" },
+      code: "provider_required",
+      param: "x-gateway-config",
     });
   }
   const { providerSettings } = node;
@@ -122,7 +124,7 @@ function plainDestination(
 }
 
 /** What a leaf means for a request. */
-export interface LeafInput {
+interface LeafInput {
   node: ConfigNode;
   settings: InheritedSettings;
   /** The model the request asks for, the leaf's parameters applied. */

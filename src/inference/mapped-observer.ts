@@ -6,7 +6,7 @@ import type { StreamObserver } from "./stream-observer.ts";
 const encoder = new TextEncoder();
 
 /** What an observer of a foreign stream is made from. */
-export interface MappedObserverOptions {
+interface MappedObserverOptions {
   mapper: StreamMapper;
   /** Slug of the provider, told in each chunk. */
   provider: string;

@@ -12,7 +12,7 @@ import { flowBack, isText } from "./flow.ts";
 import type { ServedOperation } from "./operation.ts";
 
 /** A form on its way through: nothing of it is known before it is sent. */
-export interface FlowingForm {
+interface FlowingForm {
   /** With its boundary. */
   contentType: string;
   /** Its length in bytes, where the client told it. */

@@ -181,7 +181,7 @@ export function requireSentModels(
 }
 
 /** A request that is passed on, as it is sent. */
-export interface PassedCall {
+interface PassedCall {
   method: string;
   /** With its query. */
   path: string;
@@ -192,7 +192,7 @@ export interface PassedCall {
 }
 
 /** A body that is passed on. */
-export interface PassedBody {
+interface PassedBody {
   /** The text it is; undefined where it is no UTF-8, or was not read. */
   text: string | undefined;
 }

@@ -50,7 +50,8 @@ async function readModel(context: CallerContext, services: Services): Promise<Re
   const found = findModel(listCatalogue(view, services.clock.now()), context.params.model ?? "");
   if (found) return jsonReply(found);
   throw new NotFoundError("Cannot find this model: the workspace may call none of this name", {
-    ...{ code: "model_not_found", param: "model" },
+    code: "model_not_found",
+    param: "model",
   });
 }
 
@@ -58,21 +59,28 @@ async function readModel(context: CallerContext, services: Services): Promise<Re
 function deleteModel(context: CallerContext, services: Services): Promise<Reply> {
   if (namesProvider(context)) return runPassthrough(context, services);
   throw new InvalidRequestError("Cannot remove a model here: name the provider that has it", {
-    ...{ code: "provider_required", param: "x-gateway-provider" },
+    code: "provider_required",
+    param: "x-gateway-provider",
   });
 }
 
 /** Rows of single models. Their names may hold slashes, encoded or not. */
 export const modelEndpoints: readonly Endpoint[] = [
   defineEndpoint({
-    ...{ method: "GET", path: "/v1/models/:model+", operation: "get_model", tag: "Models" },
+    method: "GET",
+    path: "/v1/models/:model+",
+    operation: "get_model",
+    tag: "Models",
     summary: "Read a model",
     access: readAccess,
     response: Model,
     handle: readModel,
   }),
   defineEndpoint({
-    ...{ method: "DELETE", path: "/v1/models/:model+", operation: "delete_model", tag: "Models" },
+    method: "DELETE",
+    path: "/v1/models/:model+",
+    operation: "delete_model",
+    tag: "Models",
     summary: "Remove a model that was tuned",
     access: inferenceAccess,
     response: Deleted,

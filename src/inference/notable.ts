@@ -1,7 +1,7 @@
 import { endsWith, seek } from "../lib/text-search.ts";
 
 /** What was found in the bytes of events. */
-export interface Notable {
+interface Notable {
   /** Where the first `[DONE]`, usage object or error stands; -1 when there is none. */
   at: number;
   /** Whether a reason to finish stands before that. */

@@ -52,7 +52,7 @@ export interface ServedOperation extends Counting {
 }
 
 /** What is to be known of an operation whose bodies hold media. */
-export interface MediaFacts {
+interface MediaFacts {
   /** The client's request is a form where it can be one. */
   readonly isForm: boolean;
   /** Answers that are no JSON flow to the client as they come. */
@@ -284,6 +284,7 @@ export function serveOperation<Name extends OperationName>(
   }
   requireOperation(provider, name);
   throw new InvalidRequestError(`Cannot call ${name} on ${provider.slug}: it does not have it for this model`, {
-    ...{ code: "unsupported_endpoint", param: "model" },
+    code: "unsupported_endpoint",
+    param: "model",
   });
 }

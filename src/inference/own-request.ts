@@ -2,7 +2,7 @@ import { readBytes } from "../lib/body.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 
 /** A form with a file, written while its content comes. */
-export interface FileForm {
+interface FileForm {
   body: ReadableStream<Uint8Array>;
   /** With its boundary. */
   contentType: string;

@@ -32,7 +32,8 @@ export function readPassedDestination(
   if (target.baseUrl === undefined) return { destination, path: target.path };
   if (destination.managed !== undefined || destination.customHost !== undefined) {
     throw new InvalidRequestError("Cannot pass this path on: it names another host than the provider's", {
-      ...{ param: "path", code: "invalid_custom_host" },
+      param: "path",
+      code: "invalid_custom_host",
     });
   }
   requireCustomHost(target.baseUrl, services, "path");

@@ -183,7 +183,10 @@ function preparePassed(
   if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
   return {
     ...destination,
-    ...{ method: context.method, path, headers, raw: true },
+    method: context.method,
+    path,
+    headers,
+    raw: true,
     ...(body !== undefined && { body }),
   };
 }
@@ -303,7 +306,8 @@ async function passByConfig(
 export async function runPassthrough(context: CallerContext, services: Services): Promise<Reply> {
   if (isSocketHandshake(context.method, context.headers)) {
     throw new InvalidRequestError("Cannot open a WebSocket here: only /v1/realtime takes them", {
-      ...{ code: "invalid_handshake", param: "upgrade" },
+      code: "invalid_handshake",
+      param: "upgrade",
     });
   }
   const given = readRequestConfig(context, services);

@@ -42,7 +42,8 @@ async function findVersion(context: CallerContext, { library }: WorkspaceView): 
   const found = await Promise.resolve(library.findPromptVersion(stored, version)).catch(refuseUnreadable);
   if (!found) {
     throw new NotFoundError("Cannot find this version of the prompt", {
-      ...{ code: "prompt_version_not_found", param: "id" },
+      code: "prompt_version_not_found",
+      param: "id",
     });
   }
   context.log.prompt = { id: stored.row.id, slug: stored.row.slug, versionId: found.id };
@@ -172,19 +173,28 @@ async function completePrompt(
 /** Rows that use saved prompts. */
 export const promptEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
-    ...{ method: "POST", path: "/v1/prompts/:id/render", operation: "renderPrompt", tag: "Prompts" },
+    method: "POST",
+    path: "/v1/prompts/:id/render",
+    operation: "renderPrompt",
+    tag: "Prompts",
     summary: "Fill a saved prompt with values; nothing is called",
     access: { keys: "workspace", scopes: ["prompts.render"] },
-    ...{ body: PromptRequest, response: RenderResponse },
+    body: PromptRequest,
+    response: RenderResponse,
     handle: async (body, context, services) => {
       const { request } = await fillPrompt(body, context, services);
       return jsonReply({ success: true, data: request });
     },
   }),
   defineJsonEndpoint({
-    ...{ method: "POST", path: "/v1/prompts/:id/completions", operation: "completePrompt", tag: "Prompts" },
+    method: "POST",
+    path: "/v1/prompts/:id/completions",
+    operation: "completePrompt",
+    tag: "Prompts",
     summary: "Answer a saved prompt filled with values",
     access: { keys: "workspace", scopes: ["completions.write"] },
-    ...{ body: PromptRequest, response: PromptCompletionResponse, handle: completePrompt },
+    body: PromptRequest,
+    response: PromptCompletionResponse,
+    handle: completePrompt,
   }),
 ];

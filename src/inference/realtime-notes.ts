@@ -5,7 +5,7 @@ import { addUsage, toLoggedUsage } from "../logs/usage.ts";
 import type { LoggedUsage } from "../schemas/logs.ts";
 
 /** What the log keeps of a realtime session. */
-export interface SessionNotes {
+interface SessionNotes {
   /** Looks at a message of the upstream. */
   add(message: SocketMessage): void;
   /** Tokens of all its answers; null when it gave none. */

@@ -69,7 +69,8 @@ function requireHandshake(context: CallerContext, services: Services): SocketOut
   const origin = headers.get("origin");
   if (origin !== undefined && !services.realtimeOrigins.has(origin.toLowerCase())) {
     throw new PermissionError("Cannot open the WebSocket: pages of this origin may not; see REALTIME_ORIGINS", {
-      ...{ code: "origin_not_allowed", param: "origin" },
+      code: "origin_not_allowed",
+      param: "origin",
     });
   }
   if (context.connection.upgrade && services.openSocket) return services.openSocket;
@@ -149,7 +150,9 @@ function prepareSession(
   const offered = offeredProtocols(context);
   return {
     ...destination,
-    ...{ path, headers, maxMessageBytes },
+    path,
+    headers,
+    maxMessageBytes,
     url: addressOf({ ...destination, path }, services.authTools.environment),
     protocols: offered.length > 0 ? offered : defaultProtocols,
     connectTimeoutMs: services.limits.realtimeConnectTimeoutMs,
@@ -304,7 +307,10 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
       maxMessageBytes,
       open: (client) =>
         relaySockets({
-          ...{ client, upstream: upstream.end, clock: services.clock, streams: services.streams },
+          client,
+          upstream: upstream.end,
+          clock: services.clock,
+          streams: services.streams,
           limits: {
             maxMessageBytes,
             idleTimeoutMs: services.limits.realtimeIdleTimeoutMs,

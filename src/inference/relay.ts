@@ -59,7 +59,7 @@ export interface StreamEnd {
 }
 
 /** A stream on its way to a client. */
-export interface RelayOptions {
+interface RelayOptions {
   upstream: Response;
   attempt: Attempt;
   observer: StreamObserver;

@@ -68,7 +68,9 @@ const batch = `${store}/file_batches/:batch_id`;
 /** Every route that is passed on and is known by name. */
 const groups: readonly Group[] = [
   {
-    ...{ group: "assistants", tag: "Assistants", headers: assistantsBeta },
+    group: "assistants",
+    tag: "Assistants",
+    headers: assistantsBeta,
     routes: [
       route("GET", "/v1/assistants", "list_assistants", "List assistants", { answer: pageOf(Assistant), query: page }),
       route("POST", "/v1/assistants", "create_assistant", "Create an assistant", {
@@ -84,7 +86,9 @@ const groups: readonly Group[] = [
     ],
   },
   {
-    ...{ group: "assistants", tag: "Threads", headers: assistantsBeta },
+    group: "assistants",
+    tag: "Threads",
+    headers: assistantsBeta,
     routes: [
       route("POST", "/v1/threads", "create_thread", "Create a thread", {
         body: assistants.ThreadRequest,
@@ -117,7 +121,9 @@ const groups: readonly Group[] = [
     ],
   },
   {
-    ...{ group: "assistants", tag: "Runs", headers: assistantsBeta },
+    group: "assistants",
+    tag: "Runs",
+    headers: assistantsBeta,
     routes: [
       route("GET", "/v1/threads/:thread_id/runs", "list_runs", "List the runs of a thread", {
         answer: pageOf(Run),
@@ -142,7 +148,9 @@ const groups: readonly Group[] = [
     ],
   },
   {
-    ...{ group: "vector_stores", tag: "Vector stores", headers: assistantsBeta },
+    group: "vector_stores",
+    tag: "Vector stores",
+    headers: assistantsBeta,
     routes: [
       route("GET", "/v1/vector_stores", "list_vector_stores", "List vector stores", {
         answer: pageOf(VectorStore),
@@ -191,7 +199,9 @@ const groups: readonly Group[] = [
     ],
   },
   {
-    ...{ group: "videos", tag: "Videos", bodyTypes: ["multipart/form-data", "application/json"] },
+    group: "videos",
+    tag: "Videos",
+    bodyTypes: ["multipart/form-data", "application/json"],
     routes: [
       route("GET", "/v1/videos", "list_videos", "List videos", { answer: pageOf(videos.Video), query: pageOfVideos }),
       route("POST", "/v1/videos", "create_video", "Create a video", {
@@ -220,7 +230,8 @@ const groups: readonly Group[] = [
     ],
   },
   {
-    ...{ group: "videos_v2", tag: "Videos" },
+    group: "videos_v2",
+    tag: "Videos",
     routes: [
       route("POST", "/v1/v2/videos", "create_video_job", "Create a video by the second version", {
         body: videos.VideoJobRequest,
@@ -232,7 +243,9 @@ const groups: readonly Group[] = [
     ],
   },
   {
-    ...{ group: "image_variations", tag: "Images", bodyTypes: ["multipart/form-data"] },
+    group: "image_variations",
+    tag: "Images",
+    bodyTypes: ["multipart/form-data"],
     routes: [
       route("POST", "/v1/images/variations", "image_variations", "Create variations of an image", {
         body: small.ImageVariationRequest,
@@ -241,7 +254,8 @@ const groups: readonly Group[] = [
     ],
   },
   {
-    ...{ group: "realtime_secrets", tag: "Realtime" },
+    group: "realtime_secrets",
+    tag: "Realtime",
     routes: [
       route("POST", "/v1/realtime/client_secrets", "create_client_secret", "Create a secret for a browser", {
         body: small.ClientSecretRequest,
@@ -261,7 +275,8 @@ const groups: readonly Group[] = [
     ],
   },
   {
-    ...{ group: "legacy_complete", tag: "Completions" },
+    group: "legacy_complete",
+    tag: "Completions",
     routes: [
       route("POST", "/v1/complete", "legacy_complete", "Continue a text, in the older shape of Anthropic", {
         body: small.LegacyCompleteRequest,
@@ -277,7 +292,10 @@ function toEndpoint(
 ): Endpoint {
   const relay = { group, headers };
   return defineEndpoint({
-    ...{ ...names, tag, access, relay },
+    ...names,
+    tag,
+    access,
+    relay,
     ...(body && { documentedBody: { schema: body, types: bodyTypes } }),
     ...(answer && { response: answer }),
     ...(query && { query }),

@@ -2,7 +2,7 @@ import { readFailure } from "../providers/failures.ts";
 import type { CallFailure } from "../providers/types.ts";
 
 /** How a call is made, its answer read, and what is done where it was refused. */
-export interface RepairedCall {
+interface RepairedCall {
   send(): Promise<Response>;
   /** Bytes of an answer that is read whole. */
   read(upstream: Response): Promise<Uint8Array>;

@@ -27,14 +27,17 @@ async function lookUp<Value>(work: Promise<Value>): Promise<Value> {
   } catch (cause) {
     if (!isUnreachable(cause)) throw cause;
     throw new UnavailableError("Cannot read stored responses: the database cannot be reached", {
-      ...{ cause, code: "not_ready", retryAfterSeconds: 1 },
+      cause,
+      code: "not_ready",
+      retryAfterSeconds: 1,
     });
   }
 }
 
 function unknownResponse(id: string, param: string): NotFoundError {
   return new NotFoundError(`Cannot find response ${id}: it was not stored, or is no longer`, {
-    ...{ param, code: "response_not_found" },
+    param,
+    code: "response_not_found",
   });
 }
 
@@ -60,7 +63,9 @@ function createKeeper(request: ResponsesRequest, context: CallerContext, service
     // a config may have changed the member: the answer tells what holds
     if (Reflect.get(answer, "store") === false) return;
     services.responses.add({
-      ...{ id, ...ownerOf(context), createdAt: services.clock.now() },
+      id,
+      ...ownerOf(context),
+      createdAt: services.clock.now(),
       previousId: request.previous_response_id ?? null,
       input: toInputItems(request.input, id),
       response: { ...answer },
@@ -133,7 +138,8 @@ export const deleteResponse = ofOwn(async (id, context, services) => {
 export const cancelResponse = ofOwn(async (id, context, services) => {
   await requireKept(id, context, services);
   throw new InvalidRequestError(`Cannot cancel response ${id}: it does not run in the background`, {
-    ...{ param: "response_id", code: "not_in_background" },
+    param: "response_id",
+    code: "not_in_background",
   });
 });
 

@@ -24,7 +24,7 @@ import { answerSoftly } from "./soft-denial.ts";
 import { readRequestDestination } from "./target.ts";
 
 /** What plans are made with. */
-export interface PlanParts {
+interface PlanParts {
   context: CallerContext;
   services: Services;
   /** Where choices are remembered; by default for other requests too. */
@@ -53,7 +53,8 @@ export function planRequest(
       headers: context.headers,
       identity: JSON.stringify([principal.organisationId, principal.workspaceId, principal.keyId]),
       configId: config.id,
-      ...{ random: routing.random, sticky },
+      random: routing.random,
+      sticky,
       isOpen: (leaf, breaker) => routing.breakers.state(breakerKey(leaf, config, context), breaker) === "open",
     });
     if (isFixed(config.node)) routing.fixedPlans.set(config.node, plan);
@@ -61,7 +62,9 @@ export function planRequest(
   } catch (cause) {
     if (!(cause instanceof PlanError)) throw cause;
     throw new InvalidRequestError(`${cause.message} (${cause.path})`, {
-      ...{ cause, code: "invalid_config", param: "x-gateway-config" },
+      cause,
+      code: "invalid_config",
+      param: "x-gateway-config",
     });
   }
 }
@@ -87,10 +90,10 @@ export async function runPlan<Value>(
 }
 
 /** Makes one call of a request to one target. */
-export type CallOne<Request> = (request: Request, target: Target) => Promise<Reply>;
+type CallOne<Request> = (request: Request, target: Target) => Promise<Reply>;
 
 /** What the targets of a request are found and called with. */
-export interface TargetParts {
+interface TargetParts {
   context: CallerContext;
   services: Services;
   /** False where the body can be sent once only. Default: true. */

@@ -13,7 +13,7 @@ import { storesContents, withoutQuotes } from "./log-privacy.ts";
 const maxMessage = 4_096;
 
 /** How a request ended. */
-export interface Outcome {
+interface Outcome {
   status: number;
   responseHeaders: Readonly<Record<string, string>>;
   /** What was thrown, if anything was. */

@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type SocketClose, type SocketEnd, type SocketMessage, toSendableClose } from "../lib/websocket.ts";
 
 /** Who ended a relay. */
-export type RelaySide = "client" | "upstream" | "gateway";
+type RelaySide = "client" | "upstream" | "gateway";
 
 /** How a relay ended. */
 export interface RelayEnd {
@@ -13,7 +13,7 @@ export interface RelayEnd {
 }
 
 /** Bounds of a relay. Times in milliseconds. */
-export interface RelayLimits {
+interface RelayLimits {
   /** Largest message, in bytes. */
   maxMessageBytes: number;
   /** Silence in both directions. */
@@ -23,7 +23,7 @@ export interface RelayLimits {
 }
 
 /** What a relay is made from. */
-export interface RelayOptions {
+interface RelayOptions {
   client: SocketEnd;
   upstream: SocketEnd;
   limits: RelayLimits;

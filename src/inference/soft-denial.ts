@@ -28,7 +28,10 @@ interface Denial {
 function toChat({ id, created, model, finish_reason }: Denial) {
   const message = { role: "assistant" as const, content: text };
   return {
-    ...{ id: `chatcmpl-${id}`, object: "chat.completion" as const, created, model },
+    id: `chatcmpl-${id}`,
+    object: "chat.completion" as const,
+    created,
+    model,
     choices: [{ index: 0, message, logprobs: null, finish_reason }],
     usage: noTokens,
   };
@@ -37,7 +40,10 @@ function toChat({ id, created, model, finish_reason }: Denial) {
 /** A denial as the answer of a text completion. */
 function toCompletion({ id, created, model, finish_reason }: Denial) {
   return {
-    ...{ id: `cmpl-${id}`, object: "text_completion", created, model },
+    id: `cmpl-${id}`,
+    object: "text_completion",
+    created,
+    model,
     choices: [{ index: 0, text, logprobs: null, finish_reason }],
     usage: noTokens,
   };

@@ -23,7 +23,7 @@ interface SplitTarget {
 }
 
 /** A request and where it goes. */
-export interface SplitInput<Name extends OperationName> {
+interface SplitInput<Name extends OperationName> {
   adapter: OperationAdapter<Name>;
   request: Request<Name>;
   target: SplitTarget;

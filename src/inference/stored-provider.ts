@@ -102,7 +102,7 @@ function readerOf(context: CallerContext, { settings }: ManagedCredential, isOpe
 const books = new WeakMap<StoredProvider, PriceBook>();
 
 /** What the models of a stored provider cost. */
-export function bookOf(stored: StoredProvider): PriceBook {
+function bookOf(stored: StoredProvider): PriceBook {
   const known = books.get(stored);
   if (known) return known;
   const { integration, models } = stored;
@@ -165,7 +165,9 @@ async function openCredential(stored: StoredProvider, services: Services): Promi
   } catch (cause) {
     if (!(cause instanceof CredentialUnavailableError)) throw cause;
     throw new UnavailableError(`Cannot call ${stored.row.slug}: its credential is unavailable`, {
-      ...{ cause, code: "credential_unavailable", retryAfterSeconds: 5 },
+      cause,
+      code: "credential_unavailable",
+      retryAfterSeconds: 5,
     });
   }
 }
@@ -178,7 +180,9 @@ function requireView(view: WorkspaceView | undefined): WorkspaceView {
 /** @throws {UnavailableError} 503: what requests need of the database cannot be read. */
 export function refuseUnreadable(cause: unknown): never {
   throw new UnavailableError("Cannot read the workspace of this key: the database does not answer", {
-    ...{ cause, code: "database_unavailable", retryAfterSeconds: 1 },
+    cause,
+    code: "database_unavailable",
+    retryAfterSeconds: 1,
   });
 }
 

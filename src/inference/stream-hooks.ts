@@ -9,14 +9,14 @@ const maxSeen = 16 * 1024 * 1024;
 const encoder = new TextEncoder();
 
 /** The guardrails of a streamed answer's target. */
-export interface StreamGuard {
+interface StreamGuard {
   readonly status: number;
   check(answer: Body, options: { isStreamed: boolean; isCut: boolean }): Promise<PhaseOutcome>;
   keep(body: Body | undefined): void;
 }
 
 /** What the hooks of a stream are made from. */
-export interface StreamHooksOptions {
+interface StreamHooksOptions {
   guard: StreamGuard;
   requestType: RequestType;
   /** What hooks say is not told in the stream. */

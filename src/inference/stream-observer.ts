@@ -28,8 +28,11 @@ export function toStreamError(body: object, status: number): StreamError {
   const { message, type, code, param } = isObject(error) ? error : {};
   const textOrNull = (value: unknown) => (typeof value === "string" ? value : null);
   return {
-    ...{ message: textOrNull(message) ?? "", type: textOrNull(type) ?? "api_error" },
-    ...{ code: textOrNull(code), param: textOrNull(param), status },
+    message: textOrNull(message) ?? "",
+    type: textOrNull(type) ?? "api_error",
+    code: textOrNull(code),
+    param: textOrNull(param),
+    status,
   };
 }
 
@@ -60,7 +63,7 @@ function join(before: Uint8Array, text: string): Uint8Array | undefined {
 }
 
 /** What is done with streams in OpenAI's shape. */
-export interface CompletionObserverOptions {
+interface CompletionObserverOptions {
   /** The caller asked for a trailing chunk with the usage. */
   includeUsage: boolean;
   /** Corrects chunks that are not as they should be. Absent: all go on as they came. */

@@ -8,7 +8,7 @@ import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 type Members = Record<string, unknown>;
 
 /** What came of a stream before it broke off. */
-export interface SeenStream {
+interface SeenStream {
   /** The first event that was looked into. */
   begun: Members | undefined;
   /** The last events. */

@@ -31,7 +31,7 @@ export interface AddressGuard {
 }
 
 /** Where a call leads; a `URL` is one. */
-export interface Target {
+interface Target {
   /** As `URL.hostname` writes it. */
   hostname: string;
   /** As `URL.protocol` writes it. */
@@ -41,7 +41,7 @@ export interface Target {
 }
 
 /** Settings of an address guard. */
-export interface AddressGuardOptions {
+interface AddressGuardOptions {
   /**
    * Exact names, exact literals, or `*.name` for a name and all below it. An entry with a port trusts that port only; paths
    * and schemes are dropped.
@@ -79,27 +79,68 @@ const metadataRanges = [
 
 /** Names that are refused with everything below them, trusted or not: metadata, clusters, and DNS that answers any address. */
 const refusedNames = new Set([
-  ...["metadata", "instance-data", "kubernetes", "consul"],
-  ...[
-    "metadata.google.internal",
-    "metadata.gce.internal",
-    "metadata.goog",
-    "metadata.azure.com",
-    "metadata.azure.internal",
-  ],
-  ...["metadata.internal", "metadata.do.internal", "metadata.packet.net", "metadata.platformequinix.com"],
-  ...["metadata.cloud.ibm.com", "metadata.tencentyun.com", "internal.cloudapp.net"],
-  ...["instance-data.ec2.internal", "ec2.internal", "compute.internal"],
-  ...["kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "cluster.local"],
-  ...["nip.io", "sslip.io", "xip.io", "xip.name", "ip6.name", "localtest.me", "lvh.me", "vcap.me", "traefik.me"],
-  ...["localhost.run", "localhost.direct", "local.gd", "lcl.host", "localho.st", "fuf.me", "lacolhost.com"],
-  ...["smackaho.st", "ulh.us", "backname.io", "1u.ms", "rbndr.us", "ddev.site", "lndo.site"],
+  "metadata",
+  "instance-data",
+  "kubernetes",
+  "consul",
+  "metadata.google.internal",
+  "metadata.gce.internal",
+  "metadata.goog",
+  "metadata.azure.com",
+  "metadata.azure.internal",
+  "metadata.internal",
+  "metadata.do.internal",
+  "metadata.packet.net",
+  "metadata.platformequinix.com",
+  "metadata.cloud.ibm.com",
+  "metadata.tencentyun.com",
+  "internal.cloudapp.net",
+  "instance-data.ec2.internal",
+  "ec2.internal",
+  "compute.internal",
+  "kubernetes.default",
+  "kubernetes.default.svc",
+  "kubernetes.default.svc.cluster.local",
+  "cluster.local",
+  "nip.io",
+  "sslip.io",
+  "xip.io",
+  "xip.name",
+  "ip6.name",
+  "localtest.me",
+  "lvh.me",
+  "vcap.me",
+  "traefik.me",
+  "localhost.run",
+  "localhost.direct",
+  "local.gd",
+  "lcl.host",
+  "localho.st",
+  "fuf.me",
+  "lacolhost.com",
+  "smackaho.st",
+  "ulh.us",
+  "backname.io",
+  "1u.ms",
+  "rbndr.us",
+  "ddev.site",
+  "lndo.site",
 ]);
 
 /** Top-level names that never lead to the public internet. */
 const privateTopLevels = new Set([
-  ...["local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private"],
-  ...["test", "invalid", "onion", "localhost"],
+  "local",
+  "localdomain",
+  "internal",
+  "intranet",
+  "lan",
+  "home",
+  "corp",
+  "private",
+  "test",
+  "invalid",
+  "onion",
+  "localhost",
 ]);
 
 /**
@@ -107,14 +148,13 @@ const privateTopLevels = new Set([
  * then databases, brokers, directories, remote consoles and cluster control.
  */
 const servicePorts = new Set([
-  ...[1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104],
-  ...[109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 138, 139, 143, 161, 162, 179, 389, 427, 465, 512, 513, 514],
-  ...[515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049],
-  ...[3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
-  ...[67, 68, 70, 88, 445, 464, 623, 853, 873, 1433, 1434, 1521, 1883, 2181, 2375, 2376, 2377, 2379, 2380],
-  ...[3268, 3269, 3306, 3389, 4369, 5432, 5671, 5672, 5900, 5901, 5984, 5985, 5986, 6379, 6380, 6432, 6443],
-  ...[7473, 7474, 7687, 8300, 8301, 8302, 8500, 8883, 9042, 9092, 9093, 9160, 9200, 9300],
-  ...[10250, 10255, 10256, 10257, 10259, 11211, 15672, 16379, 26379, 27017, 27018, 27019, 28015, 28017],
+  1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 138, 139, 143, 161, 162, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530,
+  531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060,
+  5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 67, 68, 70, 88, 445, 464, 623, 853, 873, 1433,
+  1434, 1521, 1883, 2181, 2375, 2376, 2377, 2379, 2380, 3268, 3269, 3306, 3389, 4369, 5432, 5671, 5672, 5900, 5901,
+  5984, 5985, 5986, 6379, 6380, 6432, 6443, 7473, 7474, 7687, 8300, 8301, 8302, 8500, 8883, 9042, 9092, 9093, 9160,
+  9200, 9300, 10250, 10255, 10256, 10257, 10259, 11211, 15672, 16379, 26379, 27017, 27018, 27019, 28015, 28017,
 ]);
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;

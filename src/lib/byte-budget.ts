@@ -90,7 +90,8 @@ export class ByteBudget {
         cancel();
       };
       const waiter: Waiter = {
-        ...{ hold, more },
+        hold,
+        more,
         grant() {
           leave();
           hold.add(more);

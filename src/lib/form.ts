@@ -11,7 +11,7 @@ export interface FieldKinds {
 }
 
 /** Fields of a form as members of an object. */
-export interface FormFields {
+interface FormFields {
   fields: Record<string, unknown>;
   /** Names under which lists were sent, by their members. */
   listNames: ReadonlyMap<string, string>;

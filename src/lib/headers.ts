@@ -43,11 +43,23 @@ export const hopHeader = "gateway-hops";
 
 const neverSent = new Set([
   hopHeader,
-  ...["host", "content-length", "expect", "cookie", "forwarded", "x-real-ip", "via"],
-  ...["metadata-flavor", "x-aws-ec2-metadata-token", "x-google-metadata-request"],
+  "host",
+  "content-length",
+  "expect",
+  "cookie",
+  "forwarded",
+  "x-real-ip",
+  "via",
+  "metadata-flavor",
+  "x-aws-ec2-metadata-token",
+  "x-google-metadata-request",
   // what a request does is decided by its method
-  ...["x-http-method-override", "x-http-method", "x-method-override"],
-  ...["x-user-claims", "x-user-jwt", "x-upstream-authorization"],
+  "x-http-method-override",
+  "x-http-method",
+  "x-method-override",
+  "x-user-claims",
+  "x-user-jwt",
+  "x-upstream-authorization",
 ]);
 
 const neverSentPrefixes = ["proxy-", "x-forwarded-", "x-aws-ec2-metadata-token"];
@@ -57,8 +69,15 @@ const neverReturned = ["set-cookie", "alt-svc", "strict-transport-security"];
 
 /** Dropped too where the answer is ours and not the upstream's own: what tells about its body as it came, and about its server. */
 const notUnified = [
-  ...["content-length", "content-encoding", "server-timing", "refresh", "location"],
-  ...["server", "x-powered-by", "date", "cache-control"],
+  "content-length",
+  "content-encoding",
+  "server-timing",
+  "refresh",
+  "location",
+  "server",
+  "x-powered-by",
+  "date",
+  "cache-control",
 ];
 
 /** Names a `connection` header adds to the hop-by-hop ones. */
@@ -129,7 +148,7 @@ export class HeaderMap {
 }
 
 /** Headers by their names in lower case, as a new object. */
-export function listHeaders(headers: ListedHeaders): Record<string, string> {
+function listHeaders(headers: ListedHeaders): Record<string, string> {
   // adapters of hosts make headers of their own, which inherit this method and cannot be asked by it
   if (Object.getPrototypeOf(headers) === Headers.prototype && headers.toJSON) return joinRepeated(headers.toJSON());
   const listed: Record<string, string> = {};

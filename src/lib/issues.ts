@@ -62,7 +62,7 @@ function describeCheck(issue: v.BaseIssue<unknown>): string {
 /**
  * An issue in plain words, to stand behind the name of its member. The value itself is left out: it may be long, or secret.
  */
-export function describeIssue(issue: v.BaseIssue<unknown>): string {
+function describeIssue(issue: v.BaseIssue<unknown>): string {
   const { kind, expected, received } = issue;
   if (kind !== "schema") return describeCheck(issue);
   if (expected === "never") return "is not a known member";

@@ -122,7 +122,7 @@ const Keywords = v.object({
 });
 
 /** Keywords of one schema. */
-export type SchemaKeywords = v.InferOutput<typeof Keywords>;
+type SchemaKeywords = v.InferOutput<typeof Keywords>;
 
 /** What leads to schemas by name, and references that are yet to be followed. */
 class SchemaReader {

@@ -81,7 +81,7 @@ export function endOfNumber(bytes: Uint8Array, start: number): number {
 }
 
 /** What one look at a JSON text tells. */
-export interface JsonScan {
+interface JsonScan {
   /** What is too large. */
   excess: string | undefined;
   /** Whether it holds numbers that JavaScript may not hold as they are written. */

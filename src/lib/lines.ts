@@ -10,7 +10,7 @@ export interface Line {
 }
 
 /** Bounds of lines, and where the first piece stands in the text. */
-export interface LineOptions {
+interface LineOptions {
   maxBytes: number;
   /** Default 0. */
   offset?: number;

@@ -141,7 +141,7 @@ function toText(bytes: Uint8Array): string {
 }
 
 /** What the head of a part says. */
-export interface PartHead {
+interface PartHead {
   /** Its name as it was sent, such as `image[]`. */
   name: string;
   /** The file's name as it is written between the quotes; undefined for parts that are no files. */

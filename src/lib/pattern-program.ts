@@ -51,7 +51,7 @@ export interface Program {
 }
 
 /** Characters an instruction takes. */
-export interface CharacterSet {
+interface CharacterSet {
   /** A bit for each of the first 256. */
   readonly latin: Uint8Array;
   /** Whether it takes one, whichever. */

@@ -34,7 +34,7 @@ class Threads {
 }
 
 /** What a search looks for. */
-export interface SearchOptions {
+interface SearchOptions {
   /** Where a match may begin at the earliest. */
   from: number;
   /** How many ends of groups are noted: two for the match alone. */

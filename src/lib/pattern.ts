@@ -5,8 +5,8 @@ import { estimatePatternSize } from "./pattern-size.ts";
 import { type Steps, stepsPerPiece } from "./steps.ts";
 
 /** Longest pattern a tenant may write, and the largest, in instructions: what may occur often counts as often. */
-export const maxPatternLength = 1_000;
-export const maxPatternSize = 2_500;
+const maxPatternLength = 1_000;
+const maxPatternSize = 2_500;
 /** Most instructions of all patterns of a config: in its guardrails, and in its conditions. */
 export const maxConfigPatterns = 10_000;
 export const maxConditionPatterns = 30_000;

@@ -1,7 +1,7 @@
 import type { SocketAcceptance } from "./websocket.ts";
 
 /** What becomes of a request that is a WebSocket handshake. */
-export interface SocketUpgrade extends Omit<SocketAcceptance, "headers"> {
+interface SocketUpgrade extends Omit<SocketAcceptance, "headers"> {
   /** The host could not accept the handshake. */
   failed(error: unknown): void;
 }

@@ -1,15 +1,25 @@
 /** Names of failures by their HTTP status, the usual one first (https://cloud.google.com/apis/design/errors#handling_errors). */
 const namesOf: Readonly<Record<number, readonly string[]>> = {
-  ...{ 400: ["INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE"], 401: ["UNAUTHENTICATED"] },
-  ...{ 403: ["PERMISSION_DENIED"], 404: ["NOT_FOUND"], 409: ["ABORTED", "ALREADY_EXISTS"] },
-  ...{ 429: ["RESOURCE_EXHAUSTED"], 499: ["CANCELLED"], 500: ["INTERNAL", "UNKNOWN", "DATA_LOSS"] },
-  ...{ 501: ["UNIMPLEMENTED"], 503: ["UNAVAILABLE"], 504: ["DEADLINE_EXCEEDED"] },
+  400: ["INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE"],
+  401: ["UNAUTHENTICATED"],
+  403: ["PERMISSION_DENIED"],
+  404: ["NOT_FOUND"],
+  409: ["ABORTED", "ALREADY_EXISTS"],
+  429: ["RESOURCE_EXHAUSTED"],
+  499: ["CANCELLED"],
+  500: ["INTERNAL", "UNKNOWN", "DATA_LOSS"],
+  501: ["UNIMPLEMENTED"],
+  503: ["UNAVAILABLE"],
+  504: ["DEADLINE_EXCEEDED"],
 };
 
 /** Names for statuses of ours that are not among those. */
 const nearest: Readonly<Record<number, string>> = {
-  ...{ 408: "DEADLINE_EXCEEDED", 412: "FAILED_PRECONDITION", 446: "PERMISSION_DENIED" },
-  ...{ 502: "UNAVAILABLE", 529: "UNAVAILABLE" },
+  408: "DEADLINE_EXCEEDED",
+  412: "FAILED_PRECONDITION",
+  446: "PERMISSION_DENIED",
+  502: "UNAVAILABLE",
+  529: "UNAVAILABLE",
 };
 
 /** HTTP status of each name. */

@@ -4,7 +4,7 @@ import { fromBase64Url, toBase64 } from "./base64.ts";
  * What an answer in Gemini's shape carries of another family's thoughts: clients send a `thoughtSignature` back unread, and
  * what stands in it tells whose it is. It is base64, as some clients decode it.
  */
-export interface MarkedSignature {
+interface MarkedSignature {
   /** What is signed: a thought, a thought that is not told, or a call of a tool. */
   kind: "signature" | "redacted" | "call";
   /** The signature; empty for calls without one. */

@@ -3,7 +3,7 @@ import type { Steps } from "./steps.ts";
 const encoder = new TextEncoder();
 
 /** Texts that are looked for in bytes at once, without decoding them. */
-export interface SoughtTexts {
+interface SoughtTexts {
   /** Bytes at the end of each text by which it is looked for: as many as the shortest has. */
   readonly windowLength: number;
   /**

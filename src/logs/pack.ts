@@ -25,14 +25,14 @@ export interface PackedBatch {
 }
 
 /** Credentials of the rows of a batch; most rows have the same. */
-export interface PackedSecrets {
+interface PackedSecrets {
   lists: readonly (readonly string[])[];
   /** For each row the index of its list. */
   rows: readonly number[];
 }
 
 /** Headers of a row, and which of its bodies are cut. */
-export type ContentHead = [
+type ContentHead = [
   request: Readonly<Record<string, string>>,
   response: Readonly<Record<string, string>>,
   truncated: [boolean, boolean],
@@ -66,7 +66,9 @@ function toRow({ details, content, secrets = noSecrets }: LogRecord, redactor: R
   const response = redactor.hide(responseHeaders, sensitiveHeaders);
   if (request instanceof Promise || response instanceof Promise) {
     return Promise.all([request, response]).then((hidden) => ({
-      ...{ details, content, secrets },
+      details,
+      content,
+      secrets,
       head: [...hidden, cutsOf(content)],
     }));
   }

@@ -29,7 +29,7 @@ export interface LogQueueOptions {
 }
 
 /** What the queue holds and has lost. */
-export interface LogQueueState {
+interface LogQueueState {
   rows: number;
   bytes: number;
   lostRows: number;

@@ -7,14 +7,22 @@ import { masked, maskMembers, memberHint } from "./secret-members.ts";
 
 /** Headers whose values are never stored, whatever a caller says. */
 const alwaysSensitive = [
-  ...["authorization", "proxy-authorization", "api-key", "x-api-key", "x-goog-api-key", "cookie", "set-cookie"],
+  "authorization",
+  "proxy-authorization",
+  "api-key",
+  "x-api-key",
+  "x-goog-api-key",
+  "cookie",
+  "set-cookie",
   ...["api-key", "virtual-key", "aws-access-key-id", "aws-secret-access-key", "aws-session-token", "aws-role-arn"].map(
     own,
   ),
   ...["aws-external-id", "vertex-service-account-json", "azure-ad-token", "azure-entra-client-secret"].map(own),
   ...["anthropic-api-key", "oracle-private-key", "oracle-key-passphrase", "oauth", "databricks-client-secret"].map(own),
   ...["modal-key", "modal-secret"].map(own),
-  ...["modal-key", "modal-secret", "x-amz-security-token"],
+  "modal-key",
+  "modal-secret",
+  "x-amz-security-token",
 ];
 
 function own(name: string): string {
@@ -56,7 +64,14 @@ export interface Redactor {
 
 /** Headers that stay readable when a caller's list of sensitive names cannot be read. */
 const commonHeaders = new Set([
-  ...["accept", "accept-encoding", "accept-language", "content-length", "content-type", "host", "user-agent", "date"],
+  "accept",
+  "accept-encoding",
+  "accept-language",
+  "content-length",
+  "content-type",
+  "host",
+  "user-agent",
+  "date",
 ]);
 
 /** Prefix of tokens of identity providers. */

@@ -41,7 +41,7 @@ const hints =
   "(?:(?<=s)k|(?<=a)i|(?<=l)x)-[A-Za-z0-9_-]{16}|AIza|A(?:KIA|SIA)[0-9A-Z]{16}|[kf]_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8}|Y-----|insecure-api-key\\.";
 
 /** The forms of credentials, with those of this gateway. */
-export interface SecretForms {
+interface SecretForms {
   /** False where `mask` would change nothing. */
   mayStandIn(text: string): boolean;
   mask(text: string): string;

@@ -5,8 +5,14 @@ type Counts = Record<string, unknown>;
 
 /** Counts of a row that tells of none. */
 const noTokens = {
-  ...{ input_tokens: 0, output_tokens: 0, total_tokens: 0, cached_tokens: 0, reasoning_tokens: 0 },
-  ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 0 },
+  input_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  cached_tokens: 0,
+  reasoning_tokens: 0,
+  cache_write_tokens: 0,
+  audio_input_tokens: 0,
+  audio_output_tokens: 0,
 };
 
 /** A stored usage with all counts rows have; rows of earlier versions lack some. */

@@ -6,7 +6,7 @@ import { type ModelPrice, type PriceLadder, priceAt, type TokenKind } from "./pr
 export type Counts = Partial<LoggedUsage>;
 
 /** Which of a model's prices count. */
-export interface CostOptions {
+interface CostOptions {
   /** Those of batches: the model's own, else half of each price. Default: false. */
   batch?: boolean | undefined;
 }
@@ -250,7 +250,10 @@ function addOutput(bill: Bill, counts: Counts, rates: Rates): void {
 
 /** Counts that say more of the tokens, or of the pictures. */
 const partsOfTokens: ReadonlySet<string> = new Set([
-  ...["cached_audio_tokens", "cache_write_1h", "image_input_tokens", "image_output_tokens"],
+  "cached_audio_tokens",
+  "cache_write_1h",
+  "image_input_tokens",
+  "image_output_tokens",
 ]);
 const things: ReadonlySet<string> = new Set(["pages", "search_units", "characters"]);
 

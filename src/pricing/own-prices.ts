@@ -127,9 +127,3 @@ export function createPriceBook(pricing: OwnPricing): PriceBook {
     return ladder;
   };
 }
-
-/** Prices of what belongs to no integration: those of the list. */
-export const listBook =
-  (provider: string): PriceBook =>
-  (model) =>
-    findLadder(provider, model);

@@ -17,7 +17,7 @@ export type PromptTemplate =
   | { readonly kind: "complete"; readonly template: Template; readonly templates: readonly Template[] };
 
 /** What a prompt says once it is filled. */
-export type RenderedPrompt = { messages: unknown[] } | { prompt: string };
+type RenderedPrompt = { messages: unknown[] } | { prompt: string };
 
 /** Messages, where a text is JSON of a list of objects. */
 function readMessages(text: string): Record<string, unknown>[] | undefined {

@@ -1,5 +1,5 @@
 /** How a saved prompt or partial is named. */
-export interface PromptReference {
+interface PromptReference {
   /** Its id or slug. */
   name: string;
   /** `default`, `latest`, a number or a label. */

@@ -6,7 +6,7 @@ export const maxPartialDepth = 8;
 /** Most characters all texts of one prompt may have. */
 export const maxRenderedLength = 4 * 1024 * 1024;
 /** Most nodes, items and places that are looked at for one prompt. */
-export const maxRenderSteps = 1_000_000;
+const maxRenderSteps = 1_000_000;
 
 /** Ends a rendering that leaves its bounds. */
 class RenderLimit extends Error {}

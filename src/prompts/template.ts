@@ -1,5 +1,5 @@
 /** A tag that stands for a value; an empty path is the value at hand. */
-export interface VariableNode {
+interface VariableNode {
   readonly kind: "variable";
   readonly path: readonly string[];
 }
@@ -13,7 +13,7 @@ export interface SectionNode {
 }
 
 /** Where a saved partial is included. */
-export interface PartialNode {
+interface PartialNode {
   readonly kind: "partial";
   /** As it is written: a slug or an id, a version after `@`. */
   readonly name: string;
@@ -36,7 +36,7 @@ export function isProblem(result: object): result is TemplateProblem {
 }
 
 /** Deepest nesting of sections. */
-export const maxSections = 32;
+const maxSections = 32;
 const maxNameLength = 256;
 
 interface Tag {
@@ -175,7 +175,9 @@ export function namesOf(templates: readonly Template[]): TemplateNames {
   };
   for (const template of templates) walk(template, false);
   return {
-    ...{ variables: [...variables], sections: [...sections] },
-    ...{ partials: [...partials], sectionVariables: [...sectionVariables] },
+    variables: [...variables],
+    sections: [...sections],
+    partials: [...partials],
+    sectionVariables: [...sectionVariables],
   };
 }

@@ -11,7 +11,7 @@ export interface ForeignPart {
 }
 
 /** A call of a tool. */
-export interface ToolCall {
+interface ToolCall {
   id: string;
   name: string;
   /** JSON text. */
@@ -35,7 +35,7 @@ export interface ToolFunction {
 }
 
 /** Which tool is to be called. */
-export type ToolChoice = { kind: "auto" | "none" | "required" } | { kind: "function"; name: string };
+type ToolChoice = { kind: "auto" | "none" | "required" } | { kind: "function"; name: string };
 
 const Call = v.looseObject({
   id: v.nullish(v.string(), ""),
@@ -63,7 +63,12 @@ export function refuseValue(param: string, problem: string): never {
 }
 
 const roles: Readonly<Record<string, PlainMessage["role"]>> = {
-  ...{ system: "system", developer: "system", user: "user", assistant: "assistant", tool: "tool", function: "tool" },
+  system: "system",
+  developer: "system",
+  user: "user",
+  assistant: "assistant",
+  tool: "tool",
+  function: "tool",
 };
 
 function partsOf(content: v.InferOutput<typeof Message>["content"]): (string | ForeignPart)[] {

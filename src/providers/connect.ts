@@ -24,7 +24,11 @@ export async function openCall(call: SocketCall, tools: AuthTools, open: SocketO
   }
   const { protocols, maxMessageBytes, connectTimeoutMs } = call;
   return open(url, {
-    ...{ headers, protocols, maxMessageBytes, connectTimeoutMs, signal },
+    headers,
+    protocols,
+    maxMessageBytes,
+    connectTimeoutMs,
+    signal,
     origin: customHost === undefined && !provider.isBaseInfluenced ? "fixed" : "influenced",
   });
 }

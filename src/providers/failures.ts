@@ -4,7 +4,7 @@ import { rpcStatuses } from "../lib/rpc-status.ts";
 import { readEvents } from "../lib/sse.ts";
 
 /** What an upstream says of its failure. */
-export interface UpstreamFailure {
+interface UpstreamFailure {
   message: string;
   type?: string;
   param?: string;
@@ -149,17 +149,37 @@ function readFamily(body: Body): Found | undefined {
 /** Statuses by the words upstreams use for them, in lower case. */
 const statusOfWord: Readonly<Record<string, number>> = {
   // Anthropic (https://docs.claude.com/en/api/errors) and OpenAI (https://platform.openai.com/docs/guides/error-codes)
-  ...{ invalid_request_error: 400, context_length_exceeded: 400, content_filter: 400 },
-  ...{ authentication_error: 401, invalid_api_key: 401, billing_error: 402, permission_error: 403 },
-  ...{ not_found_error: 404, model_not_found: 404, request_too_large: 413 },
-  ...{ rate_limit_error: 429, rate_limit_exceeded: 429, insufficient_quota: 429 },
-  ...{ api_error: 500, server_error: 500, timeout_error: 504, overloaded_error: 529 },
+  invalid_request_error: 400,
+  context_length_exceeded: 400,
+  content_filter: 400,
+  authentication_error: 401,
+  invalid_api_key: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  model_not_found: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  api_error: 500,
+  server_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
   // AWS (https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html)
-  ...{ validationexception: 400, accessdeniedexception: 403, resourcenotfoundexception: 404 },
-  ...{ modeltimeoutexception: 408, modelerrorexception: 424, modelstreamerrorexception: 424 },
-  ...{ throttlingexception: 429, toomanyrequestsexception: 429, modelnotreadyexception: 429 },
-  ...{ servicequotaexceededexception: 429, internalserverexception: 500, internalfailure: 500 },
-  ...{ serviceunavailableexception: 503 },
+  validationexception: 400,
+  accessdeniedexception: 403,
+  resourcenotfoundexception: 404,
+  modeltimeoutexception: 408,
+  modelerrorexception: 424,
+  modelstreamerrorexception: 424,
+  throttlingexception: 429,
+  toomanyrequestsexception: 429,
+  modelnotreadyexception: 429,
+  servicequotaexceededexception: 429,
+  internalserverexception: 500,
+  internalfailure: 500,
+  serviceunavailableexception: 503,
   // the Google APIs'
   ...Object.fromEntries(Array.from(rpcStatuses, ([name, status]) => [name.toLowerCase(), status])),
 };

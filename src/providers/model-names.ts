@@ -3,7 +3,7 @@ import { readSegments } from "../lib/path.ts";
 import { FormRequest } from "./operations.ts";
 
 /** Models a call names, as they are written in it. */
-export interface NamedModels {
+interface NamedModels {
   names: string[];
   /** Whether something stands where a model is named that is no name. */
   isUnclear: boolean;
@@ -34,11 +34,41 @@ const modelMembers: ReadonlySet<string> = new Set([
 
 /** Members that hold what a model is asked, or says: a name in them chooses no model. */
 const contentMembers: ReadonlySet<string> = new Set([
-  ...["messages", "contents", "content", "input", "inputs", "prompt", "textprompts", "system", "instructions"],
-  ...["documents", "records", "queries", "query", "instances", "questions", "state", "metadata", "labels"],
-  ...["parameters", "properties", "schema", "jsonschema", "inputschema", "responseformat", "arguments", "variables"],
-  ...["text", "prediction", "requestmetadata", "parameterdefinitions"],
-  ...["$defs", "definitions", "patternproperties", "dependentschemas", "dependentrequired"],
+  "messages",
+  "contents",
+  "content",
+  "input",
+  "inputs",
+  "prompt",
+  "textprompts",
+  "system",
+  "instructions",
+  "documents",
+  "records",
+  "queries",
+  "query",
+  "instances",
+  "questions",
+  "state",
+  "metadata",
+  "labels",
+  "parameters",
+  "properties",
+  "schema",
+  "jsonschema",
+  "inputschema",
+  "responseformat",
+  "arguments",
+  "variables",
+  "text",
+  "prediction",
+  "requestmetadata",
+  "parameterdefinitions",
+  "$defs",
+  "definitions",
+  "patternproperties",
+  "dependentschemas",
+  "dependentrequired",
 ]);
 
 /** Whether a model is asked, or says, what a member holds. A schema names no model, whatever its properties are called. */

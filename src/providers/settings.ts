@@ -46,7 +46,7 @@ export const headerInteger = (minimum: number, maximum: number) =>
 export const hostLabel = (problem: string) => v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, problem));
 
 /** Values a request gives for the members of a schema; undefined when it gives none. */
-export type SettingsReader = (read: (name: string) => string | null) => Record<string, string> | undefined;
+type SettingsReader = (read: (name: string) => string | null) => Record<string, string> | undefined;
 
 /** Header of a member, by its name without ours in front. */
 function headerOf({ prefix, unprefixed }: Omit<SettingsDefinition<unknown>, "schema">, name: string): string {

@@ -2,7 +2,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import type { BreakerSettings } from "./config.ts";
 
 /** `closed`: calls go through. `open`: none does. `half-open`: one does, to see whether the target is back. */
-export type BreakerState = "closed" | "open" | "half-open";
+type BreakerState = "closed" | "open" | "half-open";
 
 /** How a call that was let through ended. */
 export type CallOutcome = { status: number } | "abandoned";

@@ -18,24 +18,30 @@ export function isProviderMember(name: string, known: KnownProviders): boolean {
 
 /** Members each of which is enough for a node: its credential, or its provider too, comes from elsewhere. */
 const enoughMembers = [
-  ...[
-    "cache",
-    "retry",
-    "request_timeout",
-    "forward_headers",
-    "default_params",
-    "drop_params",
-    "passthrough",
-    "prompt_id",
-  ],
-  ...["before_request_hooks", "after_request_hooks", "input_guardrails", "output_guardrails"],
-  ...["input_mutators", "output_mutators"],
+  "cache",
+  "retry",
+  "request_timeout",
+  "forward_headers",
+  "default_params",
+  "drop_params",
+  "passthrough",
+  "prompt_id",
+  "before_request_hooks",
+  "after_request_hooks",
+  "input_guardrails",
+  "output_guardrails",
+  "input_mutators",
+  "output_mutators",
 ];
 /** Members each of which is enough for a node whose provider comes from the request. */
 const settingsMembers = [
   ...enoughMembers,
-  ...["total_timeout", "stream_idle_timeout", "override_params", "strict_open_ai_compliance"],
-  ...["fetch_integrated_models", "metadata"],
+  "total_timeout",
+  "stream_idle_timeout",
+  "override_params",
+  "strict_open_ai_compliance",
+  "fetch_integrated_models",
+  "metadata",
 ];
 /** What cannot stand beside `passthrough` at the root. */
 const exclusiveMembers = ["override_params", "input_guardrails", "output_guardrails"];

@@ -20,7 +20,7 @@ export type PlanNode =
   | { kind: "fallback"; onStatusCodes: readonly number[] | undefined; children: readonly PlanNode[] };
 
 /** A condition that was looked at. */
-export interface ConditionResult {
+interface ConditionResult {
   /** The group it belongs to. */
   label: string;
   query: unknown;

@@ -163,7 +163,8 @@ class ConfigReader {
     const failureThresholdPercentage = numberOf(members.failure_threshold_percentage);
     if (failureThreshold === undefined && failureThresholdPercentage === undefined) return undefined;
     return {
-      ...{ failureThreshold, failureThresholdPercentage },
+      failureThreshold,
+      failureThresholdPercentage,
       minimumRequests: numberOf(members.minimum_requests) ?? 5,
       cooldownMs: Math.max(numberOf(members.cooldown_interval) ?? minCooldownMs, minCooldownMs),
       failureStatusCodes: codesOf(members.failure_status_codes),
@@ -259,15 +260,20 @@ class ConfigReader {
     }
     const node: ConfigNode = {
       path: path === "" ? "config" : `config.${path}`,
-      ...{ name: textOf(members.name), provider: textOf(members.provider), virtualKey: textOf(members.virtual_key) },
-      ...{ apiKey: textOf(members.api_key), promptId: textOf(members.prompt_id) },
-      ...{ weight: numberOf(members.weight) ?? 1, passthrough: members.passthrough === true },
+      name: textOf(members.name),
+      provider: textOf(members.provider),
+      virtualKey: textOf(members.virtual_key),
+      apiKey: textOf(members.api_key),
+      promptId: textOf(members.prompt_id),
+      weight: numberOf(members.weight) ?? 1,
+      passthrough: members.passthrough === true,
       fetchIntegratedModels: members.fetch_integrated_models === true,
       metadata: isObject(members.metadata) ? members.metadata : undefined,
       providerSettings: Object.fromEntries(settings),
       ...this.#readInherited(members, path),
       hooks: Object.fromEntries(hooks),
-      ...{ strategy, targets },
+      strategy,
+      targets,
       merged: noSettings,
     };
     if (isObject(value)) this.#checkNode(node, members, path);

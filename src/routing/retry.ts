@@ -36,7 +36,7 @@ export function backoffMs(retry: number, random: () => number): number {
 }
 
 /** What is decided after a try: to wait and try again, or why not. */
-export type RetryDecision = { waitMs: number } | "done" | "exhausted" | "too-long";
+type RetryDecision = { waitMs: number } | "done" | "exhausted" | "too-long";
 
 /** Whether a call is tried again. */
 export interface RetryInput {

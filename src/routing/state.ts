@@ -33,7 +33,7 @@ export interface RoutingState {
 }
 
 /** What the state is made from. */
-export interface RoutingStateOptions {
+interface RoutingStateOptions {
   limits: TargetLimits;
   providers: ReadConfigOptions["providers"];
   findHookProblems: NonNullable<ReadConfigOptions["findHookProblems"]>;

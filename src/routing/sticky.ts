@@ -28,7 +28,7 @@ export function createStickyStore(now: () => number): StickyStore {
 }
 
 /** What of a request decides which requests belong together. */
-export interface RequestTraits {
+interface RequestTraits {
   facts: RequestFacts;
   /** By their names in lower case. */
   headers: { get(name: string): string | undefined };

@@ -24,8 +24,17 @@ const TransitionPeriod = v.nullish(wholeFrom(minTransitionMs, maxTransitionMs));
 /** Members that would give authority: a key gets its rights from its scopes alone. */
 const refused = v.optional(v.never("must not be given: a key has no rights but its scopes"));
 const refusedMembers = {
-  ...{ role: refused, roles: refused, org_role: refused, organisation_role: refused, permissions: refused },
-  ...{ owner: refused, owner_id: refused, is_owner: refused, admin: refused, is_admin: refused, kind: refused },
+  role: refused,
+  roles: refused,
+  org_role: refused,
+  organisation_role: refused,
+  permissions: refused,
+  owner: refused,
+  owner_id: refused,
+  is_owner: refused,
+  admin: refused,
+  is_admin: refused,
+  kind: refused,
 };
 
 /** Names of scopes; which ones a key may hold depends on its kind. */

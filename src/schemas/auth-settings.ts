@@ -63,10 +63,26 @@ export type AuthSettings = v.InferOutput<typeof AuthSettings>;
 
 /** Hosts whose keys sign tokens of many customers: any of them could sign in unless issuer and audience are checked. */
 const sharedHosts = new Set([
-  ...["www.googleapis.com", "accounts.google.com", "appleid.apple.com", "token.actions.githubusercontent.com"],
-  ...["login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn", "login.windows.net"],
-  ...["sts.windows.net", "gitlab.com", "bitbucket.org", "api.bitbucket.org", "oidc.circleci.com", "app.terraform.io"],
-  ...["login.salesforce.com", "www.facebook.com", "limited.facebook.com", "id.twitch.tv", "slack.com", "api.line.me"],
+  "www.googleapis.com",
+  "accounts.google.com",
+  "appleid.apple.com",
+  "token.actions.githubusercontent.com",
+  "login.microsoftonline.com",
+  "login.microsoftonline.us",
+  "login.partner.microsoftonline.cn",
+  "login.windows.net",
+  "sts.windows.net",
+  "gitlab.com",
+  "bitbucket.org",
+  "api.bitbucket.org",
+  "oidc.circleci.com",
+  "app.terraform.io",
+  "login.salesforce.com",
+  "www.facebook.com",
+  "limited.facebook.com",
+  "id.twitch.tv",
+  "slack.com",
+  "api.line.me",
 ]);
 
 /** Whether the keys at an address are known to serve several customers of one identity provider. */

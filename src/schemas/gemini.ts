@@ -21,7 +21,7 @@ const Part = plainObject({
 });
 
 /** One turn. */
-export const Content = plainObject({ role: text, parts: v.nullish(listOf(Part)) });
+const Content = plainObject({ role: text, parts: v.nullish(listOf(Part)) });
 
 const Tool = plainObject({
   functionDeclarations: v.nullish(listOf(plainObject({ name: text, description: text }))),
@@ -76,7 +76,7 @@ interface OfPath {
 export type GenerateContentRequest = v.InferOutput<typeof GenerateContentBody> & OfPath;
 
 /** Token counts of an answer. */
-export const UsageMetadata = v.looseObject({
+const UsageMetadata = v.looseObject({
   promptTokenCount: v.nullish(v.number()),
   candidatesTokenCount: v.nullish(v.number()),
   thoughtsTokenCount: v.nullish(v.number()),

@@ -131,8 +131,15 @@ const awsFamily: ProviderFamily = {
 };
 
 const sagemakerMembers = [
-  ...["custom_attributes", "target_model", "target_variant", "target_container_hostname", "inference_id"],
-  ...["enable_explanations", "inference_component", "session_id", "model_name"],
+  "custom_attributes",
+  "target_model",
+  "target_variant",
+  "target_container_hostname",
+  "inference_id",
+  "enable_explanations",
+  "inference_component",
+  "session_id",
+  "model_name",
 ];
 
 const keyless: ProviderFamily = { members: {}, required: [] };
@@ -238,7 +245,28 @@ export const otherFamily: ProviderFamily = { members: {}, required: ["key"] };
 /** Providers integrations can be made for, besides those the gateway has. */
 export const namedProviders: ReadonlySet<string> = new Set([
   ...providerFamilies.keys(),
-  ...["ai21", "anyscale", "cohere", "deepinfra", "fireworks-ai", "google", "groq", "jina", "lingyi", "mistral-ai"],
-  ...["monsterapi", "moonshot", "nomic", "novita-ai", "open-ai", "openrouter", "palm", "perplexity-ai", "predibase"],
-  ...["reka-ai", "segmind", "stability-ai", "together-ai", "zhipu"],
+  "ai21",
+  "anyscale",
+  "cohere",
+  "deepinfra",
+  "fireworks-ai",
+  "google",
+  "groq",
+  "jina",
+  "lingyi",
+  "mistral-ai",
+  "monsterapi",
+  "moonshot",
+  "nomic",
+  "novita-ai",
+  "open-ai",
+  "openrouter",
+  "palm",
+  "perplexity-ai",
+  "predibase",
+  "reka-ai",
+  "segmind",
+  "stability-ai",
+  "together-ai",
+  "zhipu",
 ]);

@@ -61,7 +61,6 @@ const settings = {
 
 /** Settings of an organisation; null goes back to the default. */
 const OrganisationSettings = v.object(settings);
-export type OrganisationSettings = v.InferOutput<typeof OrganisationSettings>;
 
 /** Body of `PUT /organisations/{id}`: settings at the top or under `settings`; the ones at the top win. */
 export const UpdateOrganisation = v.object({

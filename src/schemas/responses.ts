@@ -61,7 +61,7 @@ export const ResponsesRequest = plainObject({
 export type ResponsesRequest = v.InferOutput<typeof ResponsesRequest>;
 
 /** Token counts of a response. */
-export const ResponsesUsage = v.looseObject({
+const ResponsesUsage = v.looseObject({
   input_tokens: v.nullish(v.number()),
   input_tokens_details: v.nullish(v.looseObject({ cached_tokens: v.nullish(v.number()) })),
   output_tokens: v.nullish(v.number()),

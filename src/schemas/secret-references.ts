@@ -88,14 +88,18 @@ export type VaultAuth = v.InferOutput<typeof VaultAuth>;
 export const authSchemas = { aws_sm: AwsAuth, azure_kv: AzureAuth, hashicorp_vault: VaultAuth } as const;
 
 /** Kind of store. */
-export type ManagerType = keyof typeof authSchemas;
+type ManagerType = keyof typeof authSchemas;
 
 /** Every kind of store. */
 export const managerTypes = ["aws_sm", "azure_kv", "hashicorp_vault"] as const satisfies readonly ManagerType[];
 
 /** Members of credentials that are sealed and masked. */
 export const secretAuthFields: ReadonlySet<string> = new Set([
-  ...["aws_access_key_id", "aws_secret_access_key", "azure_entra_client_secret", "vault_token", "vault_secret_id"],
+  "aws_access_key_id",
+  "aws_secret_access_key",
+  "azure_entra_client_secret",
+  "vault_token",
+  "vault_secret_id",
 ]);
 
 /** Members of credentials that are addresses the gateway calls. */

@@ -29,7 +29,7 @@ export class UsageError extends Error {
 }
 
 /** What a command answers; with problems it has failed. */
-export interface Outcome {
+interface Outcome {
   lines: string[];
   problems?: string[];
 }
@@ -78,8 +78,13 @@ async function withDatabase<Value>(run: (opened: Opened) => Promise<Value>): Pro
     if ((await store.readRootSecret()) === undefined)
       throw new Error("Cannot work on an empty database: start the gateway first");
     const installation = await openInstallation({
-      ...{ store, masterKeys: keys, readMasterKeys: readKeys, createMac: nodeMac },
-      ...{ keyPrefix: keyPrefix ?? defaultKeyPrefix, now: Date.now(), bootstrap: {} },
+      store,
+      masterKeys: keys,
+      readMasterKeys: readKeys,
+      createMac: nodeMac,
+      keyPrefix: keyPrefix ?? defaultKeyPrefix,
+      now: Date.now(),
+      bootstrap: {},
     });
     return await run({ settings, database, keys, readKeys, installation });
   } finally {
@@ -233,8 +238,13 @@ function createOrganisation(values: Readonly<Record<string, string | undefined>>
     const adminKey = mintApiKey(keyPrefix).key;
     const workspaceKey = mintApiKey(keyPrefix).key;
     const rows = await createOrganisationRows({
-      ...{ name, slug, adminKey, workspaceKey, keyPrefix },
-      ...{ digest: nodeMac(installation.keys.pepper), now: Date.now() },
+      name,
+      slug,
+      adminKey,
+      workspaceKey,
+      keyPrefix,
+      digest: nodeMac(installation.keys.pepper),
+      now: Date.now(),
       ...(ownerEmail !== undefined && { ownerEmail }),
     });
     try {
@@ -275,7 +285,10 @@ function listOrganisations(): Promise<Outcome> {
   return withDatabase(async ({ database }) => {
     const rows = await createControlStores(database).organisations.listAll();
     const shown = rows.map(({ id, name, slug, createdAt }) => ({
-      ...{ id, name, slug, created_at: new Date(createdAt).toISOString() },
+      id,
+      name,
+      slug,
+      created_at: new Date(createdAt).toISOString(),
     }));
     return { lines: [JSON.stringify(shown, undefined, 2)] };
   });

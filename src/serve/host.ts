@@ -23,7 +23,10 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
   const { selfTestConnector } = await import("./transport.ts");
   await selfTestConnector(transport);
   const host = {
-    ...{ transport, createMac: nodeMac, createLogWriter: createLogThread, logCodec: zstdCodec },
+    transport,
+    createMac: nodeMac,
+    createLogWriter: createLogThread,
+    logCodec: zstdCodec,
     readFile: readCloudFile,
   };
   return createGateway({ ...settings.gateway, ...host });

@@ -23,11 +23,7 @@ export interface SocketSenderOptions {
 export type SocketSender = (url: string, init: TransportInit) => Promise<Response>;
 
 /** Sends like `SocketSender`, to addresses of the name that `allows` accepts. */
-export type CheckedSender = (
-  url: string,
-  init: TransportInit,
-  allows: (address: string) => boolean,
-) => Promise<Response>;
+type CheckedSender = (url: string, init: TransportInit, allows: (address: string) => boolean) => Promise<Response>;
 
 interface Target {
   url: URL;

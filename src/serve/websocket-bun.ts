@@ -4,7 +4,7 @@ import type { SocketAcceptance, SocketClose, SocketEnd, SocketListener, SocketMe
 const idleSeconds = 60;
 
 /** What a WebSocket of Bun's carries: who takes it over, then its end. */
-export interface BunSocketData {
+interface BunSocketData {
   acceptance: SocketAcceptance;
   end?: BunSocketEnd;
 }

@@ -17,7 +17,7 @@ const goodbyeMs = 1_000;
 const lost: SocketClose = { code: 1006, reason: "" };
 
 /** What a WebSocket over a socket is made from. */
-export interface SocketEndOptions {
+interface SocketEndOptions {
   /** Which side this is: clients mask what they send. */
   role: "client" | "server";
   maxMessageBytes: number;

@@ -47,8 +47,11 @@ before(async () => {
     args: [organisationId, workspaceId, id, role],
   });
   await database.write([
-    ...[user(people.manager, "manager"), user(people.member, "member"), user(outsider, "outsider")],
-    ...[member(people.manager, "manager"), member(people.member, "member")],
+    user(people.manager, "manager"),
+    user(people.member, "member"),
+    user(outsider, "outsider"),
+    member(people.manager, "manager"),
+    member(people.member, "member"),
   ]);
   for (const role of ["manager", "member"] as const) {
     const scopes = JSON.stringify([...managing, "completions.write", "configs.list"]);
@@ -166,24 +169,48 @@ test("a new key keeps what it was made with", async () => {
   const { id: limitId, ...limits } = (await show(id)).usage_limits ?? {};
   assert.match(String(limitId), /^[0-9a-f-]{36}$/);
   assert.deepEqual(limits, {
-    ...{ type: "cost", credit_limit: 10.5, alert_threshold: 5, periodic_reset: "weekly", periodic_reset_days: null },
+    type: "cost",
+    credit_limit: 10.5,
+    alert_threshold: 5,
+    periodic_reset: "weekly",
+    periodic_reset_days: null,
     // 2026-01-15 is a Thursday
-    ...{ next_usage_reset_at: "2026-01-19T00:00:00.000Z", status: "active", current_usage: 0 },
-    ...{ is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false },
+    next_usage_reset_at: "2026-01-19T00:00:00.000Z",
+    status: "active",
+    current_usage: 0,
+    is_threshold_alerts_sent: false,
+    is_exhausted_alerts_sent: false,
   });
   const { usage_limits, key, created_at, last_updated_at, ...shown } = await show(id);
   assert.equal(created_at, last_updated_at);
   assert.deepEqual(shown, {
-    ...{ id, name: "A key", description: "for tests", type: "workspace-service", object: "api-key" },
-    ...{ organisation_id: organisationId, workspace_id: workspaceId, user_id: null, status: "active" },
-    ...{ creation_mode: "api", rate_limits: [{ type: "requests", unit: "rpm", value: 0 }], reset_usage: null },
-    ...{ last_reset_at: null, next_usage_reset_at: "2026-01-19T00:00:00.000Z", expires_at: inDays(1) },
-    ...{ expiry_enforced: 0, alert_emails: ["one@example.com"], allow_config_override: 0, api_key_defaults_id: null },
+    id,
+    name: "A key",
+    description: "for tests",
+    type: "workspace-service",
+    object: "api-key",
+    organisation_id: organisationId,
+    workspace_id: workspaceId,
+    user_id: null,
+    status: "active",
+    creation_mode: "api",
+    rate_limits: [{ type: "requests", unit: "rpm", value: 0 }],
+    reset_usage: null,
+    last_reset_at: null,
+    next_usage_reset_at: "2026-01-19T00:00:00.000Z",
+    expires_at: inDays(1),
+    expiry_enforced: 0,
+    alert_emails: ["one@example.com"],
+    allow_config_override: 0,
+    api_key_defaults_id: null,
     scopes: ["completions.write", "configs.read"],
     defaults: { metadata: { team: "a" }, config_id: slug, allow_config_override: false },
     rotation_policy: {
-      ...{ rotation_period: "monthly", rotation_period_days: null, key_transition_period_ms: 1_800_000 },
-      ...{ next_rotation_at: "2026-02-01T00:00:00.000Z", status: "ACTIVE" },
+      rotation_period: "monthly",
+      rotation_period_days: null,
+      key_transition_period_ms: 1_800_000,
+      next_rotation_at: "2026-02-01T00:00:00.000Z",
+      status: "ACTIVE",
     },
   });
 });
@@ -608,7 +635,9 @@ test("a workspace's config is the default of new keys of people", async () => {
 test("metadata follows the organisation's schema, at first and with every change", async () => {
   const { id } = await mintService();
   const schema = {
-    ...{ type: "object", additionalProperties: true, required: ["team"] },
+    type: "object",
+    additionalProperties: true,
+    required: ["team"],
     properties: { team: { type: "string", enum: ["a", "b"] }, stage: { type: "string", default: "test" } },
   };
   await withJson("organisations", "settings", { api_key_metadata_schema: schema }, async () => {

@@ -28,7 +28,9 @@ async function publicKey(algorithm: RsaHashedKeyGenParams | EcKeyGenParams, kid:
   return Object.assign(await crypto.subtle.exportKey("jwk", pair.publicKey), { kid });
 }
 const rsa = (modulusLength: number) => ({
-  ...{ name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", modulusLength },
+  name: "RSASSA-PKCS1-v1_5",
+  hash: "SHA-256",
+  modulusLength,
   publicExponent: Uint8Array.of(1, 0, 1),
 });
 const keys = {
@@ -40,8 +42,15 @@ const keys = {
 
 test("GET auth-settings shows every member before anything is set", async () => {
   assert.deepEqual(await read(), {
-    ...{ jwt_enabled: false, jwks_url: null, jwks: null, algorithms: [], issuer: null, audience: null },
-    ...{ default_scopes: [], max_token_age: null, clock_tolerance: null },
+    jwt_enabled: false,
+    jwks_url: null,
+    jwks: null,
+    algorithms: [],
+    issuer: null,
+    audience: null,
+    default_scopes: [],
+    max_token_age: null,
+    clock_tolerance: null,
   });
 });
 

@@ -56,7 +56,11 @@ test("collections hold prompts, partials and collections, and are deleted only e
   assert.match(outer.slug, /^co-support-te-[0-9a-f]{6}$/);
   const inner = await ask<Receipt>("POST /collections", { name: "Inner", parent_collection_id: outer.slug });
   const prompt = await ask<Receipt>("POST /prompts", {
-    ...{ name: "p", collection_id: inner.slug, string: "x", parameters: {}, virtual_key: "" },
+    name: "p",
+    collection_id: inner.slug,
+    string: "x",
+    parameters: {},
+    virtual_key: "",
   });
   const partial = await ask<Receipt>("POST /prompts/partials", { name: "p", string: "x", collection_id: outer.id });
   const record = await ask<Collection>(`GET /collections/${outer.slug}`);

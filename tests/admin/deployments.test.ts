@@ -71,13 +71,27 @@ test("POST /deployments shows its secrets once", async () => {
   for (const text of [created_at, last_updated_at, created_by]) assert.equal(typeof text, "string");
   const mask = (text: string) => `${text.slice(0, 2)}*****${text.slice(-3)}`;
   assert.deepEqual(detail, {
-    ...{ id: receipt.id, organisation_id: organisationId, name: "Main", slug: receipt.slug, type: "production" },
-    ...{ status: "active", is_default: 1, connection_status: "unknown", tags: ["a"], object: "deployment" },
-    ...{ last_synced_at: null, last_resynced_at: null, client_auth: mask(receipt.client_auth), workspaces: [] },
+    id: receipt.id,
+    organisation_id: organisationId,
+    name: "Main",
+    slug: receipt.slug,
+    type: "production",
+    status: "active",
+    is_default: 1,
+    connection_status: "unknown",
+    tags: ["a"],
+    object: "deployment",
+    last_synced_at: null,
+    last_resynced_at: null,
+    client_auth: mask(receipt.client_auth),
+    workspaces: [],
     credentials: { username: receipt.credentials.username, password: mask(receipt.credentials.password) },
     deployment_config: { size: 2 },
     auth_settings: {
-      ...{ workspaces_allowed: [], jwt_subs_allowed: [], jwt_sub_workspace_mapping: {}, allow_all_workspaces: true },
+      workspaces_allowed: [],
+      jwt_subs_allowed: [],
+      jwt_sub_workspace_mapping: {},
+      allow_all_workspaces: true,
     },
   });
 });
@@ -107,7 +121,9 @@ test("PUT /deployments shows new secrets only when they are rotated", async () =
 
 test("PUT /deployments changes what it names, clears with null and keeps the rest", async () => {
   const { id } = await create({
-    ...{ tags: { a: "b" }, deployment_config: { a: 1 }, type: "non_production" },
+    tags: { a: "b" },
+    deployment_config: { a: 1 },
+    type: "non_production",
     auth_settings: {
       gateway_base_url: "https://a.example.com/v1",
       is_dataservice_hosted: 1,
@@ -162,37 +178,59 @@ test("lists of workspaces and subjects grow, shrink and are replaced", async () 
   const { rows } = await database.read("SELECT id FROM workspaces WHERE slug = 'third'");
   const byId = String(rows[0]?.id);
   assert.deepEqual(await listsAfter(id, { workspaces_allowed: [byId], jwt_subs_allowed: ["y"] }), {
-    ...{ ...none, workspaces: ["second", "third"], subs: ["x", "y"] },
+    ...none,
+    workspaces: ["second", "third"],
+    subs: ["x", "y"],
   });
   assert.deepEqual(await listsAfter(id, { remove_workspaces_allowed: ["second"], remove_subs_allowed: ["x"] }), {
-    ...{ ...none, workspaces: ["third"], subs: ["y"] },
+    ...none,
+    workspaces: ["third"],
+    subs: ["y"],
   });
   const replacing = { workspaces_allowed: ["second"], jwt_subs_allowed: ["z"] };
   assert.deepEqual(await listsAfter(id, replacing, { override_existing: true }), {
-    ...{ ...none, workspaces: ["second"], subs: ["z"] },
+    ...none,
+    workspaces: ["second"],
+    subs: ["z"],
   });
   assert.deepEqual(await listsAfter(id, { remove_workspaces_allowed: ["second"] }), {
-    ...{ ...none, workspaces: [], subs: ["z"] },
+    ...none,
+    workspaces: [],
+    subs: ["z"],
   });
   assert.deepEqual(await listsAfter(id, { allow_all_workspaces: true, jwt_subs_allowed: null }), {
-    ...{ mapping: {}, all: true, workspaces: [], subs: [] },
+    mapping: {},
+    all: true,
+    workspaces: [],
+    subs: [],
   });
 });
 
 test("members of the mapping join both lists and leave with them", async () => {
   const { id } = await create({ auth_settings: { jwt_sub_workspace_mapping: { one: "second", two: "third" } } });
   assert.deepEqual(await listsOf(id), {
-    ...{ workspaces: ["second", "third"], subs: ["one", "two"], all: false },
+    workspaces: ["second", "third"],
+    subs: ["one", "two"],
+    all: false,
     mapping: { one: "second", two: "third" },
   });
   assert.deepEqual(await listsAfter(id, { remove_subs_allowed: ["one"] }), {
-    ...{ workspaces: ["second", "third"], subs: ["two"], mapping: { two: "third" }, all: false },
+    workspaces: ["second", "third"],
+    subs: ["two"],
+    mapping: { two: "third" },
+    all: false,
   });
   assert.deepEqual(await listsAfter(id, { remove_workspaces_allowed: ["third"] }), {
-    ...{ workspaces: ["second"], subs: ["two"], mapping: {}, all: false },
+    workspaces: ["second"],
+    subs: ["two"],
+    mapping: {},
+    all: false,
   });
   assert.deepEqual(await listsAfter(id, { remove_workspaces_allowed: ["second"] }), {
-    ...{ workspaces: [], subs: ["two"], mapping: {}, all: false },
+    workspaces: [],
+    subs: ["two"],
+    mapping: {},
+    all: false,
   });
 });
 
@@ -315,7 +353,9 @@ test("GET /deployments/:id/ping asks the deployment", async () => {
   });
   try {
     assert.deepEqual(await ping(`${server.url}/v1`), {
-      ...{ status: "healthy", gateway_base_url: `${server.url}/v1`, object: "deployment" },
+      status: "healthy",
+      gateway_base_url: `${server.url}/v1`,
+      object: "deployment",
       outbound: { status: "healthy", status_code: 200, version: "3.1.4", error: null },
       inbound: { status: "unknown", error: null },
     });

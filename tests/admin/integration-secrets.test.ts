@@ -74,14 +74,17 @@ async function openAll(recordId: string): Promise<Record<string, string>> {
 const account = { client_email: "a@b.test", private_key: "hidden-private-key" };
 const secrets = {
   bedrock: {
-    ...{ aws_auth_type: "accessKey", aws_region: "eu-west-1" },
-    ...{ aws_access_key_id: "hidden-access-key-id", aws_secret_access_key: "hidden-secret-access-key" },
+    aws_auth_type: "accessKey",
+    aws_region: "eu-west-1",
+    aws_access_key_id: "hidden-access-key-id",
+    aws_secret_access_key: "hidden-secret-access-key",
   },
   "vertex-ai": { vertex_auth_type: "serviceAccount", vertex_region: "eu", vertex_service_account_json: account },
   openai: {
     custom_headers: { Authorization: "Bearer hidden-header-value", "x-plain": "visible-header" },
     oauth: {
-      ...{ token_url: "https://login.example.com/token", client_id: "visible-client" },
+      token_url: "https://login.example.com/token",
+      client_id: "visible-client",
       client_secret: "hidden-client-secret",
     },
     openai_beta: "sk-hidden-unknown-token-0123456789",
@@ -97,8 +100,11 @@ test("no file of the database holds a secret, whatever became of the request", a
   const models = [{ slug: "m", enabled: true, configurations: { custom_headers } }];
   await done(call(gateway, `PUT /integrations/${slug}/models`, { body: { models } }));
   const virtualKey = {
-    ...{ name: "Visible virtual key", provider: "bedrock", awsRegion: "eu-west-1" },
-    ...{ awsAccessKeyId: "hidden-camel-key-id", awsSecretAccessKey: "hidden-camel-secret" },
+    name: "Visible virtual key",
+    provider: "bedrock",
+    awsRegion: "eu-west-1",
+    awsAccessKeyId: "hidden-camel-key-id",
+    awsSecretAccessKey: "hidden-camel-secret",
   };
   await done(call(gateway, "POST /virtual-keys", { key, body: virtualKey }));
   const refused = { name: "n", ai_provider_id: "nobody", key: "hidden-refused-key", configurations: secrets.openai };

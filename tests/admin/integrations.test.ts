@@ -71,7 +71,10 @@ test("a slug is unique in the organisation", async () => {
 });
 
 const azureDeployment = {
-  ...{ alias: "gpt", azure_api_version: "2024-06-01", azure_deployment_name: "d", azure_model_slug: "gpt-4o" },
+  alias: "gpt",
+  azure_api_version: "2024-06-01",
+  azure_deployment_name: "d",
+  azure_model_slug: "gpt-4o",
 };
 const azure = { azure_auth_mode: "default", azure_resource_name: "res", azure_deployment_config: [azureDeployment] };
 const serviceAccount = JSON.stringify({ client_email: "a@b.test", private_key: "secret-of-vertex" });
@@ -179,7 +182,10 @@ for (const [provider, configurations, shown, withKey = false] of [
 }
 
 const config = (ai_provider_id: string, configurations: object, more: object = { key: "k".repeat(20) }) => ({
-  ...{ name: "n", ai_provider_id, configurations, ...more },
+  name: "n",
+  ai_provider_id,
+  configurations,
+  ...more,
 });
 const bedrock = { aws_auth_type: "accessKey", aws_region: "us-east-1" };
 for (const [name, body, param] of [
@@ -364,11 +370,9 @@ test("PUT /integrations leaves what is absent, clears what is null and replaces 
   const custom_headers = { "x-team": "blue", authorization: "Bearer first-secret-00" };
   const { slug } = await create({
     ...openai,
-    ...{
-      description: "d",
-      pricing_adjustments,
-      configurations: { openai_project: "p", openai_beta: "b", custom_headers },
-    },
+    description: "d",
+    pricing_adjustments,
+    configurations: { openai_project: "p", openai_beta: "b", custom_headers },
   });
   const update = async (body: object) => {
     assert.deepEqual(await done(call(gateway, `PUT /integrations/${slug}`, { key, body })), {});
@@ -382,7 +386,9 @@ test("PUT /integrations leaves what is absent, clears what is null and replaces 
   // what was read can be sent back
   assert.deepEqual((await update({ configurations: renamed.configurations })).configurations, before.configurations);
   const changed = await update({
-    ...{ key: "another-key-0123456", description: null, pricing_adjustments: null },
+    key: "another-key-0123456",
+    description: null,
+    pricing_adjustments: null,
     configurations: { openai_project: "q", openai_beta: null, custom_headers: { "x-team": null, "X-Region": "eu" } },
   });
   assert.deepEqual([changed.masked_key, changed.description, changed.pricing_adjustments], ["an*****456", null, null]);
@@ -421,7 +427,9 @@ test("secrets can come from references the workspace may use", async () => {
   await reference("for-others", organisationId, [crypto.randomUUID()]);
   await reference("foreign", other.organisationId, null);
   const mapped = (secret_reference_id: string, target_field = "key") => ({
-    ...{ ...openai, key: undefined, create_default_provider: false },
+    ...openai,
+    key: undefined,
+    create_default_provider: false,
     secret_mappings: [{ target_field, secret_reference_id }],
   });
   for (const slug of ["for-all", "for-us"]) {

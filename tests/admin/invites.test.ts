@@ -44,8 +44,15 @@ test("POST /admin/users/invites answers a link whose token is not stored", async
   const record = await read(id);
   const { created_at, expires_at, invited_by, ...rest } = await done(call(gateway, `GET ${path}/${id}`));
   assert.deepEqual(rest, {
-    ...{ object: "invite", id, email, role: "admin", first_name: null, last_name: null },
-    ...{ accepted_at: null, status: "pending", workspaces: [] },
+    object: "invite",
+    id,
+    email,
+    role: "admin",
+    first_name: null,
+    last_name: null,
+    accepted_at: null,
+    status: "pending",
+    workspaces: [],
   });
   assert.equal(Date.parse(String(expires_at)) - Date.parse(String(created_at)), lifetimeMs);
   assert.ok(invited_by);
@@ -109,9 +116,14 @@ test("a key invites with scopes it holds, or that only keys of a workspace can h
 test("an accepted invite makes a person, memberships and a key", async () => {
   const email = newEmail();
   const { id, invite_link } = await create({
-    ...{ email, first_name: "Ada", last_name: "Old", workspaces: [{ id: "default", role: "manager" }] },
+    email,
+    first_name: "Ada",
+    last_name: "Old",
+    workspaces: [{ id: "default", role: "manager" }],
     workspace_api_key_details: {
-      ...{ scopes: ["gateway.configs:list"], name: "Mine", metadata: { team: "a" } },
+      scopes: ["gateway.configs:list"],
+      name: "Mine",
+      metadata: { team: "a" },
       expiry: new Date(clock.now() + dayMs).toISOString(),
     },
   });

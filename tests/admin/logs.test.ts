@@ -227,8 +227,14 @@ test("GET /v1/logs/{id} shows both sides", async () => {
   assert.match(JSON.stringify(row.response.body), /"content":"Hello there"/);
   assert.deepEqual([row.request.truncated, row.response.truncated], [false, false]);
   assert.deepEqual(row.usage, {
-    ...{ input_tokens: 2, output_tokens: 2, total_tokens: 4, cached_tokens: 0, reasoning_tokens: 0 },
-    ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 0 },
+    input_tokens: 2,
+    output_tokens: 2,
+    total_tokens: 4,
+    cached_tokens: 0,
+    reasoning_tokens: 0,
+    cache_write_tokens: 0,
+    audio_input_tokens: 0,
+    audio_output_tokens: 0,
   });
   assert.equal(row.error, null);
 });

@@ -46,8 +46,18 @@ test("POST members adds people and changes the role of those who are there", asy
   const { scopes: held, ...member } = await done(call<Member>(gateway, `GET ${path}/${second.id}`));
   assert.ok(held.includes("configs.delete"));
   assert.deepEqual(Object.keys(member).sort(), [
-    ...["created_at", "email", "first_name", "id", "last_name", "last_updated_at", "object", "org_role", "role"],
-    ...["settings", "status", "workspace_id"],
+    "created_at",
+    "email",
+    "first_name",
+    "id",
+    "last_name",
+    "last_updated_at",
+    "object",
+    "org_role",
+    "role",
+    "settings",
+    "status",
+    "workspace_id",
   ]);
   assert.deepEqual([member.object, member.org_role, member.email], ["workspace-user", "admin", second.email]);
 });
@@ -202,7 +212,9 @@ test("people who join get a key where the settings say so", async () => {
   await set({ user_api_key_count: null, api_key_metadata_schema: required });
   assert.equal((await joined()).keys.length, 0);
   await set({
-    ...{ api_key_metadata_schema: null, user_api_key_ttl: null, user_api_key_auto_create: null },
+    api_key_metadata_schema: null,
+    user_api_key_ttl: null,
+    user_api_key_auto_create: null,
     default_workspace_user_api_key_auto_create: null,
   });
   assert.equal((await joined()).keys.length, 0);

@@ -29,9 +29,15 @@ for (const prefix of ["", "/v1"]) {
       await gateway.fetch(`${prefix}/model-configs/general/anthropic/claude-3-5-haiku-20241022`),
     );
     assert.deepEqual(facts, {
-      ...{ object: "model", id: "claude-3-5-haiku-20241022", name: "claude-3-5-haiku-20241022", provider: "anthropic" },
+      object: "model",
+      id: "claude-3-5-haiku-20241022",
+      name: "claude-3-5-haiku-20241022",
+      provider: "anthropic",
       priced: [
-        ...["request_token", "response_token", "cache_read_input_token", "cache_write_input_token"],
+        "request_token",
+        "response_token",
+        "cache_read_input_token",
+        "cache_write_input_token",
         "cache_write_1h",
       ],
       batch: true,
@@ -44,7 +50,10 @@ for (const prefix of ["", "/v1"]) {
         const response = await gateway.fetch(`${prefix}/model-configs/${kind}/${rest}`);
         assert.equal(response.status, 404);
         assert.deepEqual(await readJson(response), {
-          ...{ status: "failure", success: false, message: "Model not found", error: "Model not found" },
+          status: "failure",
+          success: false,
+          message: "Model not found",
+          error: "Model not found",
           data: { message: "Model not found", errorCode: "AB08" },
         });
       });

@@ -41,7 +41,10 @@ const create = (changes: object = {}) =>
 test("POST /prompts answers a receipt, GET shows the whole record", async () => {
   const tools = [{ type: "function", function: { name: "look" } }];
   const receipt = await create({
-    ...{ tools, tool_choice: "auto", version_description: "first", template_metadata: { team: "mail" } },
+    tools,
+    tool_choice: "auto",
+    version_description: "first",
+    template_metadata: { team: "mail" },
   });
   assert.match(receipt.slug, /^pp-welcome-ma-[0-9a-f]{6}$/);
   const record = await ask(`GET /prompts/${receipt.slug}`);
@@ -50,15 +53,36 @@ test("POST /prompts answers a receipt, GET shows the whole record", async () => 
   assert.match(String(created_at), /^\d{4}-.*Z$/);
   assert.equal(last_updated_at, created_at);
   assert.deepEqual(rest, {
-    ...{ id: receipt.id, slug: receipt.slug, name: "Welcome mail", collection_id: collection, status: "active" },
-    ...{ prompt_owning_workspace_id: collection, allow_all_workspaces: 0, object: "prompt" },
-    ...{ string: messages, parameters: { temperature: 0.5 }, model: "gpt-test", virtual_key: "" },
-    ...{ functions: null, tools, tool_choice: "auto", template_metadata: { team: "mail" } },
-    ...{ is_raw_template: 0, is_default: 1, prompt_version: 1, prompt_version_id: receipt.version_id },
-    ...{ prompt_version_status: "active", prompt_version_description: "first" },
-    ...{ prompt_version_label_id: null, prompt_version_label_name: null, prompt_version_labels: [] },
+    id: receipt.id,
+    slug: receipt.slug,
+    name: "Welcome mail",
+    collection_id: collection,
+    status: "active",
+    prompt_owning_workspace_id: collection,
+    allow_all_workspaces: 0,
+    object: "prompt",
+    string: messages,
+    parameters: { temperature: 0.5 },
+    model: "gpt-test",
+    virtual_key: "",
+    functions: null,
+    tools,
+    tool_choice: "auto",
+    template_metadata: { team: "mail" },
+    is_raw_template: 0,
+    is_default: 1,
+    prompt_version: 1,
+    prompt_version_id: receipt.version_id,
+    prompt_version_status: "active",
+    prompt_version_description: "first",
+    prompt_version_label_id: null,
+    prompt_version_label_name: null,
+    prompt_version_labels: [],
     variable_components: {
-      ...{ variables: ["mood", "question"], sections: ["items"], partials: ["tone"], sectionVariables: ["name"] },
+      variables: ["mood", "question"],
+      sections: ["items"],
+      partials: ["tone"],
+      sectionVariables: ["name"],
       variablePartials: [],
     },
   });
@@ -200,7 +224,8 @@ for (const [name, changes, code, param] of [
   test(`POST /prompts refuses ${name}`, async () => {
     const body = { ...whole, collection_id: collection, ...changes };
     const { status, body: answer } = await call<{ error: { code: string; param: string } }>(gateway, "POST /prompts", {
-      ...{ key, body },
+      key,
+      body,
     });
     assert.deepEqual([`${status} ${answer.error.code}`, answer.error.param], [code, param]);
   });
@@ -208,7 +233,10 @@ for (const [name, changes, code, param] of [
 
 test("a provider of the workspace is stored without its sign", async () => {
   await ask("POST /integrations", {
-    ...{ name: "Main", slug: "main-integration", ai_provider_id: "openai", key: "fake-secret-0000" },
+    name: "Main",
+    slug: "main-integration",
+    ai_provider_id: "openai",
+    key: "fake-secret-0000",
     create_default_provider: false,
   });
   await ask("POST /providers", { name: "Main", slug: "main", integration_id: "main-integration" });
@@ -305,8 +333,13 @@ test("a workspace with prompts is deleted only by force, and all of it goes", as
   await done(remove({ name: "Short lived", force_delete: true }));
   const database = await gateway.openFile();
   for (const table of [
-    ...["prompts", "prompt_versions", "prompt_partials", "prompt_partial_versions"],
-    ...["collections", "labels", "prompt_labels"],
+    "prompts",
+    "prompt_versions",
+    "prompt_partials",
+    "prompt_partial_versions",
+    "collections",
+    "labels",
+    "prompt_labels",
   ]) {
     const { rows } = await database.read(`SELECT 1 FROM ${table} WHERE workspace_id = '${workspace_id}'`);
     assert.equal(rows.length, 0, table);

@@ -59,22 +59,30 @@ test("POST /providers makes one, shown with what its integration is", async () =
   assert.ok(workspace_id && organisation_id);
   const created = new Date(clock.now()).toISOString();
   assert.deepEqual(shown, {
-    ...{ name: "My Provider", slug: receipt.slug, integration_id: integration, ai_provider_name: "openai" },
-    ...{
-      model_config: {},
-      masked_api_key: "sk*****def",
-      key: "",
-      secret_mappings: null,
-      note: "n",
-      status: "active",
-    },
+    name: "My Provider",
+    slug: receipt.slug,
+    integration_id: integration,
+    ai_provider_name: "openai",
+    model_config: {},
+    masked_api_key: "sk*****def",
+    key: "",
+    secret_mappings: null,
+    note: "n",
+    status: "active",
     usage_limits: {
-      ...{ ...usage_limits, type: "cost", periodic_reset_days: null },
+      ...usage_limits,
+      type: "cost",
+      periodic_reset_days: null,
       next_usage_reset_at: "2026-02-01T00:00:00.000Z",
       ...untouchedUsage(shown.usage_limits),
     },
-    ...{ rate_limits: [rate], reset_usage: null, last_reset_at: null, expires_at: "2026-02-01T00:00:00.000Z" },
-    ...{ created_at: created, last_updated_at: created, object: "provider" },
+    rate_limits: [rate],
+    reset_usage: null,
+    last_reset_at: null,
+    expires_at: "2026-02-01T00:00:00.000Z",
+    created_at: created,
+    last_updated_at: created,
+    object: "provider",
   });
   assert.deepEqual(await done(call(gateway, `GET /virtual-keys/${receipt.slug}`, { key })), {
     ...row,

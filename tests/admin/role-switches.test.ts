@@ -183,13 +183,19 @@ test("a prompt a role may not see goes nowhere but where the prompt says", async
   await switchOff();
   const { data } = await done<{ data: { id: string }[] }>(call(gateway, "GET /collections", { key: workspaceKey }));
   const prompt = {
-    ...{ name: "Hidden", collection_id: data[0]?.id ?? "", string: '[{"role":"user","content":"hidden words"}]' },
-    ...{ parameters: {}, virtual_key: "", model: "m" },
+    name: "Hidden",
+    collection_id: data[0]?.id ?? "",
+    string: '[{"role":"user","content":"hidden words"}]',
+    parameters: {},
+    virtual_key: "",
+    model: "m",
   };
   const { slug } = await done<{ slug: string }>(call(gateway, "POST /prompts", { key: workspaceKey, body: prompt }));
   const complete = (headers: Record<string, string>, model?: string) =>
     call(gateway, `POST /prompts/${slug}/completions`, {
-      ...{ key: keyOf("member"), headers, body: { variables: {}, ...(model !== undefined && { model }) } },
+      key: keyOf("member"),
+      headers,
+      body: { variables: {}, ...(model !== undefined && { model }) },
     });
   const echo = { "x-gateway-provider": "echo" };
   assert.match(JSON.stringify((await complete(echo)).body), /hidden words/);

@@ -122,7 +122,9 @@ for (const [route, verb] of adminRoutes) {
     assert.equal(await refusal(call(gateway, route, { key: "nobody-knows-this-key", body })), "401 AB05");
     const within = mintApiKey("gk").key;
     await insertKey(database, within, {
-      ...{ kind, workspaceId: null, scopes: JSON.stringify([`organisation_users.${verb}`]) },
+      kind,
+      workspaceId: null,
+      scopes: JSON.stringify([`organisation_users.${verb}`]),
     });
     const { status } = await call(gateway, route, { key: within, body });
     assert.ok([200, 400, 404].includes(status), String(status));

@@ -49,7 +49,10 @@ test("POST /Users answers 201 with the person and where it is", async () => {
   const userName = newName();
   const { status, type, location, body } = await scim.send("POST /Users", {
     schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
-    ...{ userName, externalId: "ext-1", password: "pass", title: "Baker" },
+    userName,
+    externalId: "ext-1",
+    password: "pass",
+    title: "Baker",
     name: { givenName: "Ann", familyName: "Bee" },
     emails: [
       { value: "other@example.com", type: "home" },

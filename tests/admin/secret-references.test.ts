@@ -66,12 +66,23 @@ test("POST /secret-references answers a receipt; the record is found by id and s
   const { created_at, last_updated_at, organisation_id, created_by, ...rest } = record;
   for (const text of [created_at, last_updated_at, organisation_id, created_by]) assert.equal(typeof text, "string");
   assert.deepEqual(rest, {
-    ...{ id: receipt.id, slug: receipt.slug, name: "Main key", description: "For chats", manager_type: "aws_sm" },
-    ...{ secret_path: "prod/openai", secret_key: "api_key", tags: { team: "a" }, status: "ACTIVE" },
-    ...{ allow_all_workspaces: true, allowed_workspaces: [], object: "secret-reference" },
+    id: receipt.id,
+    slug: receipt.slug,
+    name: "Main key",
+    description: "For chats",
+    manager_type: "aws_sm",
+    secret_path: "prod/openai",
+    secret_key: "api_key",
+    tags: { team: "a" },
+    status: "ACTIVE",
+    allow_all_workspaces: true,
+    allowed_workspaces: [],
+    object: "secret-reference",
     auth_config: {
-      ...{ aws_auth_type: "accessKey", aws_region: "eu-west-1" },
-      ...{ masked_aws_access_key_id: "AK*****345", masked_aws_secret_access_key: "aw*****001" },
+      aws_auth_type: "accessKey",
+      aws_region: "eu-west-1",
+      masked_aws_access_key_id: "AK*****345",
+      masked_aws_secret_access_key: "aw*****001",
     },
   });
 });
@@ -83,7 +94,9 @@ for (const [name, body, fields] of [
     {
       ...aws,
       auth_config: {
-        ...{ aws_auth_type: "assumedRole", aws_region: "eu-west-1", aws_external_id: null },
+        aws_auth_type: "assumedRole",
+        aws_region: "eu-west-1",
+        aws_external_id: null,
         aws_role_arn: "arn:aws:iam::123456789012:role/reader",
       },
     },
@@ -219,8 +232,10 @@ test("PUT /secret-references merges auth_config", async () => {
   const { id } = await create();
   await done(update(id, { auth_config: { aws_region: "us-east-1" } }));
   assert.deepEqual((await read(id)).auth_config, {
-    ...{ aws_auth_type: "accessKey", aws_region: "us-east-1" },
-    ...{ masked_aws_access_key_id: "AK*****345", masked_aws_secret_access_key: "aw*****001" },
+    aws_auth_type: "accessKey",
+    aws_region: "us-east-1",
+    masked_aws_access_key_id: "AK*****345",
+    masked_aws_secret_access_key: "aw*****001",
   });
   await done(update(id, { auth_config: { aws_secret_access_key: "another-secret-0002" } }));
   assert.equal((await read(id)).auth_config.masked_aws_secret_access_key, "an*****002");

@@ -53,27 +53,28 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
   const names = ({ id, slug }: Receipt) => [id, slug].filter((name) => name !== undefined);
   const config = await post("/configs", { name: `${marker} config`, config: { retry: { attempts: 1 } }, workspace_id });
   const integration = await post("/integrations", {
-    ...{
-      name: `${marker} integration`,
-      slug: `${marker}-integration`,
-      ai_provider_id: "openai",
-      key: "fake-secret-0000",
-    },
-    ...{ workspace_id, create_default_provider: false },
+    name: `${marker} integration`,
+    slug: `${marker}-integration`,
+    ai_provider_id: "openai",
+    key: "fake-secret-0000",
+    workspace_id,
+    create_default_provider: false,
   });
   const provider = await post("/providers", {
-    ...{
-      name: `${marker} provider`,
-      slug: `${marker}-provider`,
-      integration_id: `${marker}-integration`,
-      workspace_id,
-    },
+    name: `${marker} provider`,
+    slug: `${marker}-provider`,
+    integration_id: `${marker}-integration`,
+    workspace_id,
   });
   const key = await post("/api-keys/workspace/service", { name: `${marker} key`, workspace_id, scopes: ["logs.view"] });
   const collection = await post("/collections", { name: `${marker} collection`, workspace_id });
   const label = await post("/labels", { name: `${marker}-label`, workspace_id });
   const prompt = await post("/prompts", {
-    ...{ name: `${marker} prompt`, collection_id: collection.id, string: "x", parameters: {}, virtual_key: "" },
+    name: `${marker} prompt`,
+    collection_id: collection.id,
+    string: "x",
+    parameters: {},
+    virtual_key: "",
     workspace_id,
   });
   const version = await done<{ prompt_version_id: string }>(
@@ -83,12 +84,22 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
   const checks = [{ id: "default.contains", parameters: { words: [marker] } }];
   const guardrail = await post("/guardrails", { name: `${marker} guardrail`, checks, workspace_id });
   const { id: invite } = await post("/admin/users/invites", {
-    ...{ email: `${marker}@example.com`, role: "member", workspaces: [{ id: workspace_id, role: "member" }] },
+    email: `${marker}@example.com`,
+    role: "member",
+    workspaces: [{ id: workspace_id, role: "member" }],
   });
   return {
-    ...{ config: names(config), integration: names(integration), provider: names(provider), key: [key.id] },
-    ...{ collection: names(collection), label: [label.id], prompt: names(prompt), partial: names(partial) },
-    ...{ version: [version.prompt_version_id], invite: [invite], guardrail: names(guardrail) },
+    config: names(config),
+    integration: names(integration),
+    provider: names(provider),
+    key: [key.id],
+    collection: names(collection),
+    label: [label.id],
+    prompt: names(prompt),
+    partial: names(partial),
+    version: [version.prompt_version_id],
+    invite: [invite],
+    guardrail: names(guardrail),
     workspace: [workspace_id, `${marker}-workspace`],
   };
 }
@@ -98,15 +109,16 @@ async function fillOrganisation(marker: string, key: string): Promise<Records> {
   const post = (path: string, body: object) => done<Receipt>(call<Receipt>(gateway, `POST ${path}`, { key, body }));
   const names = ({ id, slug }: Receipt) => [id, slug].filter((name) => name !== undefined);
   const integration = await post("/integrations", {
-    ...{ name: `${marker} lent`, slug: `${marker}-lent`, ai_provider_id: "openai", key: "fake-secret-0000" },
+    name: `${marker} lent`,
+    slug: `${marker}-lent`,
+    ai_provider_id: "openai",
+    key: "fake-secret-0000",
   });
   const reference = await post("/secret-references", {
-    ...{
-      name: `${marker} reference`,
-      slug: `${marker}-reference`,
-      manager_type: "hashicorp_vault",
-      secret_path: "a/b",
-    },
+    name: `${marker} reference`,
+    slug: `${marker}-reference`,
+    manager_type: "hashicorp_vault",
+    secret_path: "a/b",
     auth_config: { vault_auth_type: "token", vault_addr: "https://vault.example.com", vault_token: "fake-token-0000" },
   });
   const deployment = await post("/deployments", { name: `${marker} deployment`, slug: `${marker}-deployment` });
@@ -118,8 +130,13 @@ async function fillOrganisation(marker: string, key: string): Promise<Records> {
     call<{ organisation_id: string }>(gateway, `GET /integrations/${marker}-lent`, { key }),
   );
   return {
-    ...{ lent: names(integration), reference: names(reference), deployment: names(deployment), token: [token.id] },
-    ...{ person: people.map(({ id }) => id), organisation: [organisation_id], shared: names(guardrail) },
+    lent: names(integration),
+    reference: names(reference),
+    deployment: names(deployment),
+    token: [token.id],
+    person: people.map(({ id }) => id),
+    organisation: [organisation_id],
+    shared: names(guardrail),
   };
 }
 
@@ -310,7 +327,10 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
   [
     "POST /integrations",
     (name, own) => ({
-      ...{ name: "x", ai_provider_id: "openai", workspace_id: own.workspaceId, create_default_provider: false },
+      name: "x",
+      ai_provider_id: "openai",
+      workspace_id: own.workspaceId,
+      create_default_provider: false,
       secret_mappings: [{ target_field: "key", secret_reference_id: name }],
     }),
   ],
@@ -320,14 +340,22 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
   [
     "POST /prompts",
     (name, own) => ({
-      ...{ name: "x", string: "x", parameters: {}, virtual_key: "", collection_id: name },
+      name: "x",
+      string: "x",
+      parameters: {},
+      virtual_key: "",
+      collection_id: name,
       workspace_id: own.workspaceId,
     }),
   ],
   [
     "POST /prompts",
     (name, own) => ({
-      ...{ name: "x", string: "x", parameters: {}, virtual_key: name, collection_id: own.workspaceId },
+      name: "x",
+      string: "x",
+      parameters: {},
+      virtual_key: name,
+      collection_id: own.workspaceId,
       workspace_id: own.workspaceId,
     }),
   ],
@@ -367,7 +395,10 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
   [
     "POST /secret-references",
     (name) => ({
-      ...{ name: "x", manager_type: "hashicorp_vault", secret_path: "a", allowed_workspaces: [name] },
+      name: "x",
+      manager_type: "hashicorp_vault",
+      secret_path: "a",
+      allowed_workspaces: [name],
       auth_config: {
         vault_auth_type: "token",
         vault_addr: "https://vault.example.com",

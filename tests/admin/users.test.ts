@@ -35,7 +35,15 @@ test("GET /admin/users shows people with the slugs of their workspaces", async (
   assert.deepEqual([slugsOf(member), slugsOf(admin), slugsOf(outside)], [["default"], ["default"], []]);
   const shown = await done(call(gateway, `GET /admin/users/${member.id}`));
   assert.deepEqual(Object.keys(shown).sort(), [
-    ...["created_at", "email", "first_name", "id", "last_name", "last_updated_at", "object", "role", "workspace_ids"],
+    "created_at",
+    "email",
+    "first_name",
+    "id",
+    "last_name",
+    "last_updated_at",
+    "object",
+    "role",
+    "workspace_ids",
   ]);
   assert.deepEqual([shown.object, shown.email, shown.role], ["user", "member@example.com", "member"]);
 });

@@ -71,7 +71,8 @@ for (const [provider, members, shown] of [
     "azure-openai",
     { resourceName: "res", deploymentName: "dep", apiVersion: "2024-06-01" },
     {
-      ...{ azure_auth_mode: "default", azure_resource_name: "res" },
+      azure_auth_mode: "default",
+      azure_resource_name: "res",
       azure_deployment_config: [{ alias: "dep", ...deployment, azure_model_slug: "dep", is_default: true }],
     },
   ],
@@ -79,7 +80,8 @@ for (const [provider, members, shown] of [
     "azure-openai",
     { resourceName: "res", deploymentConfig: [{ apiVersion: "2024-06-01", deploymentName: "dep", alias: "gpt-4o" }] },
     {
-      ...{ azure_auth_mode: "default", azure_resource_name: "res" },
+      azure_auth_mode: "default",
+      azure_resource_name: "res",
       azure_deployment_config: [{ alias: "gpt-4o", ...deployment, azure_model_slug: "gpt-4o", is_default: false }],
     },
   ],
@@ -87,8 +89,10 @@ for (const [provider, members, shown] of [
     "bedrock",
     { key: "", awsAccessKeyId: "AKIAIOSFODNN7EXAMPLE", awsSecretAccessKey: "aws-secret-0123", awsRegion: "us-east-1" },
     {
-      ...{ aws_auth_type: "accessKey", aws_region: "us-east-1" },
-      ...{ masked_aws_access_key_id: "AK*****PLE", masked_aws_secret_access_key: "aw*****123" },
+      aws_auth_type: "accessKey",
+      aws_region: "us-east-1",
+      masked_aws_access_key_id: "AK*****PLE",
+      masked_aws_secret_access_key: "aw*****123",
     },
   ],
   [

@@ -40,7 +40,10 @@ const setOrganisation = (body: object) => done(call(gateway, `PUT /organisations
 test("POST /admin/workspaces answers the whole record", async () => {
   const person = await addPerson(gateway, "first@example.com");
   const made = await create({
-    ...{ name: "My Team", description: "d", icon: "i", users: [person.id] },
+    name: "My Team",
+    description: "d",
+    icon: "i",
+    users: [person.id],
     defaults: { metadata: { team: "a" } },
     usage_limits: [{ credit_limit: 10, periodic_reset: "monthly" }],
     rate_limits: [{ type: "requests", unit: "rpm", value: 5 }],
@@ -158,8 +161,12 @@ test("GET /admin/workspaces filters by name, exact name and status", async () =>
 
 test("PUT /admin/workspaces leaves what is absent, clears null and replaces values", async () => {
   const { id } = await create({
-    ...{ name: "Three", description: "d", icon: "i", usage_limits: [{ credit_limit: 10 }] },
-    ...{ rate_limits: [{ type: "tokens", unit: "rpd", value: 0 }], defaults: { metadata: { a: "1" } } },
+    name: "Three",
+    description: "d",
+    icon: "i",
+    usage_limits: [{ credit_limit: 10 }],
+    rate_limits: [{ type: "tokens", unit: "rpd", value: 0 }],
+    defaults: { metadata: { a: "1" } },
   });
   const before = await read(id);
   assert.deepEqual(await done(update(id, {})), {});

@@ -62,7 +62,10 @@ function rowCases(endpoint: Endpoint, index: number, isWhole: boolean): Case[] {
     const names = Object.keys(makers).filter((name) => place === 0 || (isWhole && isMain) || name.startsWith("many "));
     return kindsOf(names, index, isWhole || isSample).map((kind) => ({
       name: `${method} ${endpoint.path} by ${provider}: ${kind}`,
-      ...{ method, path, key, headers: { "x-gateway-provider": provider } },
+      method,
+      path,
+      key,
+      headers: { "x-gateway-provider": provider },
       body: () => makers[kind]?.(limit),
     }));
   });

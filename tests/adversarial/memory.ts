@@ -21,7 +21,11 @@ const hello = JSON.stringify({
 });
 const encoder = new TextEncoder();
 const chat = (path: string, provider: string): Case => ({
-  ...{ name: path, method: "POST", path, key: "workspace", headers: { "x-gateway-provider": provider } },
+  name: path,
+  method: "POST",
+  path,
+  key: "workspace",
+  headers: { "x-gateway-provider": provider },
   body: () => ({ json: hello, bytes: encoder.encode(hello), headers: { "content-type": "application/json" } }),
 });
 const make = (kind: string, bytes: number): Body => jsonBodies[kind]?.(bytes) ?? { bytes: new Uint8Array() };

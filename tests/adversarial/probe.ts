@@ -15,8 +15,15 @@ import { type Case, listCases } from "./cases.ts";
 import { memoryCases } from "./memory.ts";
 
 const answer = JSON.stringify({
-  ...{ id: "c", object: "chat.completion", created: 1, model: "m", type: "message", role: "assistant" },
-  ...{ content: [{ type: "text", text: "Hi" }], stop_reason: "end_turn", stop_sequence: null },
+  id: "c",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
+  type: "message",
+  role: "assistant",
+  content: [{ type: "text", text: "Hi" }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
   candidates: [{ content: { role: "model", parts: [{ text: "Hi" }] }, finishReason: "STOP" }],
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, input_tokens: 1, output_tokens: 1 },
@@ -36,8 +43,13 @@ const database = join(tmpdir(), `gateway-adversarial-${process.pid}.db`);
 
 async function startGateway(make: () => string): Promise<Gateway> {
   const gateway = createGateway({
-    ...{ database: `file:${database}`, masterKeys, bootstrap: { adminKey, workspaceKey } },
-    ...{ transport: createUpstream(make), createMac: nodeMac, createLogWriter: createLogThread, warn: () => {} },
+    database: `file:${database}`,
+    masterKeys,
+    bootstrap: { adminKey, workspaceKey },
+    transport: createUpstream(make),
+    createMac: nodeMac,
+    createLogWriter: createLogThread,
+    warn: () => {},
   });
   await gateway.start();
   return gateway;

@@ -41,9 +41,14 @@ for (const { provider, model, base } of upstreams) {
       const { code, output } = await runAgent(claude, [...args, "--max-turns", "4"], {
         cwd: folder,
         env: {
-          ...{ HOME: home, CLAUDE_CONFIG_DIR: join(home, ".claude"), ANTHROPIC_BASE_URL: gateway.url },
-          ...{ ANTHROPIC_API_KEY: "fake-provider-key", ANTHROPIC_CUSTOM_HEADERS: headers.join("\n") },
-          ...{ ANTHROPIC_MODEL: model, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1" },
+          HOME: home,
+          CLAUDE_CONFIG_DIR: join(home, ".claude"),
+          ANTHROPIC_BASE_URL: gateway.url,
+          ANTHROPIC_API_KEY: "fake-provider-key",
+          ANTHROPIC_CUSTOM_HEADERS: headers.join("\n"),
+          ANTHROPIC_MODEL: model,
+          CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+          DISABLE_AUTOUPDATER: "1",
         },
       });
       assert.equal(code, 0, output);

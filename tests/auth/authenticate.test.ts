@@ -57,9 +57,18 @@ function setUp(createMac: MacFactory = nodeMac, failuresPerMinute = 300) {
   const add = async (key: string, changes: Partial<ApiKeyRow> = {}): Promise<ApiKeyRow> => {
     const row: ApiKeyRow = {
       ...plainKey,
-      ...{ id: crypto.randomUUID(), lookupId: readLookupId(key, "gk") ?? null, name: "key", masked: "" },
-      ...{ organisationId: "organisation", workspaceId: "workspace", kind: "workspace-service" },
-      ...{ digest: await mac(key), scopes: '["completions.write"]', status: "active", expiresAt: null, createdAt: 0 },
+      id: crypto.randomUUID(),
+      lookupId: readLookupId(key, "gk") ?? null,
+      name: "key",
+      masked: "",
+      organisationId: "organisation",
+      workspaceId: "workspace",
+      kind: "workspace-service",
+      digest: await mac(key),
+      scopes: '["completions.write"]',
+      status: "active",
+      expiresAt: null,
+      createdAt: 0,
       ...changes,
     };
     store.rows.push(row);

@@ -7,11 +7,15 @@ const id = "11111111-1111-4111-8111-111111111111";
 test("readSettings() reads what is said about tokens", () => {
   assert.deepEqual(readSettings({}).gateway.tokens, { enabled: true, organisations: [], defaultScopes: [] });
   const environment = {
-    ...{ JWT_ENABLED: "off", JWT_CLOCK_SKEW_SECONDS: "60", ORGANISATIONS_TO_SYNC: ` ${id.toUpperCase()} ,` },
+    JWT_ENABLED: "off",
+    JWT_CLOCK_SKEW_SECONDS: "60",
+    ORGANISATIONS_TO_SYNC: ` ${id.toUpperCase()} ,`,
     JWT_LOCAL_AUTH_DEFAULT_SCOPES: "completions:write, gateway.logs.view",
   };
   assert.deepEqual(readSettings(environment).gateway.tokens, {
-    ...{ enabled: false, clockSkewSeconds: 60, organisations: [id] },
+    enabled: false,
+    clockSkewSeconds: 60,
+    organisations: [id],
     defaultScopes: ["completions.write", "logs.view"],
   });
 });

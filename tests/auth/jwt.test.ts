@@ -40,8 +40,12 @@ function setUp(settings: Record<string, unknown> = {}, options: Partial<TokenAut
     return id === organisationId ? { id, authSettings: state.settings } : undefined;
   };
   const authenticator = createTokenAuthenticator({
-    ...{ clock, organisation, onlyOrganisation: () => organisation(organisationId) },
-    ...{ clockSkewSeconds: 5, defaultScopes: [], organisationsToSync: [] },
+    clock,
+    organisation,
+    onlyOrganisation: () => organisation(organisationId),
+    clockSkewSeconds: 5,
+    defaultScopes: [],
+    organisationsToSync: [],
     fetchJson: () => Promise.reject(new Error("no address is named")),
     auditFailure: async (id, failure) => {
       assert.equal(id, organisationId);
@@ -369,8 +373,12 @@ test("without any workspace the answer is 403", async () => {
 function noWorkspaces() {
   const nothing = async () => undefined;
   const directory = {
-    ...{ workspace: nothing, defaultWorkspace: nothing, firstWorkspaceOf: nothing },
-    ...{ personByEmail: nothing, personById: nothing, isMember: async () => false },
+    workspace: nothing,
+    defaultWorkspace: nothing,
+    firstWorkspaceOf: nothing,
+    personByEmail: nothing,
+    personById: nothing,
+    isMember: async () => false,
   };
   return { directory };
 }

@@ -14,10 +14,21 @@ const mac = nodeMac(new Uint8Array(32).fill(5));
 const organisations = ["organisation-a", "organisation-b"];
 
 const draft = (index: number): AuditDraft => ({
-  ...{ time: 1_700_000_000_000 + index, requestId: `request-${index}`, method: "PUT", uri: `/v1/configs/${index}` },
-  ...{ queryParams: '{"page":"1"}', requestBody: `{"name":"Größe ${index}"}`, requestHeaders: '{"a":"b"}' },
-  ...{ userId: "user-1", userType: "api_key", workspaceId: "workspace-1", resourceType: "configs" },
-  ...{ resourceId: `config-${index}`, action: "update", responseStatusCode: 200, clientIp: "192.0.2.1" },
+  time: 1_700_000_000_000 + index,
+  requestId: `request-${index}`,
+  method: "PUT",
+  uri: `/v1/configs/${index}`,
+  queryParams: '{"page":"1"}',
+  requestBody: `{"name":"Größe ${index}"}`,
+  requestHeaders: '{"a":"b"}',
+  userId: "user-1",
+  userType: "api_key",
+  workspaceId: "workspace-1",
+  resourceType: "configs",
+  resourceId: `config-${index}`,
+  action: "update",
+  responseStatusCode: 200,
+  clientIp: "192.0.2.1",
   country: "DE",
 });
 
@@ -63,11 +74,25 @@ for (const rows of [0, 1, 499, 500, 501, 1_203]) {
 }
 
 const columns = {
-  ...{ organisation_id: "organisationId", seq: "seq", time: "time", request_id: "requestId", method: "method" },
-  ...{ uri: "uri", query_params: "queryParams", request_body: "requestBody", request_headers: "requestHeaders" },
-  ...{ user_id: "userId", user_type: "userType", workspace_id: "workspaceId", resource_type: "resourceType" },
-  ...{ resource_id: "resourceId", action: "action", response_status_code: "responseStatusCode" },
-  ...{ client_ip: "clientIp", country: "country", mac: "mac" },
+  organisation_id: "organisationId",
+  seq: "seq",
+  time: "time",
+  request_id: "requestId",
+  method: "method",
+  uri: "uri",
+  query_params: "queryParams",
+  request_body: "requestBody",
+  request_headers: "requestHeaders",
+  user_id: "userId",
+  user_type: "userType",
+  workspace_id: "workspaceId",
+  resource_type: "resourceType",
+  resource_id: "resourceId",
+  action: "action",
+  response_status_code: "responseStatusCode",
+  client_ip: "clientIp",
+  country: "country",
+  mac: "mac",
 } as const satisfies Record<string, keyof AuditLogRow>;
 
 /** Every value that differs from this one in one letter. */

@@ -244,7 +244,9 @@ test("what a deleted workspace left goes: files wherever they lie, and uploads t
   const complete = async () => ({ purpose: "batch", expiresAt: null });
   const other = { organisationId: "organisation-1", workspaceId: "workspace-2" };
   await createFileStorage({ ...common, limits }).upload(tenant, {
-    ...{ filename: "in-database", content: oneText("text"), complete },
+    filename: "in-database",
+    content: oneText("text"),
+    complete,
   });
   await storage.upload(tenant, { filename: "in-s3", content: oneText("a longer text"), complete });
   const kept = await storage.upload(other, { filename: "kept", content: oneText("text"), complete });
@@ -283,15 +285,24 @@ const s3Environment = {
 
 test("readSettings() reads what is said about files and batches", () => {
   const { files, batches } = readSettings({
-    ...{ ...s3Environment, MAX_FILE_SIZE_IN_MB: "5", MAX_WORKSPACE_FILES_IN_MB: "50" },
-    ...{ BATCH_PAUSE_MS: "0", BATCHES_AT_ONCE: "3", FILES_S3_PREFIX: "gateway/" },
+    ...s3Environment,
+    MAX_FILE_SIZE_IN_MB: "5",
+    MAX_WORKSPACE_FILES_IN_MB: "50",
+    BATCH_PAUSE_MS: "0",
+    BATCHES_AT_ONCE: "3",
+    FILES_S3_PREFIX: "gateway/",
     BATCH_STATUS_CHECK_INTERVAL: "20000",
   }).gateway;
   assert.deepEqual(files, {
-    ...{ fileBytes: 5 * 2 ** 20, workspaceBytes: 50 * 2 ** 20 },
+    fileBytes: 5 * 2 ** 20,
+    workspaceBytes: 50 * 2 ** 20,
     s3: {
-      ...{ endpoint: "https://s3.example.com", region: "us-east-1", bucket: "files", prefix: "gateway/" },
-      ...{ accessKeyId: "id", secretAccessKey: "secret" },
+      endpoint: "https://s3.example.com",
+      region: "us-east-1",
+      bucket: "files",
+      prefix: "gateway/",
+      accessKeyId: "id",
+      secretAccessKey: "secret",
     },
   });
   assert.deepEqual(batches, { pauseMs: 0, atOnce: 3, statusCheckMs: 20_000 });

@@ -32,12 +32,20 @@ const oldKeys: MasterKeyList = [v1];
 const newKeys: MasterKeyList = [v2, v1];
 
 const place = (name: string, organisationId = "one") => ({
-  ...{ organisationId, workspaceId: null, kind: "integrations", recordId: `record ${name}`, field: "key" },
+  organisationId,
+  workspaceId: null,
+  kind: "integrations",
+  recordId: `record ${name}`,
+  field: "key",
 });
 
 function openIn(database: Database, masterKeys: readonly MasterKey[]) {
   return openInstallation({
-    ...{ store: createInstallationStore(database), masterKeys, createMac: nodeMac, keyPrefix: "gk", now: 0 },
+    store: createInstallationStore(database),
+    masterKeys,
+    createMac: nodeMac,
+    keyPrefix: "gk",
+    now: 0,
     bootstrap: {},
   });
 }
@@ -237,8 +245,13 @@ test("openInstallation() asks for more keys when the root secret names none it w
   await rewrapAll({ store, keys: newKeys });
   await assert.rejects(openIn(database, oldKeys), /v2 is not among the given ones/);
   const opened = await openInstallation({
-    ...{ store: createInstallationStore(database), masterKeys: oldKeys, createMac: nodeMac, keyPrefix: "gk", now: 0 },
-    ...{ bootstrap: {}, readMasterKeys: () => newKeys },
+    store: createInstallationStore(database),
+    masterKeys: oldKeys,
+    createMac: nodeMac,
+    keyPrefix: "gk",
+    now: 0,
+    bootstrap: {},
+    readMasterKeys: () => newKeys,
   });
   assert.deepEqual(opened.keys, installation.keys);
 });

@@ -16,9 +16,23 @@ const roleKey = { accessKeyId: "ASIAROLE", secretAccessKey: "role/secret+=", ses
 
 function reference(changes: Partial<SecretReferenceRow>): SecretReferenceRow {
   return {
-    ...{ id: "reference", organisationId: "organisation", slug: "slug", name: "name", description: null, masked: {} },
-    ...{ managerType: "aws_sm", authConfig: {}, secretPath: "prod/openai", secretKey: null, allowAllWorkspaces: true },
-    ...{ allowedWorkspaces: null, tags: null, status: "active", createdBy: "key", createdAt: 1, lastUpdatedAt: 1 },
+    id: "reference",
+    organisationId: "organisation",
+    slug: "slug",
+    name: "name",
+    description: null,
+    masked: {},
+    managerType: "aws_sm",
+    authConfig: {},
+    secretPath: "prod/openai",
+    secretKey: null,
+    allowAllWorkspaces: true,
+    allowedWorkspaces: null,
+    tags: null,
+    status: "active",
+    createdBy: "key",
+    createdAt: 1,
+    lastUpdatedAt: 1,
     ...changes,
   };
 }
@@ -96,7 +110,11 @@ async function using(
   const guard = createAddressGuard({ trustedHosts: ["127.0.0.1"] });
   const outbound = createOutbound({ transport: createRuntimeTransport(), guard });
   const resolver = createSecretResolver({
-    ...{ outbound, guard, clock, awsEndpoint: (service) => `${upstream.url}/${service}`, azureLoginUrl: upstream.url },
+    outbound,
+    guard,
+    clock,
+    awsEndpoint: (service) => `${upstream.url}/${service}`,
+    azureLoginUrl: upstream.url,
     ...options,
   });
   try {
@@ -211,8 +229,12 @@ test("a role is assumed with the operator's identity and the external id", () =>
     async ({ upstream, resolver }) => {
       assert.equal(await resolver.resolve(assumed, {}), "by role");
       assert.deepEqual(Object.fromEntries(new URLSearchParams(upstream.requests[0]?.text)), {
-        ...{ Action: "AssumeRole", Version: "2011-06-15", RoleArn: roleArn, RoleSessionName: "gateway" },
-        ...{ DurationSeconds: "900", ExternalId: "ext:1" },
+        Action: "AssumeRole",
+        Version: "2011-06-15",
+        RoleArn: roleArn,
+        RoleSessionName: "gateway",
+        DurationSeconds: "900",
+        ExternalId: "ext:1",
       });
     },
     { awsIdentity },

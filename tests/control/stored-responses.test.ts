@@ -23,15 +23,24 @@ after(() => database.close());
 function create(changes: Partial<StoredResponsesOptions> = {}) {
   const warnings: string[] = [];
   const responses = createStoredResponses({
-    ...{ store: createStoredResponseStore(database), key: new Uint8Array(32).fill(7), now: () => 100 * day },
-    ...{ retentionDays: 30, warn: (message) => warnings.push(message) },
+    store: createStoredResponseStore(database),
+    key: new Uint8Array(32).fill(7),
+    now: () => 100 * day,
+    retentionDays: 30,
+    warn: (message) => warnings.push(message),
     ...changes,
   });
   return { responses, warnings };
 }
 
 const kept = (id: string, more: Partial<KeptResponse> = {}): KeptResponse => ({
-  ...{ id, ...owner, previousId: null, createdAt: 100 * day, input: [{ said: id }], response: { id }, bytes: 10 },
+  id,
+  ...owner,
+  previousId: null,
+  createdAt: 100 * day,
+  input: [{ said: id }],
+  response: { id },
+  bytes: 10,
   ...more,
 });
 

@@ -14,11 +14,31 @@ import type { LogBatch, LogDetails } from "../../src/schemas/logs.ts";
 import { zstdCodec } from "../../src/serve/text-codec.ts";
 
 const details: LogDetails = {
-  ...{ id: "", organisation_id: "o1", workspace_id: "w1", api_key_id: "k", status: 200, provider: "echo", model: "m" },
-  ...{ method: "POST", path: "/", operation: "chat", metadata: {}, stream: false, trace_id: "t", duration_ms: 1 },
-  ...{ span_id: null, parent_span_id: null, span_name: null, first_byte_ms: null, upstream_ms: null },
-  ...{ upstream_url: null, upstream_calls: 0, usage: null, error: null },
-  ...{ cost: null, cost_currency: "USD" as const },
+  id: "",
+  organisation_id: "o1",
+  workspace_id: "w1",
+  api_key_id: "k",
+  status: 200,
+  provider: "echo",
+  model: "m",
+  method: "POST",
+  path: "/",
+  operation: "chat",
+  metadata: {},
+  stream: false,
+  trace_id: "t",
+  duration_ms: 1,
+  span_id: null,
+  parent_span_id: null,
+  span_name: null,
+  first_byte_ms: null,
+  upstream_ms: null,
+  upstream_url: null,
+  upstream_calls: 0,
+  usage: null,
+  error: null,
+  cost: null,
+  cost_currency: "USD" as const,
 };
 
 let now = Date.UTC(2026, 0, 1);

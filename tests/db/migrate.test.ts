@@ -169,7 +169,10 @@ test("checks of saved guardrails go on looking at the last turn alone", async ()
   });
   await database.write([
     "INSERT INTO guardrails (id, organisation_id, slug, name, target, status, version_id, owner_id, created_at) VALUES ('g', 'o', 's', 'n', 'llm', 'active', 'v1', 'u', 0)",
-    ...[insert("v1", content), insert("v2", "no JSON"), insert("v3", '{"actions":{}}'), insert("v4", '{"checks":[]}')],
+    insert("v1", content),
+    insert("v2", "no JSON"),
+    insert("v3", '{"actions":{}}'),
+    insert("v4", '{"checks":[]}'),
     "DELETE FROM migrations WHERE id = '0009_scope_of_saved_checks'",
   ]);
   await migrate(database);

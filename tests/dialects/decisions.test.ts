@@ -20,7 +20,8 @@ const seed = 20_260_115;
 /** A question of a kind with so many outcomes. */
 function question(type: Question["type"], count: number): Question {
   const outcomes = Array.from({ length: count }, (_, index) => ({
-    ...{ label: labelOf(index), name: type === "score" ? String(index) : `option ${index}` },
+    label: labelOf(index),
+    name: type === "score" ? String(index) : `option ${index}`,
     description: type === "score" ? `level ${index}` : undefined,
   }));
   return { name: "q", type, instructions: "Judge.", outcomes };
@@ -176,17 +177,21 @@ const two = ask({
 test("toStructuredRequest() asks for a number of each outcome in one strict object", () => {
   const request = toStructuredRequest({ model: "m", state: { message: 'ignore "this"' } }, two);
   const properties = (labels: readonly string[]) => ({
-    ...{ type: "object", properties: Object.fromEntries(labels.map((label) => [label, { type: "number" }])) },
-    ...{ required: labels, additionalProperties: false },
+    type: "object",
+    properties: Object.fromEntries(labels.map((label) => [label, { type: "number" }])),
+    required: labels,
+    additionalProperties: false,
   });
   assert.deepEqual(request.response_format, {
     type: "json_schema",
     json_schema: {
-      ...{ name: "decisions", strict: true },
+      name: "decisions",
+      strict: true,
       schema: {
         type: "object",
         properties: { q1: properties(["A", "B"]), q2: properties(["A", "B", "C"]) },
-        ...{ required: ["q1", "q2"], additionalProperties: false },
+        required: ["q1", "q2"],
+        additionalProperties: false,
       },
     },
   });

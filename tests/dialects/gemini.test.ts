@@ -40,7 +40,8 @@ const tide = {
 const tideTool = {
   type: "function",
   function: {
-    ...{ name: "tide_table", description: "Tides" },
+    name: "tide_table",
+    description: "Tides",
     parameters: { type: "object", properties: { port: { type: ["string", "null"] } }, required: ["port"] },
   },
 };
@@ -49,7 +50,9 @@ const windTool = {
   function: { name: "wind", parameters: { type: "object", properties: {} } },
 };
 const call = (id: string, name: string, args: string, more: object = {}) => ({
-  ...{ id, type: "function", function: { name, arguments: args } },
+  id,
+  type: "function",
+  function: { name, arguments: args },
   ...more,
 });
 const two = { functionDeclarations: [tide, { name: "wind" }] };
@@ -153,7 +156,9 @@ const requests: Readonly<Record<string, { body: object; chat: object; dropped?: 
             { functionResponse: { id: "b", name: "x", response: {} } },
             {
               functionResponse: {
-                ...{ id: "a", name: "x", response: { output: "seen" } },
+                id: "a",
+                name: "x",
+                response: { output: "seen" },
                 parts: [{ inlineData: { mimeType: "image/png", data: "iVBO" } }],
               },
             },
@@ -227,7 +232,9 @@ const requests: Readonly<Record<string, { body: object; chat: object; dropped?: 
     chat: {
       messages: [
         {
-          ...{ role: "assistant", content: "Yes", reasoning_content: "Hm" },
+          role: "assistant",
+          content: "Yes",
+          reasoning_content: "Hm",
           tool_calls: [call("a", "x", "{}"), call("b", "x", "{}", { thought_signature: "s" }), call("c", "x", "{}")],
         },
       ],
@@ -238,20 +245,41 @@ const requests: Readonly<Record<string, { body: object; chat: object; dropped?: 
     body: {
       ...hello,
       generationConfig: {
-        ...{ temperature: 0.5, topP: 0.9, topK: 40, candidateCount: 2, maxOutputTokens: "100", seed: 7 },
-        ...{ stopSequences: ["a", "b", "c", "d", "e"], presencePenalty: 0.1, frequencyPenalty: 0.2 },
-        ...{ responseLogprobs: true, logprobs: 3, responseModalities: ["TEXT"], speechConfig: {} },
+        temperature: 0.5,
+        topP: 0.9,
+        topK: 40,
+        candidateCount: 2,
+        maxOutputTokens: "100",
+        seed: 7,
+        stopSequences: ["a", "b", "c", "d", "e"],
+        presencePenalty: 0.1,
+        frequencyPenalty: 0.2,
+        responseLogprobs: true,
+        logprobs: 3,
+        responseModalities: ["TEXT"],
+        speechConfig: {},
       },
       safetySettings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_NONE" }],
       labels: { team: "a" },
     },
     chat: {
       messages: [said],
-      ...{ temperature: 0.5, top_p: 0.9, n: 2, max_completion_tokens: 100, seed: 7, stop: ["a", "b", "c", "d"] },
-      ...{ presence_penalty: 0.1, frequency_penalty: 0.2, logprobs: true, top_logprobs: 3 },
+      temperature: 0.5,
+      top_p: 0.9,
+      n: 2,
+      max_completion_tokens: 100,
+      seed: 7,
+      stop: ["a", "b", "c", "d"],
+      presence_penalty: 0.1,
+      frequency_penalty: 0.2,
+      logprobs: true,
+      top_logprobs: 3,
     },
     dropped: [
-      ...["safetySettings", "labels", "generationConfig.topK", "generationConfig.stopSequences"],
+      "safetySettings",
+      "labels",
+      "generationConfig.topK",
+      "generationConfig.stopSequences",
       "generationConfig.speechConfig",
     ],
   },
@@ -432,11 +460,42 @@ test("toChat() refuses a conversation without turns", () => {
 test("toChat() takes whatever the schema takes", () => {
   const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.constant({}), fc.constant([]));
   const names = [
-    ...["text", "thought", "thoughtSignature", "thought_signature", "inlineData", "fileData", "functionCall"],
-    ...["functionResponse", "function_call", "function_response", "inline_data", "parts", "role", "contents", "tools"],
-    ...["toolConfig", "tool_config", "generation_config", "generationConfig", "system_instruction", "response", "args"],
-    ...["functionDeclarations", "function_declarations", "parameters", "responseSchema", "thinkingConfig", "name"],
-    ...["response_mime_type", "stop_sequences", "properties", "anyOf", "type", "nullable", "mimeType", "data"],
+    "text",
+    "thought",
+    "thoughtSignature",
+    "thought_signature",
+    "inlineData",
+    "fileData",
+    "functionCall",
+    "functionResponse",
+    "function_call",
+    "function_response",
+    "inline_data",
+    "parts",
+    "role",
+    "contents",
+    "tools",
+    "toolConfig",
+    "tool_config",
+    "generation_config",
+    "generationConfig",
+    "system_instruction",
+    "response",
+    "args",
+    "functionDeclarations",
+    "function_declarations",
+    "parameters",
+    "responseSchema",
+    "thinkingConfig",
+    "name",
+    "response_mime_type",
+    "stop_sequences",
+    "properties",
+    "anyOf",
+    "type",
+    "nullable",
+    "mimeType",
+    "data",
   ];
   const { tree } = fc.letrec((tie) => ({
     tree: fc.oneof({ maxDepth: 5 }, leaf, fc.array(tie("tree"), { maxLength: 3 }), tie("members")),
@@ -508,8 +567,11 @@ const answer: ChatResponse = {
     },
   ],
   usage: {
-    ...{ prompt_tokens: 20, completion_tokens: 30, total_tokens: 50 },
-    ...{ prompt_tokens_details: { cached_tokens: 5 }, completion_tokens_details: { reasoning_tokens: 10 } },
+    prompt_tokens: 20,
+    completion_tokens: 30,
+    total_tokens: 50,
+    prompt_tokens_details: { cached_tokens: 5 },
+    completion_tokens_details: { reasoning_tokens: 10 },
   },
 };
 const request = (members: object = {}): GenerateContentRequest => ({
@@ -537,7 +599,9 @@ test("fromChat() tells thoughts to those who ask for them", () => {
             ...calls,
           ],
         },
-        ...{ finishReason: "STOP", index: 0, avgLogprobs: -0.5 },
+        finishReason: "STOP",
+        index: 0,
+        avgLogprobs: -0.5,
         logprobsResult: {
           chosenCandidates: [{ token: "It", logProbability: -0.5 }],
           topCandidates: [{ candidates: [{ token: "It", logProbability: -0.5 }] }],
@@ -545,10 +609,14 @@ test("fromChat() tells thoughts to those who ask for them", () => {
       },
     ],
     usageMetadata: {
-      ...{ promptTokenCount: 20, candidatesTokenCount: 20, thoughtsTokenCount: 10, cachedContentTokenCount: 5 },
+      promptTokenCount: 20,
+      candidatesTokenCount: 20,
+      thoughtsTokenCount: 10,
+      cachedContentTokenCount: 5,
       totalTokenCount: 50,
     },
-    ...{ modelVersion: "upstream-model", responseId: "fx" },
+    modelVersion: "upstream-model",
+    responseId: "fx",
   });
 });
 
@@ -629,12 +697,16 @@ const heard = (data: string, mimeType = samples) => ({ inlineData: { mimeType, d
 for (const [name, modalities, message, wanted] of [
   ["sound alone", ["AUDIO"], { content: null, audio: { data: "AAAA", transcript: "Hi" } }, [heard("AAAA")]],
   [
-    ...["sound and its words", ["TEXT", "AUDIO"]],
-    ...[{ content: null, audio: { data: "AAAA", transcript: "Hi" } }, [{ text: "Hi" }, heard("AAAA")]],
+    "sound and its words",
+    ["TEXT", "AUDIO"],
+    { content: null, audio: { data: "AAAA", transcript: "Hi" } },
+    [{ text: "Hi" }, heard("AAAA")],
   ],
   [
-    ...["sound beside its words", ["TEXT", "AUDIO"]],
-    ...[{ content: "Hi", audio: { data: "AAAA", transcript: "Hi" } }, [{ text: "Hi" }, heard("AAAA")]],
+    "sound beside its words",
+    ["TEXT", "AUDIO"],
+    { content: "Hi", audio: { data: "AAAA", transcript: "Hi" } },
+    [{ text: "Hi" }, heard("AAAA")],
   ],
   ...[
     ["wav", "audio/wav"],
@@ -642,7 +714,10 @@ for (const [name, modalities, message, wanted] of [
     ["opus", "audio/ogg"],
     ["new", samples],
   ].map(([format, type]) => [
-    ...[`sound in ${format}`, ["AUDIO"], { audio: { data: "AAAA", format } }, [heard("AAAA", type)]],
+    `sound in ${format}`,
+    ["AUDIO"],
+    { audio: { data: "AAAA", format } },
+    [heard("AAAA", type)],
   ]),
   ["sound that is none", ["AUDIO"], { content: "Hi", audio: { data: 1, transcript: 2 } }, [{ text: "Hi" }]],
 ] as [string, string[], object, object[]][]) {
@@ -777,7 +852,10 @@ for (const [name, { chunks, usage, wanted, members }] of Object.entries(streams)
 
 test("createEvents() tells of a failure as the API does", () => {
   const [event] = geminiDialect.createEvents(request(), createOptions()).fail({
-    ...{ message: "too many", type: "rate_limit_error", code: null, status: 429 },
+    message: "too many",
+    type: "rate_limit_error",
+    code: null,
+    status: 429,
   });
   assert.deepEqual(event, {
     error: { code: 429, message: "too many", status: "RESOURCE_EXHAUSTED", type: "rate_limit_error" },
@@ -910,7 +988,8 @@ test("toCountedChat() counts turns, or a whole request", () => {
     systemInstruction: { parts: [{ text: "S" }] },
   };
   assert.deepEqual(toCountedChat({ model: "m", generateContentRequest: whole }, options), {
-    ...{ model: "m", messages: [{ role: "system", content: "S" }, said] },
+    model: "m",
+    messages: [{ role: "system", content: "S" }, said],
   });
 });
 

@@ -15,12 +15,17 @@ function optionsFor(dropped: string[] = []): DialectOptions {
 }
 
 const ask = (more: object = {}): MessagesRequest => ({
-  ...{ model: "m-1", max_tokens: 100, messages: [{ role: "user" as const, content: "Hi" }] },
+  model: "m-1",
+  max_tokens: 100,
+  messages: [{ role: "user" as const, content: "Hi" }],
   ...more,
 });
 
 const chunk = (delta: object, finish: string | null = null) => ({
-  ...{ id: "c1", object: "chat.completion.chunk", created: 1, model: "m-1-2026" },
+  id: "c1",
+  object: "chat.completion.chunk",
+  created: 1,
+  model: "m-1-2026",
   choices: [{ index: 0, delta, finish_reason: finish }],
 });
 const call = (index: number, args: string, named?: string) => ({
@@ -29,20 +34,31 @@ const call = (index: number, args: string, named?: string) => ({
   function: { ...(named && { name: named }), arguments: args },
 });
 const usage = {
-  ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+  prompt_tokens: 100,
+  completion_tokens: 20,
+  total_tokens: 120,
   prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 },
   completion_tokens_details: { reasoning_tokens: 5 },
 };
 const wantedUsage = {
-  ...{ input_tokens: 30, output_tokens: 20, cache_creation_input_tokens: 10, cache_read_input_tokens: 60 },
+  input_tokens: 30,
+  output_tokens: 20,
+  cache_creation_input_tokens: 10,
+  cache_read_input_tokens: 60,
   output_tokens_details: { thinking_tokens: 5 },
 };
 
 const start = {
   type: "message_start",
   message: {
-    ...{ id: "msg_01TEST", type: "message", role: "assistant", model: "m-1-2026", content: [] },
-    ...{ stop_reason: null, stop_sequence: null, usage: { input_tokens: 0, output_tokens: 0 } },
+    id: "msg_01TEST",
+    type: "message",
+    role: "assistant",
+    model: "m-1-2026",
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { input_tokens: 0, output_tokens: 0 },
   },
 };
 const opened = (index: number, content_block: object) => ({ type: "content_block_start", index, content_block });
@@ -72,9 +88,13 @@ const goldens: readonly Golden[] = [
       chunk({}, "stop"),
     ],
     wanted: [
-      ...[start, { type: "ping" }, opened(0, text)],
-      ...[delta(0, { type: "text_delta", text: "It " }), delta(0, { type: "text_delta", text: "opens." })],
-      ...[closed(0), ...ended("end_turn")],
+      start,
+      { type: "ping" },
+      opened(0, text),
+      delta(0, { type: "text_delta", text: "It " }),
+      delta(0, { type: "text_delta", text: "opens." }),
+      closed(0),
+      ...ended("end_turn"),
     ],
   },
   {
@@ -86,18 +106,16 @@ const goldens: readonly Golden[] = [
       chunk({}, "length"),
     ],
     wanted: [
-      ...[start, { type: "ping" }, opened(0, thinking)],
-      ...[
-        delta(0, { type: "thinking_delta", thinking: "Hm. " }),
-        delta(0, { type: "thinking_delta", thinking: "So." }),
-      ],
-      ...[
-        closed(0),
-        opened(1, text),
-        delta(1, { type: "text_delta", text: "Yes." }),
-        closed(1),
-        ...ended("max_tokens"),
-      ],
+      start,
+      { type: "ping" },
+      opened(0, thinking),
+      delta(0, { type: "thinking_delta", thinking: "Hm. " }),
+      delta(0, { type: "thinking_delta", thinking: "So." }),
+      closed(0),
+      opened(1, text),
+      delta(1, { type: "text_delta", text: "Yes." }),
+      closed(1),
+      ...ended("max_tokens"),
     ],
   },
   {
@@ -110,10 +128,18 @@ const goldens: readonly Golden[] = [
       chunk({}, "end_turn"),
     ],
     wanted: [
-      ...[start, { type: "ping" }, opened(0, thinking), delta(0, { type: "thinking_delta", thinking: "Hm." })],
-      ...[delta(0, { type: "signature_delta", signature: "c2ln" }), closed(0)],
-      ...[opened(1, { type: "redacted_thinking", data: "b3BhcXVl" }), closed(1)],
-      ...[opened(2, text), delta(2, { type: "text_delta", text: "Yes." }), closed(2), ...ended("end_turn")],
+      start,
+      { type: "ping" },
+      opened(0, thinking),
+      delta(0, { type: "thinking_delta", thinking: "Hm." }),
+      delta(0, { type: "signature_delta", signature: "c2ln" }),
+      closed(0),
+      opened(1, { type: "redacted_thinking", data: "b3BhcXVl" }),
+      closed(1),
+      opened(2, text),
+      delta(2, { type: "text_delta", text: "Yes." }),
+      closed(2),
+      ...ended("end_turn"),
     ],
   },
   {
@@ -127,10 +153,18 @@ const goldens: readonly Golden[] = [
       chunk({}, "tool_calls"),
     ],
     wanted: [
-      ...[start, { type: "ping" }, opened(0, text), delta(0, { type: "text_delta", text: "I look." }), closed(0)],
-      ...[opened(1, tool(0, "tide")), delta(1, { type: "input_json_delta", partial_json: '{"port":' })],
-      ...[delta(1, { type: "input_json_delta", partial_json: '"Brest"}' }), closed(1)],
-      ...[opened(2, tool(1, "wind")), delta(2, { type: "input_json_delta", partial_json: "{}" }), closed(2)],
+      start,
+      { type: "ping" },
+      opened(0, text),
+      delta(0, { type: "text_delta", text: "I look." }),
+      closed(0),
+      opened(1, tool(0, "tide")),
+      delta(1, { type: "input_json_delta", partial_json: '{"port":' }),
+      delta(1, { type: "input_json_delta", partial_json: '"Brest"}' }),
+      closed(1),
+      opened(2, tool(1, "wind")),
+      delta(2, { type: "input_json_delta", partial_json: "{}" }),
+      closed(2),
       ...ended("tool_use"),
     ],
   },
@@ -144,27 +178,44 @@ const goldens: readonly Golden[] = [
       chunk({}, "stop"),
     ],
     wanted: [
-      ...[start, { type: "ping" }, opened(0, tool(0, "tide"))],
-      ...[delta(0, { type: "input_json_delta", partial_json: '{"port":"Brest"}' }), closed(0)],
-      ...[opened(1, tool(1, "wind")), delta(1, { type: "input_json_delta", partial_json: '{"at":' })],
-      ...[delta(1, { type: "input_json_delta", partial_json: "10}" }), closed(1), ...ended("tool_use")],
+      start,
+      { type: "ping" },
+      opened(0, tool(0, "tide")),
+      delta(0, { type: "input_json_delta", partial_json: '{"port":"Brest"}' }),
+      closed(0),
+      opened(1, tool(1, "wind")),
+      delta(1, { type: "input_json_delta", partial_json: '{"at":' }),
+      delta(1, { type: "input_json_delta", partial_json: "10}" }),
+      closed(1),
+      ...ended("tool_use"),
     ],
   },
   {
     name: "a call that is never given arguments, and a text behind it",
     chunks: [chunk({ tool_calls: [call(0, "", "wind")] }), chunk({ content: "Done." }), chunk({}, "stop")],
     wanted: [
-      ...[start, { type: "ping" }, opened(0, tool(0, "wind")), closed(0)],
-      ...[opened(1, text), delta(1, { type: "text_delta", text: "Done." }), closed(1), ...ended("tool_use")],
+      start,
+      { type: "ping" },
+      opened(0, tool(0, "wind")),
+      closed(0),
+      opened(1, text),
+      delta(1, { type: "text_delta", text: "Done." }),
+      closed(1),
+      ...ended("tool_use"),
     ],
   },
   {
     name: "a call with a signature of its own",
     chunks: [chunk({ tool_calls: [{ ...call(0, "{}", "wind"), thought_signature: "c2ln" }] }), chunk({}, "stop")],
     wanted: [
-      ...[start, { type: "ping" }, opened(0, thinking)],
-      ...[delta(0, { type: "signature_delta", signature: "call:c2ln" }), closed(0)],
-      ...[opened(1, tool(0, "wind")), delta(1, { type: "input_json_delta", partial_json: "{}" }), closed(1)],
+      start,
+      { type: "ping" },
+      opened(0, thinking),
+      delta(0, { type: "signature_delta", signature: "call:c2ln" }),
+      closed(0),
+      opened(1, tool(0, "wind")),
+      delta(1, { type: "input_json_delta", partial_json: "{}" }),
+      closed(1),
       ...ended("tool_use"),
     ],
   },
@@ -172,7 +223,11 @@ const goldens: readonly Golden[] = [
     name: "a refusal",
     chunks: [chunk({ refusal: "No." }), chunk({}, "content_filter")],
     wanted: [
-      ...[start, { type: "ping" }, opened(0, text), delta(0, { type: "text_delta", text: "No." }), closed(0)],
+      start,
+      { type: "ping" },
+      opened(0, text),
+      delta(0, { type: "text_delta", text: "No." }),
+      closed(0),
       ...ended("refusal"),
     ],
   },
@@ -246,7 +301,11 @@ test("a failure is one error event of a type clients know", () => {
 
 /** A whole answer of a chat. */
 const answerOf = (message: object, finish: string) => ({
-  ...{ id: "c1", object: "chat.completion", created: 1, model: "m-1-2026", usage },
+  id: "c1",
+  object: "chat.completion",
+  created: 1,
+  model: "m-1-2026",
+  usage,
   choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason: finish }],
 });
 
@@ -261,14 +320,19 @@ test("a whole answer has its blocks in order", () => {
     tool_calls: [call(0, '{"port":"Brest"}', "tide"), call(1, "no json", "wind")],
   };
   assert.deepEqual(messagesDialect.fromChat(answerOf(message, "tool_use"), ask(), optionsFor()), {
-    ...{ id: "msg_01TEST", type: "message", role: "assistant", model: "m-1-2026" },
+    id: "msg_01TEST",
+    type: "message",
+    role: "assistant",
+    model: "m-1-2026",
     content: [
       { type: "thinking", thinking: "Hm.", signature: "c2ln" },
       { type: "text", text: "I look." },
       { type: "tool_use", id: "call_0", name: "tide", input: { port: "Brest" } },
       { type: "tool_use", id: "call_1", name: "wind", input: {} },
     ],
-    ...{ stop_reason: "tool_use", stop_sequence: null, usage: wantedUsage },
+    stop_reason: "tool_use",
+    stop_sequence: null,
+    usage: wantedUsage,
   });
 });
 

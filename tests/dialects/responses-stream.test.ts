@@ -17,7 +17,10 @@ const request: ResponsesRequest = { model: "m", input: "Hello", stream: true, to
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 
 const chunk = (delta: object, finish: string | null = null): object => ({
-  ...{ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m-1" },
+  id: "chatcmpl-1",
+  object: "chat.completion.chunk",
+  created: 1,
+  model: "m-1",
   choices: [{ index: 0, delta, finish_reason: finish }],
 });
 const call = (index: number, piece: string, head: { id?: string; name?: string } = {}): object => ({
@@ -40,13 +43,14 @@ const golden: readonly [string, readonly object[], readonly string[]][] = [
     "text",
     [chunk({ role: "assistant", content: "" }), chunk({ content: "It is " }), chunk({ content: "six." }, "stop")],
     [
-      ...[
-        "output_item.added 0 message",
-        "content_part.added 0",
-        "output_text.delta 0 It is ",
-        "output_text.delta 0 six.",
-      ],
-      ...["output_text.done 0", "content_part.done 0", "output_item.done 0 message", "completed completed"],
+      "output_item.added 0 message",
+      "content_part.added 0",
+      "output_text.delta 0 It is ",
+      "output_text.delta 0 six.",
+      "output_text.done 0",
+      "content_part.done 0",
+      "output_item.done 0 message",
+      "completed completed",
     ],
   ],
   [
@@ -57,10 +61,19 @@ const golden: readonly [string, readonly object[], readonly string[]][] = [
       chunk({ content: "Six." }, "stop"),
     ],
     [
-      ...["output_item.added 0 reasoning", "reasoning_summary_part.added 0", "reasoning_summary_text.delta 0 Hm"],
-      ...["reasoning_summary_text.done 0", "reasoning_summary_part.done 0", "output_item.done 0 reasoning"],
-      ...["output_item.added 1 message", "content_part.added 1", "output_text.delta 1 Six.", "output_text.done 1"],
-      ...["content_part.done 1", "output_item.done 1 message", "completed completed"],
+      "output_item.added 0 reasoning",
+      "reasoning_summary_part.added 0",
+      "reasoning_summary_text.delta 0 Hm",
+      "reasoning_summary_text.done 0",
+      "reasoning_summary_part.done 0",
+      "output_item.done 0 reasoning",
+      "output_item.added 1 message",
+      "content_part.added 1",
+      "output_text.delta 1 Six.",
+      "output_text.done 1",
+      "content_part.done 1",
+      "output_item.done 1 message",
+      "completed completed",
     ],
   ],
   [
@@ -73,10 +86,18 @@ const golden: readonly [string, readonly object[], readonly string[]][] = [
       chunk({}, "tool_calls"),
     ],
     [
-      ...["output_item.added 0 message", "content_part.added 0", "output_text.delta 0 I look.", "output_text.done 0"],
-      ...["content_part.done 0", "output_item.done 0 message", "output_item.added 1 function_call"],
-      ...['function_call_arguments.delta 1 {"a"', "function_call_arguments.delta 1 :1}"],
-      ...["function_call_arguments.done 1", "output_item.done 1 function_call", "completed completed"],
+      "output_item.added 0 message",
+      "content_part.added 0",
+      "output_text.delta 0 I look.",
+      "output_text.done 0",
+      "content_part.done 0",
+      "output_item.done 0 message",
+      "output_item.added 1 function_call",
+      'function_call_arguments.delta 1 {"a"',
+      "function_call_arguments.delta 1 :1}",
+      "function_call_arguments.done 1",
+      "output_item.done 1 function_call",
+      "completed completed",
     ],
   ],
   [
@@ -88,14 +109,17 @@ const golden: readonly [string, readonly object[], readonly string[]][] = [
       chunk(call(1, ":2}"), "tool_calls"),
     ],
     [
-      ...[
-        "output_item.added 0 function_call",
-        'function_call_arguments.delta 0 {"a"',
-        "function_call_arguments.delta 0 :1}",
-      ],
-      ...["function_call_arguments.done 0", "output_item.done 0 function_call", "output_item.added 1 function_call"],
-      ...['function_call_arguments.delta 1 {"b"', "function_call_arguments.delta 1 :2}"],
-      ...["function_call_arguments.done 1", "output_item.done 1 function_call", "completed completed"],
+      "output_item.added 0 function_call",
+      'function_call_arguments.delta 0 {"a"',
+      "function_call_arguments.delta 0 :1}",
+      "function_call_arguments.done 0",
+      "output_item.done 0 function_call",
+      "output_item.added 1 function_call",
+      'function_call_arguments.delta 1 {"b"',
+      "function_call_arguments.delta 1 :2}",
+      "function_call_arguments.done 1",
+      "output_item.done 1 function_call",
+      "completed completed",
     ],
   ],
   [
@@ -107,12 +131,12 @@ const golden: readonly [string, readonly object[], readonly string[]][] = [
       chunk(call(0, 'e9"}'), "tool_calls"),
     ],
     [
-      ...[
-        "output_item.added 0 custom_tool_call",
-        "custom_tool_call_input.delta 0 a",
-        "custom_tool_call_input.delta 0 \nb",
-      ],
-      ...["custom_tool_call_input.delta 0 é", "custom_tool_call_input.done 0", "output_item.done 0 custom_tool_call"],
+      "output_item.added 0 custom_tool_call",
+      "custom_tool_call_input.delta 0 a",
+      "custom_tool_call_input.delta 0 \nb",
+      "custom_tool_call_input.delta 0 é",
+      "custom_tool_call_input.done 0",
+      "output_item.done 0 custom_tool_call",
       "completed completed",
     ],
   ],
@@ -120,23 +144,30 @@ const golden: readonly [string, readonly object[], readonly string[]][] = [
     "a refusal behind a text",
     [chunk({ content: "Well," }), chunk({ refusal: "no." }, "stop")],
     [
-      ...["output_item.added 0 message", "content_part.added 0", "output_text.delta 0 Well,", "output_text.done 0"],
-      ...[
-        "content_part.done 0",
-        "content_part.added 0",
-        "refusal.delta 0 no.",
-        "refusal.done 0",
-        "content_part.done 0",
-      ],
-      ...["output_item.done 0 message", "completed completed"],
+      "output_item.added 0 message",
+      "content_part.added 0",
+      "output_text.delta 0 Well,",
+      "output_text.done 0",
+      "content_part.done 0",
+      "content_part.added 0",
+      "refusal.delta 0 no.",
+      "refusal.done 0",
+      "content_part.done 0",
+      "output_item.done 0 message",
+      "completed completed",
     ],
   ],
   [
     "an answer that is cut",
     [chunk({ content: "It is" }, "length")],
     [
-      ...["output_item.added 0 message", "content_part.added 0", "output_text.delta 0 It is", "output_text.done 0"],
-      ...["content_part.done 0", "output_item.done 0 message", "incomplete incomplete"],
+      "output_item.added 0 message",
+      "content_part.added 0",
+      "output_text.delta 0 It is",
+      "output_text.done 0",
+      "content_part.done 0",
+      "output_item.done 0 message",
+      "incomplete incomplete",
     ],
   ],
 ];
@@ -159,8 +190,11 @@ test("a stream that breaks off ends what is open, tells the error and fails", ()
   const events = run(chunks, (mapper) => mapper.fail(error));
   const response = checkEvents(events);
   assert.deepEqual(summarise(events).slice(-5), [
-    ...['function_call_arguments.delta 1 {"a', "function_call_arguments.done 1", "output_item.done 1 function_call"],
-    ...["error Too many requests", "failed failed"],
+    'function_call_arguments.delta 1 {"a',
+    "function_call_arguments.done 1",
+    "output_item.done 1 function_call",
+    "error Too many requests",
+    "failed failed",
   ]);
   assert.deepEqual(response.error, { code: "rate_limit_exceeded", message: "Too many requests" });
   assert.deepEqual(

@@ -10,7 +10,11 @@ function createOptions(): DialectOptions & { dropped: string[]; kept: object[] }
   const dropped: string[] = [];
   const kept: object[] = [];
   return {
-    ...{ id: "ID", created: 11, now: () => 12, dropped, kept },
+    id: "ID",
+    created: 11,
+    now: () => 12,
+    dropped,
+    kept,
     drop: (member) => dropped.push(member),
     keep: (answer) => kept.push(answer),
   };
@@ -327,17 +331,42 @@ test("an answer repeats its request, with defaults where it says nothing", () =>
   );
   const { output, usage, ...rest } = response;
   assert.deepEqual(rest, {
-    ...{ id: "resp_gw_ID", object: "response", created_at: 11, completed_at: 12, model: "m-1", status: "completed" },
-    ...{ error: null, incomplete_details: null, background: false, instructions: "Be short.", max_output_tokens: null },
-    ...{ max_tool_calls: null, metadata: { a: "b" }, parallel_tool_calls: true, previous_response_id: null },
-    ...{ prompt_cache_key: null, safety_identifier: null, service_tier: "default", store: true, temperature: 0.2 },
-    ...{ tool_choice: "auto", tools: [], top_logprobs: 0, top_p: 1, truncation: "disabled", user: null },
-    ...{ reasoning: { effort: null, summary: null }, text: { format: { type: "text" } } },
+    id: "resp_gw_ID",
+    object: "response",
+    created_at: 11,
+    completed_at: 12,
+    model: "m-1",
+    status: "completed",
+    error: null,
+    incomplete_details: null,
+    background: false,
+    instructions: "Be short.",
+    max_output_tokens: null,
+    max_tool_calls: null,
+    metadata: { a: "b" },
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    prompt_cache_key: null,
+    safety_identifier: null,
+    service_tier: "default",
+    store: true,
+    temperature: 0.2,
+    tool_choice: "auto",
+    tools: [],
+    top_logprobs: 0,
+    top_p: 1,
+    truncation: "disabled",
+    user: null,
+    reasoning: { effort: null, summary: null },
+    text: { format: { type: "text" } },
   });
   assert.equal(output.length, 1);
   assert.deepEqual(usage, {
-    ...{ input_tokens: 0, input_tokens_details: { cached_tokens: 0 } },
-    ...{ output_tokens: 0, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 0 },
+    input_tokens: 0,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 0,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 0,
   });
 });
 

@@ -137,18 +137,17 @@ test("runHooks() chooses feedback by the verdict, with the checks behind it", as
     results.map((result) => result.feedback),
     [
       {
-        ...{ value: 5, weight: 1 },
+        value: 5,
+        weight: 1,
         metadata: { successfulChecks: "default.obey", failedChecks: "", erroredChecks: "default.early" },
       },
       {
         value: -5,
         metadata: {
           from: "x",
-          ...{
-            successfulChecks: "default.early, default.obey",
-            failedChecks: "default.obey",
-            erroredChecks: "default.early",
-          },
+          successfulChecks: "default.early, default.obey",
+          failedChecks: "default.obey",
+          erroredChecks: "default.early",
         },
       },
       null,

@@ -48,8 +48,13 @@ for (const [form, members] of [
   [
     "camelCase",
     {
-      ...{ deny: true, async: true, sequential: true, onError: "pass", guardrailVersionId: "v1" },
-      ...{ onSuccess: { feedback }, onFail: { feedback: { value: -5 } } },
+      deny: true,
+      async: true,
+      sequential: true,
+      onError: "pass",
+      guardrailVersionId: "v1",
+      onSuccess: { feedback },
+      onFail: { feedback: { value: -5 } },
     },
   ],
 ] as const) {
@@ -61,8 +66,16 @@ for (const [form, members] of [
       const [hook] = inputHooks(written);
       const { checks, ...rest } = hook ?? assert.fail();
       assert.deepEqual(rest, {
-        ...{ id: "h", type: "guardrail", deny: true, async: true, isOrdered: true, onError: "pass", versionId: "v1" },
-        ...{ onSuccess: feedback, onFail: { value: -5 }, holdsStreams: false },
+        id: "h",
+        type: "guardrail",
+        deny: true,
+        async: true,
+        isOrdered: true,
+        onError: "pass",
+        versionId: "v1",
+        onSuccess: feedback,
+        onFail: { value: -5 },
+        holdsStreams: false,
         allowsUninspected: false,
       });
       assert.deepEqual(

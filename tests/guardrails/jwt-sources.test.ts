@@ -34,18 +34,19 @@ beforeEach(() => {
   const check = createJwtCheck({ outbound: createOutbound({ transport: createRuntimeTransport(), guard }), clock });
   run = async (parameters, token, tenant = "tenant") => {
     const input: CheckInput = {
-      ...{ phase: "beforeRequestHook", requestType: "chatComplete", provider: "openai", tenant },
+      phase: "beforeRequestHook",
+      requestType: "chatComplete",
+      provider: "openai",
+      tenant,
       request: { body: {}, header: () => `Bearer ${token}`, isStreaming: false, isTransformed: false },
-      ...{
-        response: undefined,
-        texts: [],
-        text: "",
-        rest: [],
-        readPieces: async () => ({ pieces: [], isCut: false }),
-        metadata: {},
-        mustSeeAll: true,
-        work: { spend: (piece) => piece(), run: async (steps) => runNow(steps, 1_000_000) },
-      },
+      response: undefined,
+      texts: [],
+      text: "",
+      rest: [],
+      readPieces: async () => ({ pieces: [], isCut: false }),
+      metadata: {},
+      mustSeeAll: true,
+      work: { spend: (piece) => piece(), run: async (steps) => runNow(steps, 1_000_000) },
     };
     return check.run(input, v.parse(check.parameters, parameters));
   };

@@ -364,7 +364,8 @@ test("writeTexts() makes the blocks of a message say what its content says", () 
     choices: [
       {
         message: {
-          ...{ content, reasoning_content: "hm" },
+          content,
+          reasoning_content: "hm",
           content_blocks: [thought, ...said.map((text) => ({ type: "text", text }))],
         },
       },

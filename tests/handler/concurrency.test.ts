@@ -194,7 +194,11 @@ test("a realtime session counts until it is over", async () => {
             listen: (listener) => {
               leave = () => listener.close({ code: 1000, reason: "" });
             },
-            ...{ send: () => {}, close: () => {}, terminate: () => {}, pause: () => {}, resume: () => {} },
+            send: () => {},
+            close: () => {},
+            terminate: () => {},
+            pause: () => {},
+            resume: () => {},
           });
           return new Response(null);
         },

@@ -79,10 +79,32 @@ test("other paths are passed on, and /v1/proxy passes on whatever the provider h
 
 /** First segments of the gateway's own API. */
 const names = [
-  ...["admin", "analytics", "api-keys", "audit-logs", "cache", "collections", "configs", "deployments", "feedback"],
-  ...["guardrails", "health", "integrations", "labels", "logs", "mcp-integrations", "mcp-servers", "model-configs"],
-  ...["organisations", "otel", "policies", "prompts", "providers", "scim", "secret-references", "virtual-keys"],
-  ...["workspace-exclusions"],
+  "admin",
+  "analytics",
+  "api-keys",
+  "audit-logs",
+  "cache",
+  "collections",
+  "configs",
+  "deployments",
+  "feedback",
+  "guardrails",
+  "health",
+  "integrations",
+  "labels",
+  "logs",
+  "mcp-integrations",
+  "mcp-servers",
+  "model-configs",
+  "organisations",
+  "otel",
+  "policies",
+  "prompts",
+  "providers",
+  "scim",
+  "secret-references",
+  "virtual-keys",
+  "workspace-exclusions",
 ];
 for (const name of names) {
   test(`/v1/${name} never goes to a provider, and /v1/proxy/${name} does`, async () => {

@@ -15,8 +15,17 @@ function pathsLike(path: string): string[] {
   const fitting = path.replace(/\/:\w+\+/g, "/a/b").replace(/\/:\w+/g, "/x1");
   const shorter = fitting.slice(0, fitting.lastIndexOf("/"));
   return [
-    ...[fitting, `${fitting}/`, `${fitting}//`, `/${fitting}`, `${fitting}/more`, `${shorter}/`, shorter],
-    ...[fitting.toUpperCase(), fitting.replace("e", "%65"), fitting.replace("/x1", "/a%2Fb"), `${fitting}:more`],
+    fitting,
+    `${fitting}/`,
+    `${fitting}//`,
+    `/${fitting}`,
+    `${fitting}/more`,
+    `${shorter}/`,
+    shorter,
+    fitting.toUpperCase(),
+    fitting.replace("e", "%65"),
+    fitting.replace("/x1", "/a%2Fb"),
+    `${fitting}:more`,
   ].filter((one) => one.startsWith("/"));
 }
 

@@ -46,14 +46,18 @@ test("a batch becomes a job of Bedrock over S3", async () => {
   let input = "";
   const converse = {
     output: { message: { role: "assistant", content: [{ text: "Hi" }] } },
-    ...{ stopReason: "end_turn", usage: { inputTokens: 1_000, outputTokens: 100, totalTokens: 1_100 } },
+    stopReason: "end_turn",
+    usage: { inputTokens: 1_000, outputTokens: 100, totalTokens: 1_100 },
   };
   const rows = [
     { recordId: "a", modelOutput: converse },
     { recordId: "b", error: { errorCode: 400, errorMessage: "too long" } },
   ];
   const job = () => ({
-    ...{ jobArn: arn, modelId: model, status: "Completed", submitTime: "2026-01-01T00:00:00Z" },
+    jobArn: arn,
+    modelId: model,
+    status: "Completed",
+    submitTime: "2026-01-01T00:00:00Z",
     inputDataConfig: { s3InputDataConfig: { s3Uri: input } },
     outputDataConfig: { s3OutputDataConfig: { s3Uri: "s3://bucket/out/" } },
   });
@@ -75,11 +79,9 @@ test("a batch becomes a job of Bedrock over S3", async () => {
     {
       model,
       gateway_options: {
-        ...{
-          "x-gateway-provider": "bedrock",
-          "x-gateway-aws-region": "eu-west-1",
-          "x-gateway-aws-s3-bucket": "bucket",
-        },
+        "x-gateway-provider": "bedrock",
+        "x-gateway-aws-region": "eu-west-1",
+        "x-gateway-aws-s3-bucket": "bucket",
         "x-gateway-aws-access-key-id": keys.accessKeyId,
         "x-gateway-aws-secret-access-key": keys.secretAccessKey,
       },
@@ -99,7 +101,10 @@ test("a batch becomes a job of Bedrock over S3", async () => {
     ["a", "b"],
   );
   assert.deepEqual(bodyOf(requests, `POST ${bedrock}/model-invocation-job`), {
-    ...{ modelId: model, roleArn: role, jobName: "mine", modelInvocationType: "Converse" },
+    modelId: model,
+    roleArn: role,
+    jobName: "mine",
+    modelInvocationType: "Converse",
     inputDataConfig: { s3InputDataConfig: { s3Uri: input, s3InputFormat: "JSONL" } },
     outputDataConfig: { s3OutputDataConfig: { s3Uri: "s3://bucket/out/" } },
   });
@@ -117,12 +122,11 @@ test("a batch without the role Bedrock needs fails and says so", async () => {
     {
       model: "anthropic.claude-3-haiku-20240307-v1:0",
       gateway_options: {
-        ...{
-          "x-gateway-provider": "bedrock",
-          "x-gateway-aws-region": "eu-west-1",
-          "x-gateway-aws-s3-bucket": "bucket",
-        },
-        ...{ "x-gateway-aws-access-key-id": "AKIDEXAMPLE", "x-gateway-aws-secret-access-key": "secret" },
+        "x-gateway-provider": "bedrock",
+        "x-gateway-aws-region": "eu-west-1",
+        "x-gateway-aws-s3-bucket": "bucket",
+        "x-gateway-aws-access-key-id": "AKIDEXAMPLE",
+        "x-gateway-aws-secret-access-key": "secret",
       },
     },
   );
@@ -136,7 +140,8 @@ test("a batch becomes a prediction job of Vertex AI over Cloud Storage", async (
   const model = "gemini-2.5-flash";
   const job = {
     name: "projects/1/locations/europe-west1/batchPredictionJobs/77",
-    ...{ model: `publishers/google/models/${model}`, createTime: "2026-01-01T00:00:00Z" },
+    model: `publishers/google/models/${model}`,
+    createTime: "2026-01-01T00:00:00Z",
   };
   const usageMetadata = { promptTokenCount: 1_000, candidatesTokenCount: 100, totalTokenCount: 1_100 };
   const candidate = { content: { role: "model", parts: [{ text: "Hi" }] }, finishReason: "STOP" };
@@ -162,8 +167,10 @@ test("a batch becomes a prediction job of Vertex AI over Cloud Storage", async (
     {
       model,
       gateway_options: {
-        ...{ "x-gateway-provider": "vertex-ai", "x-gateway-vertex-project-id": "project" },
-        ...{ "x-gateway-vertex-region": "europe-west1", "x-gateway-vertex-storage-bucket-name": "bucket" },
+        "x-gateway-provider": "vertex-ai",
+        "x-gateway-vertex-project-id": "project",
+        "x-gateway-vertex-region": "europe-west1",
+        "x-gateway-vertex-storage-bucket-name": "bucket",
         authorization: "Bearer ya29.token",
       },
     },

@@ -49,11 +49,18 @@ const typed = (...data: readonly { type: string }[]) =>
 
 const choices = [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }];
 const chatAnswer = (usage: object | undefined, model = "gpt-4o-2024-08-06") => ({
-  ...{ id: "chatcmpl-1", object: "chat.completion", created: 1, model, choices },
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1,
+  model,
+  choices,
   ...(usage && { usage }),
 });
 const chunk = (delta: object, finish: string | null = null) => ({
-  ...{ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "gpt-4o" },
+  id: "chatcmpl-1",
+  object: "chat.completion.chunk",
+  created: 1,
+  model: "gpt-4o",
   choices: [{ index: 0, delta, finish_reason: finish }],
 });
 const chatStream = (usage: object) =>
@@ -63,22 +70,32 @@ const chatStream = (usage: object) =>
     usage,
   })}data: [DONE]\n\n`;
 const chatUsage = {
-  ...{ prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+  prompt_tokens: 100,
+  completion_tokens: 10,
+  total_tokens: 110,
   prompt_tokens_details: { cached_tokens: 40 },
 };
 /** 60 at 2,500 nano-dollars, 40 at 1,250, 10 at 10,000. */
 const chatNanos = 300_000;
 
 const messageUsage = {
-  ...{ input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 30, output_tokens: 5 },
+  input_tokens: 10,
+  cache_read_input_tokens: 20,
+  cache_creation_input_tokens: 30,
+  output_tokens: 5,
   cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
   server_tool_use: { web_search_requests: 0 },
 };
 /** Of claude-sonnet-4-5: 3, 0.3, 3.75 and 15 dollars, 6 for what is kept an hour. */
 const messageNanos = 10 * 3_000 + 20 * 300 + 10 * 3_750 + 20 * 6_000 + 5 * 15_000;
 const message = {
-  ...{ id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-4-5" },
-  ...{ content: [{ type: "text", text: "Hi" }], stop_reason: "end_turn", stop_sequence: null },
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "claude-sonnet-4-5",
+  content: [{ type: "text", text: "Hi" }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
 };
 const messageStream = typed(
   {
@@ -95,8 +112,13 @@ const units = { cache_write_1h: 20 };
 const messagesBody = { model: "claude-sonnet-4-5", max_tokens: 10, messages };
 
 const responseObject = {
-  ...{ id: "resp_1", object: "response", created_at: 1, status: "completed", model: "gpt-5-2025-08-07" },
-  ...{ error: null, incomplete_details: null },
+  id: "resp_1",
+  object: "response",
+  created_at: 1,
+  status: "completed",
+  model: "gpt-5-2025-08-07",
+  error: null,
+  incomplete_details: null,
   output: [
     {
       type: "message",
@@ -107,8 +129,11 @@ const responseObject = {
     },
   ],
   usage: {
-    ...{ input_tokens: 100, input_tokens_details: { cached_tokens: 0 }, total_tokens: 150 },
-    ...{ output_tokens: 50, output_tokens_details: { reasoning_tokens: 40 } },
+    input_tokens: 100,
+    input_tokens_details: { cached_tokens: 0 },
+    total_tokens: 150,
+    output_tokens: 50,
+    output_tokens_details: { reasoning_tokens: 40 },
   },
 };
 const responseStream = typed(
@@ -122,7 +147,9 @@ const responseStream = typed(
 const responseNanos = 100 * 1_250 + 50 * 10_000;
 
 const embeddings = {
-  ...{ object: "list", model: "text-embedding-3-small", data: [{ object: "embedding", index: 0, embedding: [0.5] }] },
+  object: "list",
+  model: "text-embedding-3-small",
+  data: [{ object: "embedding", index: 0, embedding: [0.5] }],
   usage: { prompt_tokens: 7, total_tokens: 7 },
 };
 const geminiAnswer = (promptTokenCount: number) => ({
@@ -165,8 +192,11 @@ const cases: Case[] = [
     body: { model: "gpt-4o-audio-preview", messages },
     answer: {
       body: chatAnswer({
-        ...{ prompt_tokens: 30, completion_tokens: 40, total_tokens: 70 },
-        ...{ prompt_tokens_details: { audio_tokens: 20 }, completion_tokens_details: { audio_tokens: 35 } },
+        prompt_tokens: 30,
+        completion_tokens: 40,
+        total_tokens: 70,
+        prompt_tokens_details: { audio_tokens: 20 },
+        completion_tokens_details: { audio_tokens: 35 },
       }),
     },
     nanos: 10 * 2_500 + 20 * 100_000 + 5 * 10_000 + 35 * 200_000,
@@ -288,7 +318,8 @@ const cases: Case[] = [
       body: {
         ...geminiAnswer(100),
         usageMetadata: {
-          ...{ promptTokenCount: 100, candidatesTokenCount: 1_300 },
+          promptTokenCount: 100,
+          candidatesTokenCount: 1_300,
           candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 1_290 }],
         },
       },
@@ -310,7 +341,9 @@ const cases: Case[] = [
     body: { contents: [{ role: "user", parts: [{ text: "Hello" }] }] },
     answer: {
       body: chatAnswer({
-        ...{ prompt_tokens: 30, completion_tokens: 40, total_tokens: 70 },
+        prompt_tokens: 30,
+        completion_tokens: 40,
+        total_tokens: 70,
         prompt_tokens_details: { audio_tokens: 20 },
       }),
     },
@@ -395,7 +428,10 @@ const cases: Case[] = [
     body: { model: "gpt-image-1", prompt: "p" },
     answer: {
       body: {
-        ...{ created: 1, data: [{ b64_json: "AA==" }], quality: "low", size: "1024x1024" },
+        created: 1,
+        data: [{ b64_json: "AA==" }],
+        quality: "low",
+        size: "1024x1024",
         usage: {
           input_tokens: 50,
           output_tokens: 272,
@@ -447,7 +483,8 @@ async function checkCost(row: ShownLog, nanos: number | null): Promise<void> {
 
 function headersOf({ provider = "openai", headers = {} }: Partial<Case>): HeaderChanges {
   return {
-    ...{ "x-gateway-provider": provider, authorization: "Bearer upstream-key" },
+    "x-gateway-provider": provider,
+    authorization: "Bearer upstream-key",
     ...(provider !== "echo" && { "x-gateway-custom-host": `${upstream.url}/v1` }),
     ...headers,
   };
@@ -508,9 +545,13 @@ for (const [name, fields, headers, answer, nanos, seconds] of [
 async function createPriced(slug: string, { models, multiplier }: { models?: readonly object[]; multiplier?: object }) {
   const options = { key: workspaceKey };
   const body = {
-    ...{ name: slug, slug, ai_provider_id: "openai", key: "fake-stored-credential-1234567890" },
+    name: slug,
+    slug,
+    ai_provider_id: "openai",
+    key: "fake-stored-credential-1234567890",
     configurations: { custom_host: `${upstream.url}/v1` },
-    ...{ create_default_provider: true, default_provider_slug: `${slug}-provider` },
+    create_default_provider: true,
+    default_provider_slug: `${slug}-provider`,
     ...(multiplier && { pricing_adjustments: { multiplier } }),
   };
   await done(call(gateway, "POST /integrations", { ...options, body }));
@@ -528,7 +569,9 @@ async function costOfStored(slug: string, model = "gpt-4o"): Promise<number | nu
 
 const cents = (price: number) => ({ price });
 const ownModel = (slug: string, prices?: object, more: object = {}) => ({
-  ...{ slug, enabled: true, is_custom: true },
+  slug,
+  enabled: true,
+  is_custom: true,
   ...(prices && { pricing_config: { type: "static", pay_as_you_go: prices } }),
   ...more,
 });
@@ -633,7 +676,9 @@ test("costOfBatchLine() of a message, and at an integration's prices", () => {
   const target = { provider: "anthropic", model: "claude-sonnet-4-5" };
   assert.equal(costOfBatchLine(messageUsage, target), messageNanos / 2);
   const prices = createPriceBook({
-    ...{ provider: "openai", models: new Map(), adjustments: { multiplier: { default: 3 } } },
+    provider: "openai",
+    models: new Map(),
+    adjustments: { multiplier: { default: 3 } },
   });
   assert.equal(costOfBatchLine(chatUsage, { provider: "openai", model: "gpt-4o", prices }), 3 * (chatNanos / 2));
 });

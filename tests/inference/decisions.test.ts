@@ -93,7 +93,11 @@ const upstreams: Readonly<Record<string, (asked: Asked, earlier: number) => [sta
   anthropic: ({ messages }) => [
     200,
     {
-      ...{ id: "m", type: "message", role: "assistant", model: "claude-1", stop_reason: "end_turn" },
+      id: "m",
+      type: "message",
+      role: "assistant",
+      model: "claude-1",
+      stop_reason: "end_turn",
       content: [{ type: "text", text: stated({ messages }) }],
       usage: { input_tokens: 90, output_tokens: 9 },
     },
@@ -120,8 +124,10 @@ after(async () => {
 });
 
 const at = (kind: string, provider = "openai", more: HeaderChanges = {}): HeaderChanges => ({
-  ...{ "x-gateway-provider": provider, "x-gateway-custom-host": `${upstream.url}/${kind}/v1` },
-  ...{ authorization: "Bearer provider-key", ...more },
+  "x-gateway-provider": provider,
+  "x-gateway-custom-host": `${upstream.url}/${kind}/v1`,
+  authorization: "Bearer provider-key",
+  ...more,
 });
 
 /** Decides, and tells what the upstream was asked for it. */
@@ -268,7 +274,9 @@ for (const kind of ["rambling", "odd"]) {
 test("decisions keep the status of an upstream's refusal, and retry as other requests do", async () => {
   const config = {
     retry: { attempts: 1, on_status_codes: [429] },
-    ...{ provider: "groq", api_key: "k", custom_host: `${upstream.url}/busy/v1` },
+    provider: "groq",
+    api_key: "k",
+    custom_host: `${upstream.url}/busy/v1`,
   };
   const headers = { "x-gateway-provider": null, "x-gateway-config": JSON.stringify(config) };
   const { status, asked } = await decide(headers);
@@ -277,7 +285,9 @@ test("decisions keep the status of an upstream's refusal, and retry as other req
 
 test("decisions fall back from a target that fails to a native one, and from it to a chat", async () => {
   const target = (provider: string, kind: string) => ({
-    ...{ provider, api_key: "k", custom_host: `${upstream.url}/${kind}/v1` },
+    provider,
+    api_key: "k",
+    custom_host: `${upstream.url}/${kind}/v1`,
   });
   const targets = [target("groq", "rambling"), target("typesafe", "malformed"), target("groq", "labels")];
   const headers = {

@@ -67,8 +67,11 @@ const titan = { model: "amazon.titan-embed-text-v2:0" };
 async function embed(body: object, headers: Record<string, string> = {}) {
   const trace = crypto.randomUUID();
   const own = {
-    ...{ "x-gateway-provider": "bedrock", "x-gateway-aws-region": "us-east-1", "x-gateway-trace-id": trace },
-    ...{ "x-gateway-custom-host": upstream.url, authorization: "Bearer provider-key" },
+    "x-gateway-provider": "bedrock",
+    "x-gateway-aws-region": "us-east-1",
+    "x-gateway-trace-id": trace,
+    "x-gateway-custom-host": upstream.url,
+    authorization: "Bearer provider-key",
   };
   const init = { method: "POST", headers: requestHeaders({ ...own, ...headers }), body: JSON.stringify(body) };
   const response = await gateway.fetch("/v1/embeddings", init);

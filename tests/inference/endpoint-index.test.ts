@@ -21,8 +21,14 @@ const chatAnswer = {
 };
 const textAnswer = { ...chatAnswer, object: "text_completion", choices: [{ ...choice, text: "Hi" }] };
 const claudeAnswer = {
-  ...{ id: "msg_1", type: "message", role: "assistant", model: "m", content: [{ type: "text", text: "Hi" }] },
-  ...{ stop_reason: "end_turn", stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } },
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "m",
+  content: [{ type: "text", text: "Hi" }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 1, output_tokens: 1 },
 };
 const vectors = { object: "list", model: "m", data: [{ object: "embedding", index: 0, embedding: [1] }], usage };
 const picture = { created: 1, data: [{ b64_json: "iVBORw0KGgo=" }] };
@@ -31,8 +37,17 @@ const anthropic: HeaderChanges = { "x-gateway-provider": "anthropic" };
 const prompt = { model: "m", messages: [{ role: "user", content: "Hello" }] };
 
 const categories = [
-  ...["hate", "hate/threatening", "harassment", "harassment/threatening", "self-harm", "self-harm/intent"],
-  ...["self-harm/instructions", "sexual", "sexual/minors", "violence", "violence/graphic"],
+  "hate",
+  "hate/threatening",
+  "harassment",
+  "harassment/threatening",
+  "self-harm",
+  "self-harm/intent",
+  "self-harm/instructions",
+  "sexual",
+  "sexual/minors",
+  "violence",
+  "violence/graphic",
 ];
 const byCategory = (value: unknown) => Object.fromEntries(categories.map((name) => [name, value]));
 
@@ -67,8 +82,12 @@ const saved = await done<{ id: string; slug: string }>(
   call(gateway, "POST /prompts", {
     key: workspaceKey,
     body: {
-      ...{ name: "p", collection_id: await readDefaultCollection(), string: JSON.stringify(prompt.messages) },
-      ...{ parameters: {}, virtual_key: "", model: "m" },
+      name: "p",
+      collection_id: await readDefaultCollection(),
+      string: JSON.stringify(prompt.messages),
+      parameters: {},
+      virtual_key: "",
+      model: "m",
     },
   }),
 );
@@ -80,8 +99,10 @@ async function readDefaultCollection(): Promise<string> {
 
 const calls: readonly Call[] = [
   {
-    ...{ route: `POST /v1/prompts/${saved.slug}/completions`, upstream: `${openai}/chat/completions` },
-    ...{ body: { variables: {} }, answer: chatAnswer },
+    route: `POST /v1/prompts/${saved.slug}/completions`,
+    upstream: `${openai}/chat/completions`,
+    body: { variables: {} },
+    answer: chatAnswer,
   },
   { route: "POST /v1/chat/completions", upstream: `${openai}/chat/completions`, body: prompt, answer: chatAnswer },
   {
@@ -91,34 +112,44 @@ const calls: readonly Call[] = [
     answer: textAnswer,
   },
   {
-    ...{ route: "POST /v1/messages", upstream: "https://api.anthropic.com/v1/messages", headers: anthropic },
-    ...{ body: { ...prompt, max_tokens: 5 }, answer: claudeAnswer },
+    route: "POST /v1/messages",
+    upstream: "https://api.anthropic.com/v1/messages",
+    headers: anthropic,
+    body: { ...prompt, max_tokens: 5 },
+    answer: claudeAnswer,
   },
   {
-    ...{ route: "POST /v1/messages", upstream: `${openai}/chat/completions` },
-    ...{ body: { ...prompt, max_tokens: 5 }, answer: chatAnswer },
+    route: "POST /v1/messages",
+    upstream: `${openai}/chat/completions`,
+    body: { ...prompt, max_tokens: 5 },
+    answer: chatAnswer,
   },
   {
-    ...{ route: "POST /v1/messages/count_tokens", upstream: "https://api.anthropic.com/v1/messages/count_tokens" },
-    ...{ headers: anthropic, body: prompt, answer: { input_tokens: 3 } },
+    route: "POST /v1/messages/count_tokens",
+    upstream: "https://api.anthropic.com/v1/messages/count_tokens",
+    headers: anthropic,
+    body: prompt,
+    answer: { input_tokens: 3 },
   },
   {
-    ...{ route: "POST /v1/complete", upstream: "https://api.anthropic.com/v1/complete", headers: anthropic },
+    route: "POST /v1/complete",
+    upstream: "https://api.anthropic.com/v1/complete",
+    headers: anthropic,
     body: { model: "claude-2.1", prompt: "\n\nHuman: Hi\n\nAssistant:", max_tokens_to_sample: 5 },
     answer: { id: "c1", type: "completion", completion: "Hi", model: "claude-2.1", stop_reason: "stop_sequence" },
   },
   { route: "POST /v1/embeddings", upstream: `${openai}/embeddings`, body: { model: "m", input: "a" }, answer: vectors },
   {
-    ...{
-      route: "POST /v1/rerank",
-      upstream: "https://api.cohere.ai/v2/rerank",
-      headers: { "x-gateway-provider": "cohere" },
-    },
+    route: "POST /v1/rerank",
+    upstream: "https://api.cohere.ai/v2/rerank",
+    headers: { "x-gateway-provider": "cohere" },
     body: { model: "rerank-v3.5", query: "q", documents: ["a"] },
     answer: { id: "r1", results: [{ index: 0, relevance_score: 0.5 }] },
   },
   {
-    ...{ route: "POST /v1/moderations", upstream: `${openai}/moderations`, body: { input: "a" } },
+    route: "POST /v1/moderations",
+    upstream: `${openai}/moderations`,
+    body: { input: "a" },
     answer: {
       id: "m1",
       model: "m",
@@ -126,11 +157,9 @@ const calls: readonly Call[] = [
     },
   },
   {
-    ...{
-      route: "POST /v1/ocr",
-      upstream: "https://api.mistral.ai/v1/ocr",
-      headers: { "x-gateway-provider": "mistral-ai" },
-    },
+    route: "POST /v1/ocr",
+    upstream: "https://api.mistral.ai/v1/ocr",
+    headers: { "x-gateway-provider": "mistral-ai" },
     body: {
       model: "mistral-ocr-latest",
       document: { type: "document_url", document_url: "https://files.example/a.pdf" },
@@ -142,7 +171,8 @@ const calls: readonly Call[] = [
     },
   },
   {
-    ...{ route: "POST /v1/decisions", upstream: "https://api.typesafe.ai/v1/systemone" },
+    route: "POST /v1/decisions",
+    upstream: "https://api.typesafe.ai/v1/systemone",
     headers: { "x-gateway-provider": "typesafe" },
     body: { model: "jev-latest", state: "s", questions: { open: { type: "noul", instructions: "Is it open?" } } },
     answer: { model: "jev-1.13.0", answers: { open: { type: "noul", noul: 0.5 } } },
@@ -185,11 +215,13 @@ const calls: readonly Call[] = [
   },
   { route: "GET /v1/models", upstream: `${openai}/models`, answer: { object: "list", data: [] } },
   {
-    ...{ route: "GET /v1/models/gpt-5.1", upstream: `${openai}/models/gpt-5.1` },
+    route: "GET /v1/models/gpt-5.1",
+    upstream: `${openai}/models/gpt-5.1`,
     answer: { id: "gpt-5.1", object: "model", created: 1, owned_by: "openai" },
   },
   {
-    ...{ route: "DELETE /v1/models/ft:m", upstream: `${openai}/models/ft:m` },
+    route: "DELETE /v1/models/ft:m",
+    upstream: `${openai}/models/ft:m`,
     answer: { id: "ft:m", object: "model", deleted: true },
   },
   ...relayed(["GET /v1/assistants", "GET /v1/threads/t1/messages", "GET /v1/threads/t1/runs", "GET /v1/vector_stores"]),

@@ -18,8 +18,12 @@ const rounded = String(Number(large));
 const message = (content: string | null, more: object = {}) => ({ role: "assistant", content, ...more });
 const answerOf = (one: object) =>
   JSON.stringify({
-    ...{ id: "c", object: "chat.completion", created: 1, model: "m" },
-    ...{ choices: [{ index: 0, message: one, finish_reason: "stop" }], usage: { prompt_tokens: 1 } },
+    id: "c",
+    object: "chat.completion",
+    created: 1,
+    model: "m",
+    choices: [{ index: 0, message: one, finish_reason: "stop" }],
+    usage: { prompt_tokens: 1 },
   });
 
 let answer = answerOf(message("Hi"));
@@ -104,7 +108,11 @@ for (const [what, digits] of [
 test("a text that writes the rounded number in escapes stays as it is", async () => {
   const written = `\\u0031${rounded.slice(1)}`;
   answer = JSON.stringify({
-    ...{ id: "a", type: "message", role: "assistant", stop_reason: "end_turn", usage: {} },
+    id: "a",
+    type: "message",
+    role: "assistant",
+    stop_reason: "end_turn",
+    usage: {},
     content: [{ type: "tool_use", id: "t", name: "f", input: { a: "large", b: "written" } }],
   })
     .replace('"large"', large)
@@ -178,14 +186,12 @@ test("arguments of tools stay as they were written when a dialect is converted, 
 
 test("arguments of tools go to a provider that wants them as a value", async () => {
   answer = JSON.stringify({
-    ...{
-      id: "m",
-      type: "message",
-      role: "assistant",
-      model: "m",
-      stop_reason: "tool_use",
-      usage: { input_tokens: 1, output_tokens: 1 },
-    },
+    id: "m",
+    type: "message",
+    role: "assistant",
+    model: "m",
+    stop_reason: "tool_use",
+    usage: { input_tokens: 1, output_tokens: 1 },
     content: [{ type: "tool_use", id: "t1", name: "find", input: { id: 0 } }],
   }).replace('"id":0', `"id":${large}`);
   const made = { id: "call_1", type: "function", function: { name: "find", arguments: `{"id":${large}}` } };

@@ -92,11 +92,18 @@ test("a config without strategy is one attempt", async () => {
     object: "plan",
     attempts: [
       {
-        ...{ label: "config", provider: "openai", model: "m", host: "https://api.openai.com/v1" },
-        ...{ params: sample.body, retry: null, timeout_ms: 300_000, why: "the config itself" },
+        label: "config",
+        provider: "openai",
+        model: "m",
+        host: "https://api.openai.com/v1",
+        params: sample.body,
+        retry: null,
+        timeout_ms: 300_000,
+        why: "the config itself",
       },
     ],
-    ...{ conditions: [], warnings: [] },
+    conditions: [],
+    warnings: [],
   });
 });
 
@@ -258,8 +265,12 @@ test("a passthrough target takes its provider from the sample's headers", async 
 
 test("parameters of all levels are merged, and settings come from the nearest", async () => {
   const config = {
-    ...{ override_params: { a: 1, b: 1 }, default_params: { temperature: 0, c: 1 }, drop_params: ["user"] },
-    ...{ retry: { attempts: 2, on_status_codes: [429] }, request_timeout: 5_000, custom_host: "https://outer.example" },
+    override_params: { a: 1, b: 1 },
+    default_params: { temperature: 0, c: 1 },
+    drop_params: ["user"],
+    retry: { attempts: 2, on_status_codes: [429] },
+    request_timeout: 5_000,
+    custom_host: "https://outer.example",
     strategy: { mode: "fallback" },
     targets: [
       { ...echo, override_params: { b: 2 }, default_params: { d: 2 }, drop_params: ["tools[0].strict"] },
@@ -282,7 +293,8 @@ test("parameters of all levels are merged, and settings come from the nearest", 
       { retry: { attempts: 2, on_status_codes: [429] }, timeout_ms: 5_000, host: "https://outer.example" },
       {
         retry: { attempts: 1, on_status_codes: [429, 500, 502, 503, 504, 529] },
-        ...{ timeout_ms: 100, host: "https://inner.example/v1" },
+        timeout_ms: 100,
+        host: "https://inner.example/v1",
       },
     ],
   );
@@ -328,24 +340,33 @@ test("what passes through goes as it came, and conditions see all of it", async 
 for (const [name, config, request, warning] of [
   ["an expired provider", { provider: "@old" }, sample, "config: Cannot use the provider old: it has expired"],
   [
-    ...["a model that is not allowed", { provider: "@strict" }, sample],
+    "a model that is not allowed",
+    { provider: "@strict" },
+    sample,
     "config: Cannot call m: the provider strict does not allow this model",
   ],
   [
-    ...["a model that is not allowed where bodies pass through", { provider: "@strict" }],
+    "a model that is not allowed where bodies pass through",
+    { provider: "@strict" },
     { ...sample, path: "/v1/evaluations" },
     "config: Cannot call m: the provider strict does not allow this model",
   ],
   [
-    ...["a provider without network", echo, { ...sample, path: "/v1/evaluations" }],
+    "a provider without network",
+    echo,
+    { ...sample, path: "/v1/evaluations" },
     "config: Cannot pass this path on to echo: this provider has no network",
   ],
   [
-    ...["a provider without the operation", echo, { ...sample, path: "/v1/rerank" }],
+    "a provider without the operation",
+    echo,
+    { ...sample, path: "/v1/rerank" },
     "config: Cannot call rerank on echo: this provider does not have it",
   ],
   [
-    ...["a custom host beside a stored provider", { provider: "@main", custom_host: "https://other.example" }, sample],
+    "a custom host beside a stored provider",
+    { provider: "@main", custom_host: "https://other.example" },
+    sample,
     "config: Cannot use custom_host of config with a stored provider: set it on the integration",
   ],
 ] as [string, object, SampleRequest, string][]) {
@@ -465,7 +486,8 @@ async function refuse(body: unknown, by = key): Promise<{ status: number; code: 
 test("a config that cannot be used is refused with all that is wrong", async () => {
   const config = { strategy: { mode: "any" }, targets: [{ provider: "nobody" }, { ...echo, weight: -1 }] };
   assert.deepEqual(await refuse({ config, request: sample }), {
-    ...{ status: 400, code: "invalid_config" },
+    status: 400,
+    code: "invalid_config",
     errors: [
       "path: strategy.mode, message: must be single, fallback, loadbalance or conditional",
       "path: targets[0].provider, message: Invalid provider passed: nobody",
@@ -537,7 +559,8 @@ test("nothing is remembered: the next request draws for itself", async () => {
   assert.equal(before.label, "config.targets[0]");
   drawn = 0.9;
   const response = await chat(gateway, undefined, {
-    ...{ "x-gateway-config": JSON.stringify(config), "x-gateway-provider": null },
+    "x-gateway-config": JSON.stringify(config),
+    "x-gateway-provider": null,
     "x-gateway-metadata": JSON.stringify(request.metadata),
   });
   assert.equal(response.headers.get("x-gateway-last-used-option-index"), "config.targets[1]");

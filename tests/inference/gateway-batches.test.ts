@@ -53,7 +53,10 @@ function createGate(): { opened: Promise<void>; open(): void } {
 
 /** What an upstream answers to a chat. */
 const answer = {
-  ...{ id: "chatcmpl-1", object: "chat.completion", created: 1, model: "m" },
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
   usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, prompt_tokens_details: { cached_tokens: 4 } },
 };
@@ -95,8 +98,11 @@ test("a batch answers every line and says what it cost", async () => {
       assert.equal(batch.error_file_id, null);
       assert.ok(batch.in_progress_at && batch.finalizing_at && batch.completed_at);
       assert.deepEqual(batch.usage, {
-        ...{ input_tokens: 600, input_tokens_details: { cached_tokens: 240 } },
-        ...{ output_tokens: 120, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 720 },
+        input_tokens: 600,
+        input_tokens_details: { cached_tokens: 240 },
+        output_tokens: 120,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: 720,
       });
       const results = await readResults(gateway, batch.output_file_id);
       assert.deepEqual(
@@ -635,7 +641,8 @@ test("a batch ends with its workspace: its calls are broken off, its rows and se
       const { key } = mintApiKey("gk");
       await insertKey(database, key, { workspaceId: id });
       const gatewayOptions = {
-        ...{ "x-gateway-provider": "openai", authorization: "Bearer upstream-credential" },
+        "x-gateway-provider": "openai",
+        authorization: "Bearer upstream-credential",
         "x-gateway-custom-host": `${upstream.url}/v1`,
       };
       const file = await readJson<FileObject>(await upload(gateway, chatLines(3), { key }));

@@ -41,8 +41,12 @@ test("a file is uploaded, shown, listed, downloaded and deleted", async () => {
   const { id, ...others } = file;
   assert.match(id, /^gw_file_[0-9a-f-]{36}$/);
   assert.deepEqual(others, {
-    ...{ object: "file", bytes: content.length, created_at: Math.floor(clock.now() / 1000) },
-    ...{ filename: "requests.jsonl", purpose: "batch", status: "processed" },
+    object: "file",
+    bytes: content.length,
+    created_at: Math.floor(clock.now() / 1000),
+    filename: "requests.jsonl",
+    purpose: "batch",
+    status: "processed",
   });
   assert.deepEqual(await readJson(await sendOwn(gateway, `/v1/files/${id}`)), file);
   const listed = await readJson<FileList>(await sendOwn(gateway, "/v1/files"));

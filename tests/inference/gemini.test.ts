@@ -158,7 +158,9 @@ test("a config falls back from an adapted to a native target, and the model of a
     targets: [
       { provider: "openai", api_key: "k", custom_host: `${upstream.url}/openai/nothing` },
       {
-        ...{ provider: "google", api_key: "k", custom_host: native("google", "text") },
+        provider: "google",
+        api_key: "k",
+        custom_host: native("google", "text"),
         override_params: { model: "gemini-3-flash" },
       },
     ],
@@ -413,7 +415,9 @@ test("embeddings and counts go to google with the model of the path", async () =
   };
   const vector = '{"embedding": {"values": [1]}}';
   assert.deepEqual(await sent("embedContent", { content, taskType: "CLUSTERING" }, vector), {
-    ...{ content, taskType: "CLUSTERING", model: "models/gemini-3-flash" },
+    content,
+    taskType: "CLUSTERING",
+    model: "models/gemini-3-flash",
   });
   assert.deepEqual(await sent("batchEmbedContents", { requests: [{ content }] }, '{"embeddings": []}'), {
     requests: [{ content, model: "models/gemini-3-flash" }],
@@ -447,7 +451,9 @@ test("models are listed page by page", async () => {
 
 test("embeddings of vertex-ai keep what they are for", async () => {
   const headers = headersFor("vertex-ai", other.url, {
-    ...{ "x-gateway-vertex-project-id": "fake-project", "x-goog-api-key": null, authorization: "Bearer ya29.fake" },
+    "x-gateway-vertex-project-id": "fake-project",
+    "x-goog-api-key": null,
+    authorization: "Bearer ya29.fake",
   });
   const content = { parts: [{ text: "a" }] };
   const values = [0.5, 1];
@@ -499,13 +505,12 @@ test("tokens are counted for the hosts of Claude, wherever they are", async () =
 async function store(slug: string, aiProviderId: string, models: readonly string[]): Promise<void> {
   const key = workspaceKey;
   const integration = {
-    ...{
-      name: slug,
-      slug: `${slug}-integration`,
-      ai_provider_id: aiProviderId,
-      key: "fake-stored-credential-1234567890",
-    },
-    ...{ configurations: { custom_host: other.url }, create_default_provider: false },
+    name: slug,
+    slug: `${slug}-integration`,
+    ai_provider_id: aiProviderId,
+    key: "fake-stored-credential-1234567890",
+    configurations: { custom_host: other.url },
+    create_default_provider: false,
   };
   await done(call(gateway, "POST /integrations", { key, body: integration }));
   const listed = { allow_all_models: false, models: models.map((one) => ({ slug: one, enabled: true })) };

@@ -47,8 +47,12 @@ before(async () => {
   guards.output = await save("output", "default.contains", { words: ["words nobody says"], operator: "any" });
   const { data } = await done(call<{ data: { id: string }[] }>(gateway, "GET /collections", as));
   const prompt = {
-    ...{ name: "p", collection_id: data[0]?.id ?? "", string: '[{"role":"user","content":"Hello"}]' },
-    ...{ parameters: {}, virtual_key: "", model: "m" },
+    name: "p",
+    collection_id: data[0]?.id ?? "",
+    string: '[{"role":"user","content":"Hello"}]',
+    parameters: {},
+    virtual_key: "",
+    model: "m",
   };
   promptSlug = (await done(call<{ slug: string }>(gateway, "POST /prompts", { ...as, body: prompt }))).slug;
 });
@@ -56,7 +60,8 @@ after(() => gateway.close());
 const setDefaults = (defaults: object) =>
   done(
     call(gateway, `PUT /admin/workspaces/${workspaceId}`, {
-      ...{ key: adminKey, body: { defaults: { input_guardrails: [], output_guardrails: [], ...defaults } } },
+      key: adminKey,
+      body: { defaults: { input_guardrails: [], output_guardrails: [], ...defaults } },
     }),
   );
 beforeEach(() => setDefaults({}));
@@ -129,7 +134,9 @@ async function ask(row: Endpoint, changes: HeaderChanges = {}, path = pathOf(row
   const { provider = "openai", body, headers } = sampleOf(row);
   const isForm = body instanceof FormData;
   const sent = requestHeaders({
-    ...{ "x-gateway-provider": provider, authorization: "Bearer provider-key", ...headers },
+    "x-gateway-provider": provider,
+    authorization: "Bearer provider-key",
+    ...headers,
     ...(isForm && { "content-type": null }),
     ...changes,
   });
@@ -179,9 +186,24 @@ for (const row of rows) {
 
 /** Rows whose answers output guardrails look at, or that say nothing of their own. */
 const seenAnswers = new Set([
-  ...["chat", "complete", "messages", "responses", "generateContent", "completePrompt"],
-  ...["embed", "embedContent", "batchEmbedContents", "countTokens", "countContents", "rerank", "moderate", "decide"],
-  ...["models", "generateImage", "editImage", "speak"],
+  "chat",
+  "complete",
+  "messages",
+  "responses",
+  "generateContent",
+  "completePrompt",
+  "embed",
+  "embedContent",
+  "batchEmbedContents",
+  "countTokens",
+  "countContents",
+  "rerank",
+  "moderate",
+  "decide",
+  "models",
+  "generateImage",
+  "editImage",
+  "speak",
 ]);
 
 test("a default output guardrail that denies closes the rows whose answers pass unseen, and no others", async () => {
@@ -250,8 +272,10 @@ test("a form that would flow through is read where guardrails look at it", async
     const file = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n';
     const body = `${fields.join("")}${file}${"a".repeat(600_000)}\r\n--b--\r\n`;
     const headers = requestHeaders({
-      ...{ "x-gateway-provider": "openai", authorization: "Bearer provider-key" },
-      ...{ "content-type": "multipart/form-data; boundary=b", "content-length": String(body.length) },
+      "x-gateway-provider": "openai",
+      authorization: "Bearer provider-key",
+      "content-type": "multipart/form-data; boundary=b",
+      "content-length": String(body.length),
     });
     wire.answer = () => new Response("nobody is here", { status: 503 });
     const response = await gateway.fetch(row.path, { method: "POST", headers, body });
@@ -264,8 +288,10 @@ test("rules for models look at what is passed on, and at sessions", async () => 
   await setDefaults({ input_guardrails: [models] });
   const pass = async (body: string, headers: HeaderChanges = {}) => {
     const sent = requestHeaders({
-      ...{ "x-gateway-provider": "openai", authorization: "Bearer provider-key" },
-      ...{ "content-length": String(body.length), ...headers },
+      "x-gateway-provider": "openai",
+      authorization: "Bearer provider-key",
+      "content-length": String(body.length),
+      ...headers,
     });
     return (await gateway.fetch("/v1/anything", { method: "POST", headers: sent, body })).status;
   };
@@ -278,8 +304,10 @@ test("rules for models look at what is passed on, and at sessions", async () => 
   assert.equal(await pass(""), 446);
   const passTo = async (path: string, body: string, headers: HeaderChanges = {}) => {
     const sent = requestHeaders({
-      ...{ "x-gateway-provider": "openai", authorization: "Bearer provider-key" },
-      ...{ "content-length": String(body.length), ...headers },
+      "x-gateway-provider": "openai",
+      authorization: "Bearer provider-key",
+      "content-length": String(body.length),
+      ...headers,
     });
     return (await gateway.fetch(path, { method: "POST", headers: sent, body })).status;
   };
@@ -318,8 +346,13 @@ test("claims of a token become headers of what is passed on, and a client cannot
   await setDefaults({ input_guardrails: [claims] });
   const token = await signToken(key, Date.now());
   const headers = requestHeaders({
-    ...{ "x-gateway-provider": "openai", authorization: "Bearer provider-key", "content-type": null },
-    ...{ "x-token": token, "x-jwt-team": "forged", x_jwt_team: "forged", "x-jwt_sub": "forged" },
+    "x-gateway-provider": "openai",
+    authorization: "Bearer provider-key",
+    "content-type": null,
+    "x-token": token,
+    "x-jwt-team": "forged",
+    x_jwt_team: "forged",
+    "x-jwt_sub": "forged",
   });
   wire.answer = () => new Response("{}");
   assert.equal((await gateway.fetch("/v1/anything", { headers })).status, 200);

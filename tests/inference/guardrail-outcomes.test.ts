@@ -23,7 +23,9 @@ const logOf = ({ trace }: { trace: string }) =>
 const body = { model: "gpt-4o-mini" };
 /** An answer that costs 0.015 cents. */
 const priced = {
-  ...{ id: "x", object: "chat.completion", model: "gpt-4o-mini" },
+  id: "x",
+  object: "chat.completion",
+  model: "gpt-4o-mini",
   choices: [{ index: 0, message: { role: "assistant", content: "Hi there" }, finish_reason: "stop" }],
   usage: { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 },
 };
@@ -51,7 +53,9 @@ async function callBehind(index: number, count: number): Promise<void> {
 function start(config: object, more: object = {}, signal: AbortSignal | null = null) {
   const trace = crypto.randomUUID();
   const headers = requestHeaders({
-    ...{ "x-gateway-provider": null, "x-gateway-trace-id": trace, "x-gateway-config": JSON.stringify(config) },
+    "x-gateway-provider": null,
+    "x-gateway-trace-id": trace,
+    "x-gateway-config": JSON.stringify(config),
   });
   const asked = { ...body, messages: [{ role: "user", content: "Hello" }], ...more };
   const init = { method: "POST", headers, body: JSON.stringify(asked), signal };
@@ -167,7 +171,7 @@ test("a stream whose hooks still run ends with its gateway", async () => {
   upstream(1).script(() => passingAfter(20_000));
   const draining = await createTestGateway();
   const headers = requestHeaders({
-    ...{ "x-gateway-provider": null },
+    "x-gateway-provider": null,
     "x-gateway-config": JSON.stringify(target(0, { output_guardrails: [asking({ timeout: 30_000 })] })),
   });
   const asked = { ...body, stream: true, messages: [{ role: "user", content: "Hello" }] };
@@ -234,7 +238,10 @@ test("a hook that holds a stream sees all that its whole answer would say", asyn
   const item = { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "there" }] };
   const response = { id: "resp_1", object: "response", status: "completed", model: "m", output: [] };
   const said = [
-    ...[{ reasoning: "there" }, { reasoning_content: "there" }, { refusal: "there" }, { content: "there" }],
+    { reasoning: "there" },
+    { reasoning_content: "there" },
+    { refusal: "there" },
+    { content: "there" },
     { audio: { id: "a", transcript: "there" } },
     { function_call: { name: "f", arguments: "there" } },
     { tool_calls: [{ index: 0, id: "c", type: "function", function: { name: "f", arguments: "there" } }] },

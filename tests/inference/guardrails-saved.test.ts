@@ -42,7 +42,9 @@ beforeEach(async () => {
   await setOrganisation({ input_guardrails: [], output_guardrails: [] });
   await done(
     admin("PUT /workspace-exclusions/input-guardrails", {
-      ...{ organisation_id: organisationId, workspaces: [], override_existing: true },
+      organisation_id: organisationId,
+      workspaces: [],
+      override_existing: true,
     }),
   );
 });
@@ -139,7 +141,8 @@ test("a denying default cannot be switched off by a config, and an exclusion swi
   assert.equal(streamed.status, 446);
   await done(
     admin("PUT /workspace-exclusions/input-guardrails", {
-      ...{ organisation_id: organisationId, override_existing: true },
+      organisation_id: organisationId,
+      override_existing: true,
       workspaces: [{ workspace_id: workspaceId, excluded: true }],
     }),
   );
@@ -149,7 +152,9 @@ test("a denying default cannot be switched off by a config, and an exclusion swi
 test("a soft denial of a default does not soften a hard one", async () => {
   const soft = await done(
     admin<Saved>("POST /guardrails", {
-      ...{ name: "soft", workspace_id: workspaceId, actions: { deny: true } },
+      name: "soft",
+      workspace_id: workspaceId,
+      actions: { deny: true },
       checks: [{ id: "default.contains", parameters: { words: ["there"], operator: "none" }, soft_deny_200: true }],
     }),
   );
@@ -177,7 +182,9 @@ test("the config of a key counts for requests that name a provider which takes t
   const headers = { "x-gateway-provider": "passthrough", "x-gateway-custom-host": "http://127.0.0.1:9" };
   for (const config of [{ input_guardrails: [types] }, { provider: "echo", input_guardrails: [texts] }]) {
     const body = {
-      ...{ name: `key ${JSON.stringify(config).length}`, scopes: ["completions.write"], workspace_id: workspaceId },
+      name: `key ${JSON.stringify(config).length}`,
+      scopes: ["completions.write"],
+      workspace_id: workspaceId,
       defaults: { config_id: await saveConfig(gateway, config), allow_config_override: false },
     };
     const { key } = await done(admin<{ key: string }>("POST /api-keys/workspace/service", body));

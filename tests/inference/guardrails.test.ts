@@ -154,7 +154,9 @@ test("on_status_codes keeps a denial from going to the next target", async () =>
 
 test("a status of output hooks can be tried again, with input hooks run once and each answer paid", async () => {
   const priced = {
-    ...{ id: "x", object: "chat.completion", model: "gpt-4o-mini" },
+    id: "x",
+    object: "chat.completion",
+    model: "gpt-4o-mini",
     choices: [{ index: 0, message: { role: "assistant", content: "Hi there" }, finish_reason: "stop" }],
     usage: { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 },
   };

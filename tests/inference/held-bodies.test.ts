@@ -6,7 +6,10 @@ import { eventually, startRecordingUpstream } from "../support/upstream.ts";
 
 const megabyte = 2 ** 20;
 const answer = {
-  ...{ id: "c", object: "chat.completion", created: 1, model: "m" },
+  id: "c",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
 };
 

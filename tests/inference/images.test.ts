@@ -90,7 +90,9 @@ test("an edit goes on as the form it came as", async () => {
   const form = formOf({
     "image[]": [picture("a.png", 1), picture("b.png", 2)],
     mask: picture("mask.png", 3),
-    ...{ prompt: "p", model: "gpt-image-1", n: "2" },
+    prompt: "p",
+    model: "gpt-image-1",
+    n: "2",
   });
   const response = await post(gateway, edits, form, upstreamHeaders(upstream));
   assert.deepEqual(await response.json(), { created: 1, data: [] });
@@ -148,7 +150,8 @@ test("an answer that is the picture itself becomes one in OpenAI's shape", async
   answerWith("image/png", Uint8Array.of(137, 80, 78, 71));
   const headers = {
     ...upstreamHeaders(upstream),
-    ...{ "x-gateway-provider": "workers-ai", "x-gateway-workers-ai-account-id": "a" },
+    "x-gateway-provider": "workers-ai",
+    "x-gateway-workers-ai-account-id": "a",
   };
   const response = await post(gateway, generations, { model: "@cf/stabilityai/sdxl", prompt: "p" }, headers);
   assert.equal(response.headers.get("content-type"), "application/json");

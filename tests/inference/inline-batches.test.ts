@@ -6,11 +6,18 @@ import { startRecordingUpstream } from "../support/upstream.ts";
 
 const model = "claude-3-5-haiku-20241022";
 const made = {
-  ...{ id: "msgbatch_1", type: "message_batch", created_at: "2026-01-01T00:00:00Z", results_url: null },
+  id: "msgbatch_1",
+  type: "message_batch",
+  created_at: "2026-01-01T00:00:00Z",
+  results_url: null,
   processing_status: "in_progress",
 };
 const message = {
-  ...{ id: "msg_1", type: "message", role: "assistant", model, stop_reason: "end_turn" },
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model,
+  stop_reason: "end_turn",
   content: [{ type: "text", text: "Hi" }],
   usage: { input_tokens: 1_000, output_tokens: 100 },
 };
@@ -75,7 +82,9 @@ test("chats become a message batch, its requests in the call that makes it", asy
   assert.deepEqual(sent.requests[0], {
     custom_id: "a",
     params: {
-      ...{ model, max_tokens: 5, stop_sequences: ["x"] },
+      model,
+      max_tokens: 5,
+      stop_sequences: ["x"],
       messages: [{ role: "user", content: sent.requests[0].params.messages[0].content }],
     },
   });

@@ -27,8 +27,14 @@ const vertexBase = "https://us-central1-aiplatform.googleapis.com/v1/projects/fa
 
 const messages = [{ role: "user", content: "Hello" }];
 const answer = {
-  ...{ id: "msg_1", type: "message", role: "assistant", model: "claude", content: [{ type: "text", text: "Hi" }] },
-  ...{ stop_reason: "end_turn", stop_sequence: null, usage: { input_tokens: 3, output_tokens: 1 } },
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "claude",
+  content: [{ type: "text", text: "Hi" }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 3, output_tokens: 1 },
 };
 
 async function post(path: string, body: object, headers: HeaderChanges): Promise<Response> {
@@ -56,22 +62,33 @@ const own = { model: "claude-sonnet-4-6", max_tokens: 10, messages };
 
 const hosts: readonly Host[] = [
   {
-    ...{ provider: "anthropic", model: "claude-sonnet-4-6", headers: { authorization: "Bearer sk-ant-api-fake" } },
-    ...{ url: "https://api.anthropic.com/v1/messages", body: own, betas: "context-1m-2025-08-07,files-api-2025-04-14" },
+    provider: "anthropic",
+    model: "claude-sonnet-4-6",
+    headers: { authorization: "Bearer sk-ant-api-fake" },
+    url: "https://api.anthropic.com/v1/messages",
+    body: own,
+    betas: "context-1m-2025-08-07,files-api-2025-04-14",
   },
   {
-    ...{ provider: "claude-platform-aws", model: "claude-sonnet-4-6", headers: aws },
+    provider: "claude-platform-aws",
+    model: "claude-sonnet-4-6",
+    headers: aws,
     url: "https://aws-external-anthropic.eu-west-3.api.aws/v1/messages",
-    ...{ body: own, betas: "context-1m-2025-08-07,files-api-2025-04-14" },
+    body: own,
+    betas: "context-1m-2025-08-07,files-api-2025-04-14",
   },
   {
-    ...{ provider: "bedrock-mantle", model: "anthropic.claude-sonnet-4-6", headers: aws },
+    provider: "bedrock-mantle",
+    model: "anthropic.claude-sonnet-4-6",
+    headers: aws,
     url: "https://bedrock-mantle.eu-west-3.api.aws/anthropic/v1/messages",
     body: { ...own, model: "anthropic.claude-sonnet-4-6" },
     betas: "context-1m-2025-08-07,files-api-2025-04-14",
   },
   {
-    ...{ provider: "bedrock", model: "eu.anthropic.claude-sonnet-4-6-v1:0", headers: aws },
+    provider: "bedrock",
+    model: "eu.anthropic.claude-sonnet-4-6-v1:0",
+    headers: aws,
     url: "https://bedrock-runtime.eu-west-3.amazonaws.com/model/eu.anthropic.claude-sonnet-4-6-v1%3A0/invoke",
     body: {
       max_tokens: 10,
@@ -81,7 +98,9 @@ const hosts: readonly Host[] = [
     },
   },
   {
-    ...{ provider: "vertex-ai", model: "claude-sonnet-4@20250514", headers: vertex },
+    provider: "vertex-ai",
+    model: "claude-sonnet-4@20250514",
+    headers: vertex,
     url: `${vertexBase}/publishers/anthropic/models/claude-sonnet-4%4020250514:rawPredict`,
     body: {
       max_tokens: 10,
@@ -123,12 +142,17 @@ const turn = { role: "user", parts: [{ text: "Hello" }] };
 
 const counters: readonly Counter[] = [
   {
-    ...{ provider: "anthropic", model: "claude-sonnet-4-6", headers: { authorization: "Bearer sk-ant-api-fake" } },
-    ...{ url: "https://api.anthropic.com/v1/messages/count_tokens", answer: { input_tokens: 7 } },
+    provider: "anthropic",
+    model: "claude-sonnet-4-6",
+    headers: { authorization: "Bearer sk-ant-api-fake" },
+    url: "https://api.anthropic.com/v1/messages/count_tokens",
+    answer: { input_tokens: 7 },
     body: (sent) => assert.deepEqual(sent, { model: "claude-sonnet-4-6", messages }),
   },
   {
-    ...{ provider: "bedrock", model: "anthropic.claude-sonnet-4-6-v1:0", headers: aws },
+    provider: "bedrock",
+    model: "anthropic.claude-sonnet-4-6-v1:0",
+    headers: aws,
     url: "https://bedrock-runtime.eu-west-3.amazonaws.com/model/anthropic.claude-sonnet-4-6-v1%3A0/count-tokens",
     answer: { inputTokens: 7 },
     body({ input }) {
@@ -138,20 +162,26 @@ const counters: readonly Counter[] = [
     },
   },
   {
-    ...{ provider: "vertex-ai", model: "claude-sonnet-4@20250514", headers: vertex },
+    provider: "vertex-ai",
+    model: "claude-sonnet-4@20250514",
+    headers: vertex,
     url: `${vertexBase}/publishers/anthropic/models/count-tokens:rawPredict`,
     answer: { input_tokens: 7 },
     body: (sent) =>
       assert.deepEqual(sent, { model: "claude-sonnet-4@20250514", messages, anthropic_version: "vertex-2023-10-16" }),
   },
   {
-    ...{ provider: "vertex-ai", model: "gemini-2.5-flash", headers: vertex },
+    provider: "vertex-ai",
+    model: "gemini-2.5-flash",
+    headers: vertex,
     url: `${vertexBase}/publishers/google/models/gemini-2.5-flash:countTokens`,
     answer: { totalTokens: 7 },
     body: (sent) => assert.deepEqual(sent, { contents: [turn] }),
   },
   {
-    ...{ provider: "google", model: "gemini-3-flash", headers: { authorization: "Bearer fake-provider-key" } },
+    provider: "google",
+    model: "gemini-3-flash",
+    headers: { authorization: "Bearer fake-provider-key" },
     url: "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash:countTokens",
     answer: { totalTokens: 7 },
     body({ generateContentRequest: asked }) {
@@ -164,7 +194,9 @@ for (const { provider, model, headers, url, answer: counted, body } of counters)
   test(`${provider} counts the tokens of ${model}, by Anthropic's SDK`, async () => {
     wire.answer = () => Response.json(counted);
     const client = new Anthropic({
-      ...{ baseURL: "http://gateway.test", apiKey: null, maxRetries: 0 },
+      baseURL: "http://gateway.test",
+      apiKey: null,
+      maxRetries: 0,
       defaultHeaders: {
         // hosts that sign requests take no key
         authorization: null,

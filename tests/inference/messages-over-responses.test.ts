@@ -53,7 +53,11 @@ test("a message goes as a response and comes back as a message", async () => {
   });
   const { id: _, usage, ...message } = body;
   assert.deepEqual(message, {
-    ...{ type: "message", role: "assistant", model: "gpt-5.1", stop_reason: "tool_use", stop_sequence: null },
+    type: "message",
+    role: "assistant",
+    model: "gpt-5.1",
+    stop_reason: "tool_use",
+    stop_sequence: null,
     content: [
       { type: "thinking", thinking: "Hm.", signature: "rs:rs_1:opaque" },
       { type: "text", text: "The harbour opens at six." },
@@ -94,16 +98,19 @@ test("a stream of responses comes back as one of messages", async () => {
   });
   assert.deepEqual(shown, [
     "message_start",
-    ...["content_block_start thinking", "content_block_delta thinking_delta Hm."],
-    ...["content_block_delta signature_delta rs:rs_1:opaque", "content_block_stop", "content_block_start text"],
-    ...["content_block_delta text_delta The harbour ", "content_block_delta text_delta opens at six."],
-    ...["content_block_stop", "content_block_start tool_use"],
-    ...[
-      'content_block_delta input_json_delta {"port":"Brest"}',
-      "content_block_stop",
-      "message_delta tool_use",
-      "message_stop",
-    ],
+    "content_block_start thinking",
+    "content_block_delta thinking_delta Hm.",
+    "content_block_delta signature_delta rs:rs_1:opaque",
+    "content_block_stop",
+    "content_block_start text",
+    "content_block_delta text_delta The harbour ",
+    "content_block_delta text_delta opens at six.",
+    "content_block_stop",
+    "content_block_start tool_use",
+    'content_block_delta input_json_delta {"port":"Brest"}',
+    "content_block_stop",
+    "message_delta tool_use",
+    "message_stop",
   ]);
 });
 

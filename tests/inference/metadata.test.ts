@@ -31,7 +31,8 @@ before(async () => {
   const keyDefaults = { metadata: { level: "key", both: "key", ofKey: "k" } };
   const made = await done<{ key: string }>(
     call(gateway, "POST /api-keys/workspace/service", {
-      ...{ key: workspaceKey, body: { name: "labelled", scopes: ["completions.write"], defaults: keyDefaults } },
+      key: workspaceKey,
+      body: { name: "labelled", scopes: ["completions.write"], defaults: keyDefaults },
     }),
   );
   serviceKey = made.key;
@@ -43,7 +44,9 @@ let count = 0;
 async function rowOf(key: string, metadata: object, body: object = {}): Promise<ShownLog & { user_id?: string }> {
   const trace = `metadata-${count++}`;
   const headers = requestHeaders({
-    ...{ "x-gateway-api-key": key, "x-gateway-provider": "echo", "x-gateway-trace-id": trace },
+    "x-gateway-api-key": key,
+    "x-gateway-provider": "echo",
+    "x-gateway-trace-id": trace,
     "x-gateway-metadata": JSON.stringify(metadata),
   });
   const chat = { model: "echo-1", messages: [{ role: "user", content: "Hello" }], ...body };

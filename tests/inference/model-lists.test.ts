@@ -51,7 +51,9 @@ before(async () => {
     is_default: true,
   };
   await store("deployed", "azure-openai", onlyOne, {
-    ...{ azure_resource_name: "acme", azure_auth_mode: "default", azure_deployment_config: [single] },
+    azure_resource_name: "acme",
+    azure_auth_mode: "default",
+    azure_deployment_config: [single],
   });
 });
 

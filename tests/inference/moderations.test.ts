@@ -63,7 +63,8 @@ test("moderations by the SDK of OpenAI", async () => {
     apiKey: "provider-key",
     baseURL: "http://gateway.test/v1",
     defaultHeaders: {
-      ...{ "x-gateway-api-key": workspaceKey, "x-gateway-provider": "openai" },
+      "x-gateway-api-key": workspaceKey,
+      "x-gateway-provider": "openai",
       "x-gateway-custom-host": `${upstream.url}/v1`,
     },
     fetch: (url, init) => gateway.gateway.fetch(new Request(String(url), init)),

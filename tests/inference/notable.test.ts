@@ -12,8 +12,33 @@ function search(text: string): { notable: boolean; finishes: boolean } {
 }
 
 const parts = [
-  ...['"usage"', '"error"', "[DONE]", '"finish_reason"', ":", " : ", "\n", "{", '"', "}", "[", "]", "null", "é", "a"],
-  ...["usage", 'sage"', 'rror"', "DONE]", 'reason"', 'xusage"', "data: ", " ", "\t", "0", '"delta"', "content"],
+  '"usage"',
+  '"error"',
+  "[DONE]",
+  '"finish_reason"',
+  ":",
+  " : ",
+  "\n",
+  "{",
+  '"',
+  "}",
+  "[",
+  "]",
+  "null",
+  "é",
+  "a",
+  "usage",
+  'sage"',
+  'rror"',
+  "DONE]",
+  'reason"',
+  'xusage"',
+  "data: ",
+  " ",
+  "\t",
+  "0",
+  '"delta"',
+  "content",
 ];
 
 for (const seed of [1, 2, 3]) {

@@ -36,11 +36,13 @@ after(async () => {
 });
 
 const mistral = (path = "/v1"): HeaderChanges => ({
-  ...{ "x-gateway-provider": "mistral-ai", authorization: "Bearer provider-key" },
+  "x-gateway-provider": "mistral-ai",
+  authorization: "Bearer provider-key",
   "x-gateway-custom-host": upstream.url + path,
 });
 const azure = (): HeaderChanges => ({
-  ...{ "x-gateway-provider": "azure-ai", authorization: "Bearer provider-key" },
+  "x-gateway-provider": "azure-ai",
+  authorization: "Bearer provider-key",
   "x-gateway-azure-foundry-url": `${upstream.url}/models`,
 });
 

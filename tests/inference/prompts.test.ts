@@ -41,8 +41,12 @@ before(async () => {
   const configurations = { custom_host: `${upstream.url}/v1` };
   for (const slug of ["main", "spare"]) {
     await ask("POST /integrations", {
-      ...{ name: slug, slug: `${slug}-integration`, ai_provider_id: "openai", key: `${providerKey}-${slug}` },
-      ...{ configurations, create_default_provider: false },
+      name: slug,
+      slug: `${slug}-integration`,
+      ai_provider_id: "openai",
+      key: `${providerKey}-${slug}`,
+      configurations,
+      create_default_provider: false,
     });
     await ask("POST /providers", { name: slug, slug, integration_id: `${slug}-integration` });
   }
@@ -76,8 +80,13 @@ const chatText = JSON.stringify([
 async function save(changes: object = {}): Promise<Receipt> {
   const { data } = await ask<{ data: { id: string }[] }>("GET /collections");
   return ask("POST /prompts", {
-    ...{ name: "Support", collection_id: data[0]?.id, string: chatText, virtual_key: "main", model: "gpt-test" },
-    ...{ parameters: { temperature: 0.5, max_tokens: 10 }, ...changes },
+    name: "Support",
+    collection_id: data[0]?.id,
+    string: chatText,
+    virtual_key: "main",
+    model: "gpt-test",
+    parameters: { temperature: 0.5, max_tokens: 10 },
+    ...changes,
   });
 }
 
@@ -124,7 +133,10 @@ test("a prompt is completed by its provider, with its parameters", async () => {
     ["/v1/chat/completions", `Bearer ${providerKey}-main`],
   );
   assert.deepEqual(sent(), {
-    ...{ temperature: 0.5, max_tokens: 10, model: "gpt-test", messages },
+    temperature: 0.5,
+    max_tokens: 10,
+    model: "gpt-test",
+    messages,
     tools: [{ type: "function", function: { name: "f" } }],
   });
   const row: ShownLog & Record<string, unknown> = { ...(await waitForLog(gateway, traceId)) };
@@ -167,7 +179,9 @@ test("a stream comes as the provider sends it, with a row in the log", async () 
 test("the SDK of OpenAI posts to prompts, whole and streamed", async () => {
   const { slug } = await save();
   const client = new OpenAI({
-    ...{ apiKey: key, baseURL: "http://gateway.test/v1", maxRetries: 0 },
+    apiKey: key,
+    baseURL: "http://gateway.test/v1",
+    maxRetries: 0,
     fetch: (url, init) => gateway.gateway.fetch(new Request(String(url), init)),
   });
   const whole = await client.post<OpenAI.ChatCompletion>(`/prompts/${slug}@1/completions`, {
@@ -176,7 +190,8 @@ test("the SDK of OpenAI posts to prompts, whole and streamed", async () => {
   assert.equal(whole.choices[0]?.message.content, "Hi");
   // `stream` tells the SDK to read events; nothing of it is in its types for plain posts
   const stream = (await client.post(`/prompts/${slug}/completions`, {
-    ...{ body: { variables, stream: true }, stream: true },
+    body: { variables, stream: true },
+    stream: true,
   })) as AsyncIterable<OpenAI.ChatCompletionChunk>;
   const pieces: string[] = [];
   for await (const { choices } of stream) pieces.push(choices[0]?.delta.content ?? "");
@@ -332,7 +347,8 @@ test("unknown and foreign prompts are the same 404", async () => {
   const { rows } = await database.read("SELECT organisation_id FROM prompts LIMIT 1");
   const { key: siblingKey } = mintApiKey("gk");
   await insertKey(database, siblingKey, {
-    ...{ organisationId: String(rows[0]?.organisation_id), workspaceId: sibling.id },
+    organisationId: String(rows[0]?.organisation_id),
+    workspaceId: sibling.id,
     scopes: JSON.stringify(["prompts.render", "completions.write"]),
   });
   const unknown = await use("pp-unknown-000000/completions", { variables });

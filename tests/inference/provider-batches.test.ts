@@ -113,7 +113,9 @@ test("the provider gets each line whole, and the batch as it was asked for", asy
       { custom_id: "b", ...common, body: { model, messages: [] } },
     ]);
     assert.deepEqual(JSON.parse(made?.text ?? ""), {
-      ...{ input_file_id: "file-1", endpoint: "/v1/chat/completions", completion_window: "24h" },
+      input_file_id: "file-1",
+      endpoint: "/v1/chat/completions",
+      completion_window: "24h",
       metadata: { gateway_batch_id: begun.id },
     });
     const rows = await waitForLogs(gateway, `trace_id=${begun.id}&limit=100`, 4);
@@ -182,10 +184,14 @@ test("a config with one target leads to its provider", async () => {
 /** A stored provider whose prices are thrice those of the list. */
 async function storeProvider(provider: BatchProvider, gateway: TestGateway, more: Record<string, unknown> = {}) {
   const integration = {
-    ...{ name: "own", slug: "own-integration", ai_provider_id: "openai", key: "stored-credential" },
+    name: "own",
+    slug: "own-integration",
+    ai_provider_id: "openai",
+    key: "stored-credential",
     configurations: { custom_host: provider.options["x-gateway-custom-host"] },
     pricing_adjustments: { multiplier: { request_token: 3, response_token: 3 } },
-    ...{ create_default_provider: false, ...more },
+    create_default_provider: false,
+    ...more,
   };
   await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));
   const body = { name: "own", slug: "own", integration_id: "own-integration" };
@@ -232,7 +238,10 @@ for (const [route, status, what] of [
 }
 
 for (const route of [
-  ...["POST /v1/files", "POST /v1/batches", "GET /v1/batches/batch_1", "GET /v1/files/file-out/content"],
+  "POST /v1/files",
+  "POST /v1/batches",
+  "GET /v1/batches/batch_1",
+  "GET /v1/files/file-out/content",
   "GET /v1/files/file-err/content",
 ]) {
   test(`a failure of ${route} that passes is waited out`, async () => {

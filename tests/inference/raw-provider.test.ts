@@ -20,8 +20,10 @@ after(async () => {
 });
 
 const raw = () => ({
-  ...{ "x-gateway-provider": "passthrough", "x-gateway-custom-host": `${upstream.url}/base` },
-  ...{ authorization: "Bearer own-credential", "x-team": "blue" },
+  "x-gateway-provider": "passthrough",
+  "x-gateway-custom-host": `${upstream.url}/base`,
+  authorization: "Bearer own-credential",
+  "x-team": "blue",
 });
 /** Odd spacing and members no schema knows must arrive as they are. */
 const body = '{ "model":"m",  "messages":[{"role":"user","content":"a"}], "odd": [1.0] }';

@@ -43,7 +43,11 @@ async function open(key: string, headers: Record<string, string>): Promise<Socke
   const closes: SocketClose[] = [];
   const end: SocketEnd = {
     bufferedBytes: 0,
-    ...{ listen: () => {}, send: () => {}, terminate: () => {}, pause: () => {}, resume: () => {} },
+    listen: () => {},
+    send: () => {},
+    terminate: () => {},
+    pause: () => {},
+    resume: () => {},
     close: (close) => closes.push(close),
   };
   let accepted = false;

@@ -53,7 +53,9 @@ function createHost() {
     listen: (one) => (listener = one),
     send: (message) => heard.push(message),
     close: (close) => closes.push(close),
-    ...{ terminate: () => {}, pause: () => {}, resume: () => {} },
+    terminate: () => {},
+    pause: () => {},
+    resume: () => {},
   };
   const upgrade = (given: SocketAcceptance): Response => {
     acceptance = given;
@@ -175,7 +177,9 @@ test("a drain closes sessions with 1001", async () => {
   const other = await createTestGateway();
   const host = createHost();
   const headers = {
-    ...{ ...handshakeHeaders, "x-gateway-api-key": workspaceKey, "x-gateway-provider": "openai" },
+    ...handshakeHeaders,
+    "x-gateway-api-key": workspaceKey,
+    "x-gateway-provider": "openai",
     "x-gateway-custom-host": `${upstream.url}/v1`,
   };
   await other.fetch("/v1/realtime?model=m", { headers }, { upgrade: host.upgrade });

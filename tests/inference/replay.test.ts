@@ -13,7 +13,10 @@ let gateway: TestGateway;
 let upstream: Upstream;
 const tool = { id: "t-1", type: "function", function: { name: "look", arguments: '{"a":1}' } };
 const answer = {
-  ...{ id: "c-1", object: "chat.completion", created: 1, model: "m" },
+  id: "c-1",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
   choices: [
     { index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" },
     { index: 1, message: { role: "assistant", content: null, tool_calls: [tool] }, finish_reason: "tool_calls" },
@@ -35,17 +38,16 @@ after(async () => {
 
 test("a client that asks for a stream gets one where the provider answered whole", async () => {
   const client = new OpenAI({
-    ...{ apiKey: "upstream-credential", baseURL: "http://gateway.test/v1" },
+    apiKey: "upstream-credential",
+    baseURL: "http://gateway.test/v1",
     defaultHeaders: { ...upstreamHeaders(upstream), "x-gateway-api-key": workspaceKey },
     fetch: (url, init) => gateway.gateway.fetch(new Request(url, init)),
   });
   const stream = await client.chat.completions.create({
-    ...{
-      model: "m",
-      messages: [{ role: "user", content: "Hi" }],
-      stream: true,
-      stream_options: { include_usage: true },
-    },
+    model: "m",
+    messages: [{ role: "user", content: "Hi" }],
+    stream: true,
+    stream_options: { include_usage: true },
   });
   const chunks = await Array.fromAsync(stream);
   const choices = chunks.flatMap((chunk) => chunk.choices);
@@ -79,7 +81,12 @@ test("guardrails see an answer that came whole as a stream, and tell of it there
 });
 
 const message = {
-  ...{ id: "msg_1", type: "message", role: "assistant", model: "m", stop_reason: "tool_use", stop_sequence: null },
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "m",
+  stop_reason: "tool_use",
+  stop_sequence: null,
   content: [
     { type: "thinking", thinking: "hm", signature: "s" },
     { type: "text", text: "Hello" },

@@ -76,7 +76,8 @@ const cases: Readonly<Record<string, { headers: () => HeaderChanges; id?: string
   "azure-ai": {
     headers: () => ({
       ...at("azure-ai"),
-      ...{ "x-gateway-custom-host": null, "x-gateway-azure-foundry-url": `${upstream.url}/models` },
+      "x-gateway-custom-host": null,
+      "x-gateway-azure-foundry-url": `${upstream.url}/models`,
     }),
     id: "az-1",
   },
@@ -100,7 +101,10 @@ for (const [provider, { headers, id, model = "m", usage }] of Object.entries(cas
     assert.equal(response.status, 200, JSON.stringify(answer));
     const request = response.headers.get("x-gateway-request-id") ?? response.headers.get("x-gateway-trace-id");
     assert.deepEqual(answer, {
-      ...{ object: "list", id: id ?? `rerank-${request}`, model, provider },
+      object: "list",
+      id: id ?? `rerank-${request}`,
+      model,
+      provider,
       results: [
         { index: 2, relevance_score: 0.75, document: { text: "Washington, D.C." } },
         { index: 0, relevance_score: 0.25, document: { text: "Carson City" } },

@@ -203,13 +203,16 @@ test("one fallback mixes native and adapted targets, whichever comes first", asy
   const [, anthropic] = shapes;
   assert.ok(anthropic);
   const adapted = {
-    ...{ provider: "anthropic", api_key: "k", override_params: { model: anthropic.model } },
+    provider: "anthropic",
+    api_key: "k",
+    override_params: { model: anthropic.model },
     custom_host: `${chats.url}/anthropic/text`,
   };
   const busy = (_: ReceivedRequest, response: ServerResponse) =>
     sendJson(response, { error: { message: "busy" } }, 503);
   const headers = (targets: object[]) => ({
-    ...{ "x-gateway-provider": null, "x-gateway-custom-host": null },
+    "x-gateway-provider": null,
+    "x-gateway-custom-host": null,
     "x-gateway-config": JSON.stringify({ strategy: { mode: "fallback" }, targets }),
   });
   const first = await during(busy, () =>
@@ -288,19 +291,17 @@ for (const [slug, model, settings, path] of [
   ["databricks", "system.ai.claude-sonnet-4-6", {}, undefined],
   ["azure-openai", "gpt-5.1", { "azure-api-version": "v1", "azure-deployment-id": "d" }, "/v1/responses"],
   [
-    ...["azure-openai", "gpt-5.1"],
-    ...[
-      { "azure-api-version": "2025-04-01-preview", "azure-deployment-id": "d" },
-      "/responses?api-version=2025-04-01-preview",
-    ],
+    "azure-openai",
+    "gpt-5.1",
+    { "azure-api-version": "2025-04-01-preview", "azure-deployment-id": "d" },
+    "/responses?api-version=2025-04-01-preview",
   ],
   ["azure-ai", "gpt-5.1", { "azure-foundry-url": "https://r.services.ai.azure.com/models" }, undefined],
   [
-    ...["azure-ai", "gpt-5.1"],
-    ...[
-      { "azure-foundry-url": "https://r.services.ai.azure.com/models", "provider-responses-proxy": "true" },
-      "/responses",
-    ],
+    "azure-ai",
+    "gpt-5.1",
+    { "azure-foundry-url": "https://r.services.ai.azure.com/models", "provider-responses-proxy": "true" },
+    "/responses",
   ],
   ["anthropic", "claude-sonnet-4-6", {}, undefined],
   ["mistral-ai", "mistral-large", {}, undefined],

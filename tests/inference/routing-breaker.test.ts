@@ -118,7 +118,8 @@ test("a breaker's state belongs to a tenant", async () => {
 test("a breaker's state belongs to a provider, host and credential, wherever the host is written", async () => {
   const target = { provider: "openai", api_key: "shared-credential" };
   const configAt = (host: { url: string }) => ({
-    ...{ strategy: { mode: "fallback", cb_config }, custom_host: `${host.url}/v1` },
+    strategy: { mode: "fallback", cb_config },
+    custom_host: `${host.url}/v1`,
     targets: [target, targetOf(c)],
   });
   await open(configAt(a));

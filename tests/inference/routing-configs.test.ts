@@ -41,8 +41,10 @@ test("the text of a config is parsed once, however often it is sent", async () =
 
 test("parameters of every level arrive: defaults, overrides, and without what is dropped", async () => {
   const config = {
-    ...{ default_params: { temperature: 0.1, top_p: 0.5, seed: 1 }, override_params: { user: "root", seed: 2 } },
-    ...{ drop_params: ["stop"], strategy: { mode: "single" } },
+    default_params: { temperature: 0.1, top_p: 0.5, seed: 1 },
+    override_params: { user: "root", seed: 2 },
+    drop_params: ["stop"],
+    strategy: { mode: "single" },
     targets: [
       target("a", {
         default_params: { temperature: 0.2, max_tokens: 5 },
@@ -57,8 +59,14 @@ test("parameters of every level arrive: defaults, overrides, and without what is
   const { messages, ...members } = sent(a);
   assert.equal(messages.length, 1);
   assert.deepEqual(members, {
-    ...{ model: "other", top_p: 0.9, temperature: 0.2, max_tokens: 5, seed: 2, user: "leaf" },
-    ...{ tools: [{ type: "function", function: { name: "f" } }], stream_options: { other: 1 } },
+    model: "other",
+    top_p: 0.9,
+    temperature: 0.2,
+    max_tokens: 5,
+    seed: 2,
+    user: "leaf",
+    tools: [{ type: "function", function: { name: "f" } }],
+    stream_options: { other: 1 },
   });
 });
 

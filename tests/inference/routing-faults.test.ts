@@ -31,7 +31,9 @@ function configOf({ strategy, retry, fault, streamed }: Cell, lane: readonly Fau
   // behind the first event no timeout of a call counts
   const request_timeout = fault.stalls ? (fault.breaksLater && streamed ? 20_000 : 200) : undefined;
   const target = (upstream: number, more: object = {}) => ({
-    ...{ provider: "openai", api_key: "upstream-credential", custom_host: `${lane[upstream]?.url}/v1` },
+    provider: "openai",
+    api_key: "upstream-credential",
+    custom_host: `${lane[upstream]?.url}/v1`,
     ...(strategy.faulty.includes(upstream) && { request_timeout }),
     ...more,
   });
@@ -69,7 +71,8 @@ async function play(cell: Cell, lane: readonly FaultyUpstream[], trace: string):
     gateway,
     { ...body, ...(streamed && { stream: true }) },
     {
-      ...{ "x-gateway-provider": null, "x-gateway-trace-id": trace },
+      "x-gateway-provider": null,
+      "x-gateway-trace-id": trace,
       "x-gateway-config": JSON.stringify(configOf(cell, lane)),
     },
   );
@@ -96,7 +99,8 @@ const rows = await collectLogs(gateway, cells.length);
 /** What of an answer and its log row is told apart. */
 function shown({ status, headers, calls }: Outcome, row: RoutedLog | undefined) {
   const answer = {
-    ...{ status, calls },
+    status,
+    calls,
     label: headers.get("x-gateway-last-used-option-index"),
     retries: headers.get("x-gateway-retry-attempt-count"),
     provider: headers.get("x-gateway-provider"),
@@ -120,7 +124,12 @@ for (const outcome of outcomes) {
     const [row] = found;
     const rest = { provider: "openai", model: "m" };
     assert.deepEqual(shown(outcome, row), {
-      ...{ status: last.status, calls, label: last.label, retries: String(last.retries), provider: "openai", trace },
+      status: last.status,
+      calls,
+      label: last.label,
+      retries: String(last.retries),
+      provider: "openai",
+      trace,
       log: {
         calls: calls.reduce((sum, count) => sum + count, 0),
         tried: tried.map(({ label, status, made }) => ({ ...rest, label, status, retries: made, duration_ms: 0 })),

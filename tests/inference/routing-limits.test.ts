@@ -21,7 +21,8 @@ function late(ms: number, fault: Fault = success): Fault {
 }
 
 const fallback = (more: object, ofA: object = {}, ofB: object = {}) => ({
-  ...{ strategy: { mode: "fallback" }, targets: [targetOf(a, ofA), targetOf(b, ofB)] },
+  strategy: { mode: "fallback" },
+  targets: [targetOf(a, ofA), targetOf(b, ofB)],
   ...more,
 });
 
@@ -174,7 +175,8 @@ test("a request makes at most 20 retries in all", async () => {
     });
   }
   const config = {
-    ...{ strategy: { mode: "fallback" }, retry: { attempts: 5 } },
+    strategy: { mode: "fallback" },
+    retry: { attempts: 5 },
     targets: upstreams.map((upstream) => targetOf(upstream)),
   };
   const answer = await ask(patient, { config });
@@ -245,7 +247,9 @@ test("a total timeout breaks off an answer that passes through and stands still"
   const response = await gateway.fetch("/v1/evaluations", {
     method: "POST",
     headers: requestHeaders({
-      ...{ "x-gateway-provider": null, "x-gateway-trace-id": trace, "content-length": "2" },
+      "x-gateway-provider": null,
+      "x-gateway-trace-id": trace,
+      "content-length": "2",
       ...configHeader({ ...targetOf(own), total_timeout: 200 }),
     }),
     body: "{}",

@@ -36,7 +36,9 @@ test(`${requests} parallel requests through three levels are answered once each,
   const [a, b, c, d] = upstreams.map((upstream) => targetOf(upstream));
   const cb_config = { failure_threshold_percentage: 60, minimum_requests: 50, cooldown_interval: 30_000 };
   const config = {
-    ...{ strategy: { mode: "fallback", cb_config }, retry: { attempts: 2 }, forward_headers: ["x-request-number"] },
+    strategy: { mode: "fallback", cb_config },
+    retry: { attempts: 2 },
+    forward_headers: ["x-request-number"],
     targets: [
       {
         strategy: { mode: "loadbalance" },

@@ -49,7 +49,10 @@ function start(options: { mayGoOn?: () => boolean | Promise<boolean> } = {}) {
   const ends: RelayEnd[] = [];
   const noted: SocketMessage[] = [];
   relaySockets({
-    ...{ client, upstream, clock, streams },
+    client,
+    upstream,
+    clock,
+    streams,
     limits: { maxMessageBytes: 100, idleTimeoutMs: 900_000, totalTimeoutMs: 7_200_000 },
     note: (message) => noted.push(message),
     ended: (end) => ends.push(end),

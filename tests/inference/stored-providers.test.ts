@@ -83,7 +83,9 @@ for (const [name, headers, model] of [
     const { status } = await ask({ ...headers, authorization: "Bearer the-callers-own" }, { model, messages });
     assert.equal(status, 200);
     assert.deepEqual(lastSent(), {
-      ...{ authorization: `Bearer ${providerKey}`, model: "gpt-test", path: "/v1/chat/completions" },
+      authorization: `Bearer ${providerKey}`,
+      model: "gpt-test",
+      path: "/v1/chat/completions",
     });
   });
 }
@@ -110,7 +112,9 @@ for (const [name, headers, model, status, code] of [
   [
     "a host of the caller",
     { "x-gateway-provider": "@main", "x-gateway-custom-host": "https://attacker.example.com" },
-    ...["m", 400, "invalid_custom_host"],
+    "m",
+    400,
+    "invalid_custom_host",
   ],
 ] as const) {
   test(`${name} is refused with ${status}`, async () => {
@@ -311,13 +315,17 @@ test("a key's default metadata is kept with its requests", async () => {
   const created = await done<{ key: string }>(
     call(gateway, "POST /api-keys/workspace/service", {
       body: {
-        ...{ name: "With metadata", workspace_id: "default", scopes: ["completions.write"] },
+        name: "With metadata",
+        workspace_id: "default",
+        scopes: ["completions.write"],
         defaults: { metadata: { team: "blue" } },
       },
     }),
   );
   await chat(gateway, body, {
-    ...{ "x-gateway-api-key": created.key, "x-gateway-provider": "echo", "x-gateway-trace-id": "default-metadata" },
+    "x-gateway-api-key": created.key,
+    "x-gateway-provider": "echo",
+    "x-gateway-trace-id": "default-metadata",
     "x-gateway-metadata": '{"team":"red","other":"x"}',
   });
   assert.deepEqual((await waitForLog(gateway, "default-metadata")).metadata, { team: "blue", other: "x" });
@@ -327,13 +335,17 @@ test("a key that does not allow it refuses requests that bring a config", async 
   const created = await done<{ key: string }>(
     call(gateway, "POST /api-keys/workspace/service", {
       body: {
-        ...{ name: "Fixed", workspace_id: "default", scopes: ["completions.write"] },
+        name: "Fixed",
+        workspace_id: "default",
+        scopes: ["completions.write"],
         defaults: { allow_config_override: false },
       },
     }),
   );
   const { status, code } = await ask({
-    ...{ "x-gateway-api-key": created.key, "x-gateway-provider": "echo", "x-gateway-config": "{}" },
+    "x-gateway-api-key": created.key,
+    "x-gateway-provider": "echo",
+    "x-gateway-config": "{}",
   });
   assert.deepEqual([status, code], [400, "config_override_not_allowed"]);
 });

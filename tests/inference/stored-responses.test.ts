@@ -34,7 +34,8 @@ after(async () => {
 
 const post = (body: object, key: string = workspaceKey) =>
   callResponses(gateway, "POST /responses", {
-    ...{ key, body: { model: shape.model, input: "Hello", ...body } },
+    key,
+    body: { model: shape.model, input: "Hello", ...body },
     headers: shapeHeaders(shape, upstream.url, "text"),
   });
 const call = (route: string, key: string = workspaceKey) =>

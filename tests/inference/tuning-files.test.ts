@@ -38,8 +38,12 @@ async function store(purpose = "fine-tune"): Promise<string> {
 
 function tune(body: unknown, { key, ...more }: Record<string, string> = {}): Promise<Response> {
   const headers = {
-    ...{ "content-type": "application/json", "x-gateway-provider": "openai", "x-gateway-trace-id": "tune" },
-    ...{ "x-gateway-custom-host": `${upstream.url}/v1`, authorization: "Bearer upstream-credential", ...more },
+    "content-type": "application/json",
+    "x-gateway-provider": "openai",
+    "x-gateway-trace-id": "tune",
+    "x-gateway-custom-host": `${upstream.url}/v1`,
+    authorization: "Bearer upstream-credential",
+    ...more,
   };
   const text = typeof body === "string" ? body : JSON.stringify(body);
   return sendOwn(gateway, "/v1/fine_tuning/jobs", { method: "POST", body: text, headers, ...(key && { key }) });
@@ -98,7 +102,8 @@ test("a config with one target leads to its provider", async () => {
 
 test("a provider named in gateway_options is asked as if it stood in the headers", async () => {
   const gatewayOptions = {
-    ...{ "x-gateway-provider": "openai", "x-gateway-custom-host": `${upstream.url}/v1` },
+    "x-gateway-provider": "openai",
+    "x-gateway-custom-host": `${upstream.url}/v1`,
     authorization: "Bearer upstream-credential",
   };
   const ask = (options?: object) => {

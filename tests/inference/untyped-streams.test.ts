@@ -11,7 +11,10 @@ const said = JSON.stringify({ ...chunk, choices: [{ index: 0, delta: { content: 
 const ended = JSON.stringify({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
 const events = `data: ${said}\n\ndata: ${ended}\n\ndata: [DONE]\n\n`;
 const answer = JSON.stringify({
-  ...{ id: "c", object: "chat.completion", created: 1, model: "m" },
+  id: "c",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
 });
 

@@ -85,11 +85,17 @@ test("AwsEventBlocks refuses a message that is too long before it is there", () 
 
 test("AwsEventBlocks passes over headers of other types", () => {
   const headers = {
-    ...{ t: Buffer.from([0]), f: Buffer.from([1]), byte: Buffer.from([2, 9]), short: Buffer.from([3, 0, 9]) },
-    ...{ int: Buffer.from([4, 0, 0, 0, 9]), long: Buffer.concat([Buffer.from([5]), Buffer.alloc(8)]) },
-    ...{ bytes: Buffer.from([6, 0, 2, 1, 2]), time: Buffer.concat([Buffer.from([8]), Buffer.alloc(8)]) },
-    ...{ uuid: Buffer.concat([Buffer.from([9]), Buffer.alloc(16)]) },
-    ...{ ":event-type": "delta", ":message-type": "event" },
+    t: Buffer.from([0]),
+    f: Buffer.from([1]),
+    byte: Buffer.from([2, 9]),
+    short: Buffer.from([3, 0, 9]),
+    int: Buffer.from([4, 0, 0, 0, 9]),
+    long: Buffer.concat([Buffer.from([5]), Buffer.alloc(8)]),
+    bytes: Buffer.from([6, 0, 2, 1, 2]),
+    time: Buffer.concat([Buffer.from([8]), Buffer.alloc(8)]),
+    uuid: Buffer.concat([Buffer.from([9]), Buffer.alloc(16)]),
+    ":event-type": "delta",
+    ":message-type": "event",
   };
   assert.deepEqual(replay([message(headers, "{}")]), [{ event: "delta", data: "{}" }]);
 });

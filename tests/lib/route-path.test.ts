@@ -6,7 +6,9 @@ import { pathParameters, takesSlashes, toPathForm, toPathTemplate, toRouterPath 
 const cases = [
   { path: "/v1/logs", template: "/v1/logs", names: [], hits: { "/v1/logs": {} }, misses: ["/v1/log", "/v1/logs/a"] },
   {
-    ...{ path: "/v1/logs/:id", template: "/v1/logs/{id}", names: ["id"] },
+    path: "/v1/logs/:id",
+    template: "/v1/logs/{id}",
+    names: ["id"],
     hits: { "/v1/logs/a": { id: "a" }, "/v1/logs/a:b": { id: "a:b" } },
     misses: ["/v1/logs", "/v1/logs/a/b"],
   },
@@ -23,12 +25,16 @@ const cases = [
     misses: ["/v1beta/models/a:countTokens", "/v1beta/models/a", "/v1beta/models/agenerateContent"],
   },
   {
-    ...{ path: "/v1beta/models/:model+", template: "/v1beta/models/{model}", names: ["model"] },
+    path: "/v1beta/models/:model+",
+    template: "/v1beta/models/{model}",
+    names: ["model"],
     hits: { "/v1beta/models/@slug/a/b": { model: "@slug/a/b" } },
     misses: ["/v1beta/model/a"],
   },
   {
-    ...{ path: "/v1/*", template: "/v1/{path}", names: [] },
+    path: "/v1/*",
+    template: "/v1/{path}",
+    names: [],
     hits: { "/v1/a": undefined, "/v1/a/b": undefined },
     misses: ["/v2/a"],
   },

@@ -125,7 +125,10 @@ test("assembleStream() puts the blocks of a message together", () => {
     { type: "message_stop" },
   ];
   assert.deepEqual(assembleStream(text.map(event).join("")), {
-    ...{ id: "msg_1", role: "assistant", usage: { input_tokens: 3, output_tokens: 5 }, stop_reason: "tool_use" },
+    id: "msg_1",
+    role: "assistant",
+    usage: { input_tokens: 3, output_tokens: 5 },
+    stop_reason: "tool_use",
     content: [
       { type: "thinking", thinking: "hm", signature: "s" },
       { type: "text", text: "Hello" },

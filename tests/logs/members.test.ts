@@ -11,9 +11,30 @@ const { text, mayHoldSecret } = createRedactor({
 const secret = "of-no-known-form-1";
 
 const names = [
-  ...["api_key", "apiKey", "API_KEY", "x-api-key", "openai_api_key", "client_secret", "clientSecret", "secret"],
-  ...["password", "Password", "userPassword", "db_passwd", "pwd", "passphrase", "private_key", "secretAccessKey"],
-  ...["access_token", "refreshToken", "authToken", "token", "authorization", "Authorization", "credentials", "cookie"],
+  "api_key",
+  "apiKey",
+  "API_KEY",
+  "x-api-key",
+  "openai_api_key",
+  "client_secret",
+  "clientSecret",
+  "secret",
+  "password",
+  "Password",
+  "userPassword",
+  "db_passwd",
+  "pwd",
+  "passphrase",
+  "private_key",
+  "secretAccessKey",
+  "access_token",
+  "refreshToken",
+  "authToken",
+  "token",
+  "authorization",
+  "Authorization",
+  "credentials",
+  "cookie",
 ];
 for (const name of names) {
   test(`a body is stored without the value of ${name}, at any depth and in JSON inside of strings`, () => {

@@ -79,12 +79,15 @@ test("packRecords() keeps tenants apart, whatever their ids hold, and rows in or
   const body = (id: string) => [id, `body of ${id}`];
   assert.deepEqual(read, [
     {
-      ...{ organisationId: "o", workspaceId: "w", firstId: "1", lastId: "6" },
+      organisationId: "o",
+      workspaceId: "w",
+      firstId: "1",
+      lastId: "6",
       rows: [body("2"), body("1"), ["6", undefined]],
     },
-    { ...{ organisationId: "o", workspaceId: null, firstId: "3", lastId: "3" }, rows: [body("3")] },
-    { ...{ organisationId: "o,w", workspaceId: null, firstId: "4", lastId: "4" }, rows: [body("4")] },
-    { ...{ organisationId: "p", workspaceId: "w", firstId: "5", lastId: "5" }, rows: [body("5")] },
+    { organisationId: "o", workspaceId: null, firstId: "3", lastId: "3", rows: [body("3")] },
+    { organisationId: "o,w", workspaceId: null, firstId: "4", lastId: "4", rows: [body("4")] },
+    { organisationId: "p", workspaceId: "w", firstId: "5", lastId: "5", rows: [body("5")] },
   ]);
 });
 

@@ -3,13 +3,22 @@ import { test } from "node:test";
 import { toLoggedUsage, withAllCounts } from "../../src/logs/usage.ts";
 
 const none = {
-  ...{ input_tokens: 0, output_tokens: 0, total_tokens: 0, cached_tokens: 0, reasoning_tokens: 0 },
-  ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 0 },
+  input_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  cached_tokens: 0,
+  reasoning_tokens: 0,
+  cache_write_tokens: 0,
+  audio_input_tokens: 0,
+  audio_output_tokens: 0,
 };
 
 /** Counts of input, output and both; all others are none. */
 const sides = (input_tokens: number, output_tokens: number, rest: object = {}) => ({
-  ...{ ...none, input_tokens, output_tokens, total_tokens: input_tokens + output_tokens },
+  ...none,
+  input_tokens,
+  output_tokens,
+  total_tokens: input_tokens + output_tokens,
   ...rest,
 });
 
@@ -23,27 +32,39 @@ for (const [name, usage, wanted] of [
   [
     "details of a chat",
     {
-      ...{ prompt_tokens: 30, completion_tokens: 40, total_tokens: 70 },
+      prompt_tokens: 30,
+      completion_tokens: 40,
+      total_tokens: 70,
       prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 3, audio_tokens: 5 },
       completion_tokens_details: { reasoning_tokens: 7, audio_tokens: 11, accepted_prediction_tokens: 1 },
     },
     sides(30, 40, {
-      ...{ cached_tokens: 2, reasoning_tokens: 7, cache_write_tokens: 3 },
-      ...{ audio_input_tokens: 5, audio_output_tokens: 11 },
+      cached_tokens: 2,
+      reasoning_tokens: 7,
+      cache_write_tokens: 3,
+      audio_input_tokens: 5,
+      audio_output_tokens: 11,
     }),
   ],
   [
     "a chat's counts with those of Claude beside them",
     {
-      ...{ prompt_tokens: 30, completion_tokens: 4, total_tokens: 34, prompt_tokens_details: { cached_tokens: 20 } },
-      ...{ cache_read_input_tokens: 20, cache_creation_input_tokens: 6 },
+      prompt_tokens: 30,
+      completion_tokens: 4,
+      total_tokens: 34,
+      prompt_tokens_details: { cached_tokens: 20 },
+      cache_read_input_tokens: 20,
+      cache_creation_input_tokens: 6,
     },
     sides(30, 4, { cached_tokens: 20, cache_write_tokens: 6 }),
   ],
   [
     "a message, whose input does not hold what the cache did",
     {
-      ...{ input_tokens: 18, cache_read_input_tokens: 2048, cache_creation_input_tokens: 384, output_tokens: 12 },
+      input_tokens: 18,
+      cache_read_input_tokens: 2048,
+      cache_creation_input_tokens: 384,
+      output_tokens: 12,
       output_tokens_details: { thinking_tokens: 5 },
     },
     sides(2450, 12, { cached_tokens: 2048, cache_write_tokens: 384, reasoning_tokens: 5 }),
@@ -51,7 +72,8 @@ for (const [name, usage, wanted] of [
   [
     "a message that tells of its cache by time",
     {
-      ...{ input_tokens: 1, output_tokens: 2 },
+      input_tokens: 1,
+      output_tokens: 2,
       cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
     },
     sides(31, 2, { cache_write_tokens: 30, units: { cache_write_1h: 20 } }),
@@ -64,8 +86,11 @@ for (const [name, usage, wanted] of [
   [
     "a response",
     {
-      ...{ input_tokens: 36, output_tokens: 87, total_tokens: 123 },
-      ...{ input_tokens_details: { cached_tokens: 12 }, output_tokens_details: { reasoning_tokens: 64 } },
+      input_tokens: 36,
+      output_tokens: 87,
+      total_tokens: 123,
+      input_tokens_details: { cached_tokens: 12 },
+      output_tokens_details: { reasoning_tokens: 64 },
     },
     sides(36, 87, { cached_tokens: 12, reasoning_tokens: 64 }),
   ],
@@ -74,7 +99,9 @@ for (const [name, usage, wanted] of [
   [
     "images",
     {
-      ...{ input_tokens: 50, output_tokens: 4160, total_tokens: 4210 },
+      input_tokens: 50,
+      output_tokens: 4160,
+      total_tokens: 4210,
       input_tokens_details: { text_tokens: 10, image_tokens: 40 },
     },
     { ...sides(50, 4160), units: { image_input_tokens: 40 } },
@@ -82,7 +109,10 @@ for (const [name, usage, wanted] of [
   [
     "a transcription",
     {
-      ...{ type: "tokens", input_tokens: 14, output_tokens: 45, total_tokens: 59 },
+      type: "tokens",
+      input_tokens: 14,
+      output_tokens: 45,
+      total_tokens: 59,
       input_token_details: { text_tokens: 0, audio_tokens: 14 },
     },
     sides(14, 45, { audio_input_tokens: 14 }),
@@ -91,7 +121,9 @@ for (const [name, usage, wanted] of [
   [
     "a realtime session",
     {
-      ...{ input_tokens: 20, output_tokens: 30, total_tokens: 50 },
+      input_tokens: 20,
+      output_tokens: 30,
+      total_tokens: 50,
       input_token_details: { cached_tokens: 4, text_tokens: 5, audio_tokens: 15 },
       output_token_details: { text_tokens: 10, audio_tokens: 20 },
     },

@@ -284,15 +284,22 @@ test("costOf() is the sum of whole numbers, whatever the prices and counts", () 
     fc.property(counts, prices, fc.boolean(), fc.nat(1_000_000), (told, [a, b, c, d, e, f], batch, milliseconds) => {
       const model = priced({
         tokens: {
-          ...{ [request]: a, [response]: b, cache_read_input_token: c, cache_write_input_token: d },
-          ...{ request_audio_token: e, response_audio_token: f },
+          [request]: a,
+          [response]: b,
+          cache_read_input_token: c,
+          cache_write_input_token: d,
+          request_audio_token: e,
+          response_audio_token: f,
         },
         units: { thousandths: 0.000123 },
       });
       const given = {
         input_tokens: told.text + told.read + told.write + told.sound,
-        ...{ output_tokens: told.out + told.made, cached_tokens: told.read, cache_write_tokens: told.write },
-        ...{ audio_input_tokens: told.sound, audio_output_tokens: told.made },
+        output_tokens: told.out + told.made,
+        cached_tokens: told.read,
+        cache_write_tokens: told.write,
+        audio_input_tokens: told.sound,
+        audio_output_tokens: told.made,
         units: { thousandths: milliseconds / 1_000 },
       };
       const { text, out, read, write, sound, made } = told;

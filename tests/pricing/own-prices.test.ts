@@ -5,8 +5,12 @@ import { createPriceBook, type OwnPricing } from "../../src/pricing/own-prices.t
 import { findLadder } from "../../src/pricing/prices.ts";
 
 const counts = {
-  ...{ input_tokens: 100, output_tokens: 10, cached_tokens: 40, cache_write_tokens: 20 },
-  ...{ audio_input_tokens: 10, audio_output_tokens: 5 },
+  input_tokens: 100,
+  output_tokens: 10,
+  cached_tokens: 40,
+  cache_write_tokens: 20,
+  audio_input_tokens: 10,
+  audio_output_tokens: 5,
 };
 
 function book(models: Record<string, unknown>, multiplier?: unknown, base: Record<string, string> = {}) {
@@ -18,7 +22,8 @@ function book(models: Record<string, unknown>, multiplier?: unknown, base: Recor
       ] as const,
   );
   const pricing: OwnPricing = {
-    ...{ provider: "openai", models: new Map(rows) },
+    provider: "openai",
+    models: new Map(rows),
     adjustments: multiplier === undefined ? null : { multiplier },
   };
   return createPriceBook(pricing);

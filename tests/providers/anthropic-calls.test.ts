@@ -93,8 +93,14 @@ test("an answer names the provider; usage is logged and what was left out is tol
   assert.equal(response.headers.get("x-gateway-dropped-params"), "seed,top_logprobs");
   const row = await waitForLog(gateway, trace);
   assert.deepEqual(row.usage, {
-    ...{ input_tokens: 2066, output_tokens: 11, total_tokens: 2077, cached_tokens: 2048, reasoning_tokens: 0 },
-    ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 0 },
+    input_tokens: 2066,
+    output_tokens: 11,
+    total_tokens: 2077,
+    cached_tokens: 2048,
+    reasoning_tokens: 0,
+    cache_write_tokens: 0,
+    audio_input_tokens: 0,
+    audio_output_tokens: 0,
   });
 });
 
@@ -146,7 +152,10 @@ test("claude-platform-aws is called in its region, with the workspace", async ()
   });
   assert.equal(wire.url, "https://aws-external-anthropic.eu-west-1.api.aws/v1/messages");
   assert.deepEqual(sent("x-api-key", "anthropic-workspace-id", "anthropic-version", "anthropic-beta"), [
-    ...["sk-ant-api-test", "wrkspc_test", "2023-06-01", "a"],
+    "sk-ant-api-test",
+    "wrkspc_test",
+    "2023-06-01",
+    "a",
   ]);
   for (const region of ["evil.example/", "a.b", "A"]) {
     const response = await ask(helloBody, { ...named, "x-gateway-aws-region": region });

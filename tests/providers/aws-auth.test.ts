@@ -106,7 +106,10 @@ for (const [name, change] of [
 test("signAwsRequest() does not sign what proxies change, nor believe what the caller signed", async () => {
   const headers = {
     ...request.headers,
-    ...{ "user-agent": "x", "x-amz-date": "20000101T000000Z", "x-amz-content-sha256": "STREAMING", authorization: "a" },
+    "user-agent": "x",
+    "x-amz-date": "20000101T000000Z",
+    "x-amz-content-sha256": "STREAMING",
+    authorization: "a",
     "x-amz-target": "Kept.This",
   };
   const made = await signAwsRequest({ ...request, headers }, own, { service: "s", region: "r", now: 0 });
@@ -161,7 +164,10 @@ test("a role is assumed with the caller's keys, once for parallel requests, and 
   assert.equal(first.url, "https://sts.eu-central-1.amazonaws.com/");
   assert.equal(first.init.origin, "influenced");
   assert.deepEqual(requireStsSigned(first, own), {
-    ...{ Version: "2011-06-15", Action: "AssumeRole", RoleArn: role, ExternalId: "ext/1" },
+    Version: "2011-06-15",
+    Action: "AssumeRole",
+    RoleArn: role,
+    ExternalId: "ext/1",
     RoleSessionName: "gateway-workspace-1",
   });
   clock.advance(4 * 60_000);
@@ -199,8 +205,10 @@ test("metadata of a request become tags of the session, which is then its own", 
   assert.ok(first && sent.length === 2);
   const asked = Object.entries(requireStsSigned(first, own)).filter(([name]) => name.startsWith("Tags"));
   assert.deepEqual(Object.fromEntries(asked), {
-    ...{ "Tags.member.1.Key": "_user", "Tags.member.1.Value": "é@x" },
-    ...{ "Tags.member.2.Key": "team", "Tags.member.2.Value": "tides" },
+    "Tags.member.1.Key": "_user",
+    "Tags.member.1.Value": "é@x",
+    "Tags.member.2.Key": "team",
+    "Tags.member.2.Value": "tides",
   });
 });
 
@@ -236,8 +244,11 @@ test("the service's role comes by the operator's federated token, which stands i
   assert.equal(one?.url, "https://sts.eu-central-1.amazonaws.com/");
   assert.equal(one.init.headers.authorization, undefined);
   assert.deepEqual(Object.fromEntries(new URLSearchParams(String(one.init.body))), {
-    ...{ Version: "2011-06-15", Action: "AssumeRoleWithWebIdentity", RoleArn: role },
-    ...{ RoleSessionName: "gateway-workspace-1", WebIdentityToken: "web.identity.token" },
+    Version: "2011-06-15",
+    Action: "AssumeRoleWithWebIdentity",
+    RoleArn: role,
+    RoleSessionName: "gateway-workspace-1",
+    WebIdentityToken: "web.identity.token",
   });
 });
 
@@ -311,7 +322,9 @@ for (const [
     "a token service that cannot be reached",
     { auth_type: "serviceRole" },
     {
-      ...{ status: 502, text: /cannot be reached/, environment: webIdentity },
+      status: 502,
+      text: /cannot be reached/,
+      environment: webIdentity,
       answer: () => {
         throw new TypeError("no connection");
       },

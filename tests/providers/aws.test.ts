@@ -177,7 +177,9 @@ test("sagemaker passes bodies on, signed, with the headers of its settings", asy
         "x-gateway-amzn-sagemaker-custom-attributes": "a=1; b",
         "x-gateway-amzn-sagemaker-model-name": "for-the-log",
         // what a client of AWS would have signed for the gateway
-        ...{ "x-amz-date": "20000101T000000Z", "x-amz-content-sha256": "e".repeat(64), "content-type": "text/csv" },
+        "x-amz-date": "20000101T000000Z",
+        "x-amz-content-sha256": "e".repeat(64),
+        "content-type": "text/csv",
       }),
     ),
     body: "1,2,3",

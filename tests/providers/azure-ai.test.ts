@@ -19,12 +19,15 @@ testConformance(azureAi, [
       path: "/chat/completions?api-version=2024-05-01-preview",
       body: { ...request, stream: true, safe_prompt: true, stream_options: { include_usage: true } },
     },
-    ...{ answer: chatAnswer, wanted: chatAnswer },
+    answer: chatAnswer,
+    wanted: chatAnswer,
   },
   {
     name: "old function members are left out",
     request: {
-      ...{ ...request, functions: [], function_call: "none" },
+      ...request,
+      functions: [],
+      function_call: "none",
       messages: [{ role: "developer", content: "Be brief." }, ...request.messages],
     },
     sent: {
@@ -32,7 +35,8 @@ testConformance(azureAi, [
       body: { ...request, messages: [{ role: "system", content: "Be brief." }, ...request.messages] },
     },
     dropped: ["functions", "function_call"],
-    ...{ answer: chatAnswer, wanted: chatAnswer },
+    answer: chatAnswer,
+    wanted: chatAnswer,
   },
   {
     name: "old functions",
@@ -61,7 +65,8 @@ testConformance(github, [
     name: "chat",
     request: { ...request, model: "openai/gpt-4o" },
     sent: { path: "/chat/completions", body: { ...request, model: "openai/gpt-4o" } },
-    ...{ answer: chatAnswer, wanted: chatAnswer },
+    answer: chatAnswer,
+    wanted: chatAnswer,
   },
 ]);
 
@@ -117,8 +122,13 @@ for (const [headers, pattern] of [
 for (const url of ["https://r.services.ai.azure.com/anthropic", "https://r.services.ai.azure.com/anthropic/v1"]) {
   test(`azure-ai speaks Claude's shape at ${url}`, async () => {
     next = {
-      ...{ id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-4-5", stop_reason: "end_turn" },
-      ...{ content: [{ type: "text", text: "At six." }], usage: { input_tokens: 5, output_tokens: 3 } },
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model: "claude-sonnet-4-5",
+      stop_reason: "end_turn",
+      content: [{ type: "text", text: "At six." }],
+      usage: { input_tokens: 5, output_tokens: 3 },
     };
     const response = await ask({ "x-gateway-azure-foundry-url": url });
     next = chatAnswer;

@@ -52,8 +52,11 @@ testConformance(azureOpenai, [
     request: { ...request, stream: true, data_sources: [{ type: "x" }] },
     sent: {
       body: {
-        ...{ ...request, model: "gpt-4o-2024", data_sources: [{ type: "x" }] },
-        ...{ stream: true, stream_options: { include_usage: true } },
+        ...request,
+        model: "gpt-4o-2024",
+        data_sources: [{ type: "x" }],
+        stream: true,
+        stream_options: { include_usage: true },
       },
     },
     answer: jsonFixture("azure-openai", "tool-call.json"),
@@ -63,7 +66,8 @@ testConformance(azureOpenai, [
     name: "members of other providers' shapes are left out",
     settings: dated,
     request: {
-      ...{ ...request, thinking: { type: "enabled" } },
+      ...request,
+      thinking: { type: "enabled" },
       messages: [
         { role: "developer", content: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }] },
         { role: "assistant", content: "Six.", content_blocks: [{ type: "thinking", thinking: "x" }] },
@@ -79,35 +83,40 @@ testConformance(azureOpenai, [
       },
     },
     dropped: ["cache_control", "content_blocks", "thinking"],
-    ...{ answer: {}, wanted: {} },
+    answer: {},
+    wanted: {},
   },
   {
     name: "v1 takes the deployment as model",
     settings: { ...dated, "azure-api-version": "v1" },
     request,
     sent: { path: "/v1/chat/completions", body: { ...request, model: "dep-1" } },
-    ...{ answer: {}, wanted: {} },
+    answer: {},
+    wanted: {},
   },
   {
     name: "v1 without a deployment keeps the model",
     settings: { "azure-resource-name": "res-1", "azure-api-version": "v1" },
     request,
     sent: { path: "/v1/chat/completions", body: request },
-    ...{ answer: {}, wanted: {} },
+    answer: {},
+    wanted: {},
   },
   {
     name: "of several deployments the one with the alias serves",
     settings: { "azure-resource-name": "res-1", "azure-deployment-config": deployments },
     request: { ...request, model: "fast" },
     sent: { path: `/deployments/dep-mini/chat/completions${query}`, body: { ...request, model: "gpt-4o-mini" } },
-    ...{ answer: {}, wanted: {} },
+    answer: {},
+    wanted: {},
   },
   {
     name: "of several deployments the default serves other models",
     settings: { "azure-resource-name": "res-1", "azure-deployment-config": deployments },
     request,
     sent: { path: "/v1/chat/completions", body: { ...request, model: "dep.big" } },
-    ...{ answer: {}, wanted: {} },
+    answer: {},
+    wanted: {},
   },
   {
     name: "embeddings",
@@ -127,7 +136,8 @@ testConformance(azureOpenai, [
     settings: dated,
     request: { model: "m", prompt: "a" },
     sent: { path: `/deployments/dep-1/completions${query}`, body: { model: "m", prompt: "a" } },
-    ...{ answer: {}, wanted: {} },
+    answer: {},
+    wanted: {},
   },
 ]);
 
@@ -165,7 +175,9 @@ const asHeaders = (settings: Readonly<Record<string, string>>): HeaderChanges =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [`x-gateway-${name}`, value]));
 const ask = (headers: HeaderChanges, body: object = helloBody) =>
   chat(gateway, body, {
-    ...{ "x-gateway-provider": "azure-openai", authorization: "Bearer azure-key", ...asHeaders(dated) },
+    "x-gateway-provider": "azure-openai",
+    authorization: "Bearer azure-key",
+    ...asHeaders(dated),
     ...headers,
   });
 const answerJson = (status: number, name: string) => {
@@ -249,7 +261,12 @@ function createTools(environment: Record<string, string> = {}): AuthTools {
   const readFile = async (path: string) => `token of ${path}\n`;
   const all = { AZURE_AUTHORITY_HOST: service.url, ...environment };
   return {
-    ...{ outbound, clock, tokens: createTokenCache(clock), tenant: ["o", "w"], environment: all, readFile },
+    outbound,
+    clock,
+    tokens: createTokenCache(clock),
+    tenant: ["o", "w"],
+    environment: all,
+    readFile,
     identityOrganisations: new Set(["o"]),
   };
 }
@@ -277,7 +294,9 @@ test("entra asks the tenant for a token, once for parallel calls", async () => {
   assert.equal(asked.length, 1);
   assert.equal(asked[0]?.url, "/t-1/oauth2/v2.0/token");
   assert.deepEqual(Object.fromEntries(new URLSearchParams(asked[0]?.body)), {
-    ...{ grant_type: "client_credentials", client_id: "c-1", client_secret: "s&1" },
+    grant_type: "client_credentials",
+    client_id: "c-1",
+    client_secret: "s&1",
     scope: "https://cognitiveservices.azure.com/.default",
   });
 });
@@ -296,7 +315,8 @@ test("the platform's token is exchanged in the modes workload and entraFederated
   assert.deepEqual(await authorize({ auth_mode: "workload" }, createTools(environment)), token);
   assert.equal(asked[0]?.url, "/t-2/oauth2/v2.0/token");
   assert.deepEqual(Object.fromEntries(new URLSearchParams(asked[0]?.body)), {
-    ...{ grant_type: "client_credentials", client_id: "c-2" },
+    grant_type: "client_credentials",
+    client_id: "c-2",
     scope: "https://cognitiveservices.azure.com/.default",
     client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
     client_assertion: "token of /tokens/a",
@@ -315,7 +335,9 @@ test("managed asks the platform's endpoint, and no metadata service unasked", as
   const [first] = asked;
   assert.equal(first?.headers["x-identity-header"], "header-1");
   assert.deepEqual(Object.fromEntries(new URL(first?.url ?? "", service.url).searchParams), {
-    ...{ "api-version": "2019-08-01", resource: "https://cognitiveservices.azure.com/", client_id: "c-4" },
+    "api-version": "2019-08-01",
+    resource: "https://cognitiveservices.azure.com/",
+    client_id: "c-4",
   });
   await assert.rejects(
     authorize({ auth_mode: "managed" }, createTools()),
@@ -348,7 +370,8 @@ for (const [settings, model, path] of [
   [{ "azure-resource-name": "res-1", "azure-api-version": "v1" }, "m", "/v1/realtime?model=m&deployment=m&intent=a+b"],
   [
     { "azure-resource-name": "res-1", "azure-deployment-config": deployments },
-    ...["fast", "/realtime?api-version=2024-10-21&deployment=dep-mini&intent=a+b"],
+    "fast",
+    "/realtime?api-version=2024-10-21&deployment=dep-mini&intent=a+b",
   ],
 ] as const) {
   test(`a realtime session with ${JSON.stringify(settings)} is opened at ${path}`, () => {

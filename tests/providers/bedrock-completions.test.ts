@@ -10,7 +10,13 @@ const answerHeaders = { "x-amzn-bedrock-input-token-count": "7", "x-amzn-bedrock
 const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
 const metrics = { "amazon-bedrock-invocationMetrics": { inputTokenCount: 7, outputTokenCount: 3 } };
 const asked = {
-  ...{ prompt: "A harbour", max_tokens: 9, temperature: 0.5, top_p: 0.9, stop: "END", user: "u", own: 1 },
+  prompt: "A harbour",
+  max_tokens: 9,
+  temperature: 0.5,
+  top_p: 0.9,
+  stop: "END",
+  user: "u",
+  own: 1,
 };
 
 interface Maker {
@@ -31,7 +37,12 @@ const makers: readonly Maker[] = [
   {
     model: "cohere.command-text-v14",
     body: {
-      ...{ own: 1, prompt: "A harbour", max_tokens: 9, temperature: 0.5, p: 0.9, end_sequences: ["END"] },
+      own: 1,
+      prompt: "A harbour",
+      max_tokens: 9,
+      temperature: 0.5,
+      p: 0.9,
+      end_sequences: ["END"],
     },
     dropped: ["user"],
     answer: { id: "g", prompt: "A harbour", generations: [{ id: "a", text: "At six.", finish_reason: "MAX_TOKENS" }] },
@@ -101,7 +112,10 @@ const makers: readonly Maker[] = [
     body: {
       own: 1,
       prompt: "\n\nHuman: A harbour\n\nAssistant:",
-      ...{ max_tokens_to_sample: 9, temperature: 0.5, top_p: 0.9, stop_sequences: ["END"] },
+      max_tokens_to_sample: 9,
+      temperature: 0.5,
+      top_p: 0.9,
+      stop_sequences: ["END"],
     },
     dropped: ["user"],
     answer: { completion: "At six.", stop_reason: "max_tokens", stop: null },
@@ -121,7 +135,11 @@ function casesOf({ model, body, dropped, answer, reason = "stop", events, stream
   const path = `/model/${encodeURIComponent(model)}/invoke`;
   const base = { operation: "complete" as const, request: { model, ...asked }, dropped };
   const whole: ConformanceCase = {
-    ...{ ...base, name: `a completion of ${model}`, sent: { path, body }, answer, answerHeaders },
+    ...base,
+    name: `a completion of ${model}`,
+    sent: { path, body },
+    answer,
+    answerHeaders,
     wanted: { ...head, choices: [choice("At six.", reason)], usage },
   };
   const uncounted: ConformanceCase = { ...whole, name: `a completion of ${model} without counts`, answerHeaders: {} };
@@ -136,7 +154,9 @@ function casesOf({ model, body, dropped, answer, reason = "stop", events, stream
   return [
     ...cases,
     {
-      ...{ ...base, name: `a stream of ${model}`, request: { ...base.request, stream: true } },
+      ...base,
+      name: `a stream of ${model}`,
+      request: { ...base.request, stream: true },
       sent: { path: `${path}-with-response-stream`, body: { ...body, ...streamed } },
       stream: chunkStream(events),
       chunks: [
@@ -173,7 +193,9 @@ test("embeddings of Cohere's models on bedrock count the tokens their header tel
   const response = await gateway.fetch("/v1/embeddings", {
     method: "POST",
     headers: requestHeaders({
-      ...{ "x-gateway-provider": "bedrock", authorization: "Bearer key", "x-gateway-trace-id": trace },
+      "x-gateway-provider": "bedrock",
+      authorization: "Bearer key",
+      "x-gateway-trace-id": trace,
     }),
     body: JSON.stringify({ model: "cohere.embed-english-v3", input: ["a", "b"] }),
   });
@@ -201,7 +223,9 @@ test("a completion on bedrock is logged with the tokens of its stream", async ()
   const response = await gateway.fetch("/v1/completions", {
     method: "POST",
     headers: requestHeaders({
-      ...{ "x-gateway-provider": "bedrock", authorization: "Bearer key", "x-gateway-trace-id": trace },
+      "x-gateway-provider": "bedrock",
+      authorization: "Bearer key",
+      "x-gateway-trace-id": trace,
     }),
     body: JSON.stringify({ model, prompt: "A harbour", stream: true }),
   });

@@ -15,8 +15,15 @@ const arn = "arn:aws:bedrock:eu-west-1:123456789012:model-invocation-job/abc123"
 const model = "anthropic.claude-3-haiku-20240307-v1:0";
 
 const job = {
-  ...{ jobArn: arn, jobName: "job", modelId: model, status: "Completed", submitTime: "2026-01-01T00:00:00Z" },
-  ...{ endTime: "2026-01-01T01:00:00Z", totalRecordCount: 3, successRecordCount: 2, errorRecordCount: 1 },
+  jobArn: arn,
+  jobName: "job",
+  modelId: model,
+  status: "Completed",
+  submitTime: "2026-01-01T00:00:00Z",
+  endTime: "2026-01-01T01:00:00Z",
+  totalRecordCount: 3,
+  successRecordCount: 2,
+  errorRecordCount: 1,
   inputDataConfig: { s3InputDataConfig: { s3Uri: "s3://bucket/in/requests.jsonl" } },
   outputDataConfig: { s3OutputDataConfig: { s3Uri: "s3://bucket/out/" } },
 };
@@ -186,15 +193,21 @@ test("a file is shown and downloaded, however its id is encoded; lists and remov
 test("a batch is made, shown, listed and cancelled", async () => {
   answers.set(`POST ${bedrock}/model-invocation-job`, [200, JSON.stringify({ jobArn: arn })]);
   const body = {
-    ...{ input_file_id: encodeURIComponent("s3://bucket/in/requests.jsonl"), endpoint: "/v1/chat/completions" },
-    ...{ completion_window: "24h", role_arn: "arn:aws:iam::123456789012:role/batch", job_name: "job" },
+    input_file_id: encodeURIComponent("s3://bucket/in/requests.jsonl"),
+    endpoint: "/v1/chat/completions",
+    completion_window: "24h",
+    role_arn: "arn:aws:iam::123456789012:role/batch",
+    job_name: "job",
   };
   const headers = { "content-type": "application/json" };
   const made = await send("/v1/batches", { method: "POST", body: JSON.stringify(body), headers });
   const created = await readJson<BatchObject>(made);
   assert.deepEqual([created.id, created.status, created.object], [encodeURIComponent(arn), "validating", "batch"]);
   assert.deepEqual(JSON.parse(upstream.requests[0]?.text ?? ""), {
-    ...{ modelId: model, roleArn: body.role_arn, jobName: "job", modelInvocationType: "Converse" },
+    modelId: model,
+    roleArn: body.role_arn,
+    jobName: "job",
+    modelInvocationType: "Converse",
     inputDataConfig: { s3InputDataConfig: { s3Uri: "s3://bucket/in/requests.jsonl", s3InputFormat: "JSONL" } },
     outputDataConfig: { s3OutputDataConfig: { s3Uri: "s3://bucket/in/" } },
   });
@@ -269,8 +282,12 @@ test("tuning jobs are mapped; events and checkpoints are not there", async () =>
   const tuning = "arn:aws:bedrock:eu-west-1:123456789012:model-customization-job/t1";
   answers.set(`POST ${bedrock}/model-customization-jobs`, [200, JSON.stringify({ jobArn: tuning })]);
   const body = {
-    ...{ model, training_file: encodeURIComponent("s3://bucket/in/train.jsonl"), suffix: "mine", job_name: "tune" },
-    ...{ role_arn: "arn:aws:iam::123456789012:role/tune", output_file: "s3://bucket/out/" },
+    model,
+    training_file: encodeURIComponent("s3://bucket/in/train.jsonl"),
+    suffix: "mine",
+    job_name: "tune",
+    role_arn: "arn:aws:iam::123456789012:role/tune",
+    output_file: "s3://bucket/out/",
     method: { type: "supervised", supervised: { hyperparameters: { n_epochs: 2, batch_size: "auto" } } },
   };
   const headers = { "content-type": "application/json" };
@@ -278,9 +295,14 @@ test("tuning jobs are mapped; events and checkpoints are not there", async () =>
   const created = await readJson<{ id: string; status: string }>(made);
   assert.deepEqual([created.id, created.status], [encodeURIComponent(tuning), "queued"]);
   assert.deepEqual(JSON.parse(upstream.requests[0]?.text ?? ""), {
-    ...{ baseModelIdentifier: model, customModelName: "mine", jobName: "tune", roleArn: body.role_arn },
-    ...{ customizationType: "FINE_TUNING", hyperParameters: { epochCount: "2" } },
-    ...{ trainingDataConfig: { s3Uri: "s3://bucket/in/train.jsonl" }, outputDataConfig: { s3Uri: "s3://bucket/out/" } },
+    baseModelIdentifier: model,
+    customModelName: "mine",
+    jobName: "tune",
+    roleArn: body.role_arn,
+    customizationType: "FINE_TUNING",
+    hyperParameters: { epochCount: "2" },
+    trainingDataConfig: { s3Uri: "s3://bucket/in/train.jsonl" },
+    outputDataConfig: { s3Uri: "s3://bucket/out/" },
   });
   const path = `${bedrock}/model-customization-jobs/${encodeURIComponent(tuning)}`;
   const shown = {
@@ -317,7 +339,10 @@ test("a stored provider reaches the bucket its integration names, and no other",
     ["without", {}],
   ] as const) {
     const integration = {
-      ...{ name: slug, slug: `${slug}-integration`, ai_provider_id: "bedrock", create_default_provider: false },
+      name: slug,
+      slug: `${slug}-integration`,
+      ai_provider_id: "bedrock",
+      create_default_provider: false,
       configurations: { ...configurations, aws_secret_access_key: keys.secretAccessKey, ...more },
     };
     await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));

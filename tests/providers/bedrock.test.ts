@@ -381,7 +381,13 @@ testConformance(bedrock, [
     },
     {
       dropped: [
-        ...["seed", "logit_bias", "frequency_penalty", "response_format", "context_management", "top_p", "stop"],
+        "seed",
+        "logit_bias",
+        "frequency_penalty",
+        "response_format",
+        "context_management",
+        "top_p",
+        "stop",
         "anthropic_beta",
       ],
     },
@@ -622,7 +628,8 @@ testConformance(bedrock, [
     },
     answer: { embedding: [1], inputTextTokenCount: 2 },
     wanted: {
-      ...{ object: "list", model: "amazon.titan-embed-image-v1" },
+      object: "list",
+      model: "amazon.titan-embed-image-v1",
       data: [{ object: "embedding", index: 0, embedding: [1] }],
       usage: { prompt_tokens: 2, total_tokens: 2 },
     },
@@ -641,21 +648,25 @@ testConformance(bedrock, [
     name: "images for Nova",
     operation: "embed",
     request: {
-      ...{ model: "amazon.nova-2-multimodal-embeddings-v1:0", dimensions: 384, encoding_format: "base64" },
+      model: "amazon.nova-2-multimodal-embeddings-v1:0",
+      dimensions: 384,
+      encoding_format: "base64",
       input: [{ image: { base64: "iVBORw==" } }],
     },
     sent: {
       body: {
         taskType: "SINGLE_EMBEDDING",
         singleEmbeddingParams: {
-          ...{ embeddingPurpose: "GENERIC_INDEX", embeddingDimension: 384 },
+          embeddingPurpose: "GENERIC_INDEX",
+          embeddingDimension: 384,
           image: { format: "png", source: { bytes: "iVBORw==" } },
         },
       },
     },
     answer: { embeddings: [{ embeddingType: "IMAGE", embedding: [1, -0.5] }] },
     wanted: {
-      ...{ object: "list", model: "amazon.nova-2-multimodal-embeddings-v1:0" },
+      object: "list",
+      model: "amazon.nova-2-multimodal-embeddings-v1:0",
       data: [{ object: "embedding", index: 0, embedding: "AACAPwAAAL8=" }],
       usage: { prompt_tokens: 0, total_tokens: 0 },
     },
@@ -693,7 +704,10 @@ testConformance(bedrock, [
 
 function streamChunk(delta: object, finish: string | null = null): object {
   return {
-    ...{ id: "chatcmpl-bedrock", object: "chat.completion.chunk", created: 0, model: claude },
+    id: "chatcmpl-bedrock",
+    object: "chat.completion.chunk",
+    created: 0,
+    model: claude,
     choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
   };
 }

@@ -20,7 +20,9 @@ test("a provider is made once for the same settings, and anew for others", () =>
 test("settings whose texts meet are not mixed up", () => {
   const azure = (resource: string, deployment: string) =>
     bind("azure-openai", {
-      ...{ "azure-resource-name": resource, "azure-deployment-id": deployment, "azure-api-version": "v1" },
+      "azure-resource-name": resource,
+      "azure-deployment-id": deployment,
+      "azure-api-version": "v1",
     });
   assert.match(azure("a", "bc").baseUrl, /\/a\.openai/);
   assert.match(azure("ab", "c").baseUrl, /\/ab\.openai/);

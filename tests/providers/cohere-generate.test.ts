@@ -8,19 +8,28 @@ import { createWire } from "../support/wire.ts";
 
 const request = { model: "command", prompt: "The harbour" };
 const choice = (index: number, text: string, finish_reason: string | null) => ({
-  ...{ index, text, logprobs: null, finish_reason },
+  index,
+  text,
+  logprobs: null,
+  finish_reason,
 });
 const chunk = (...choices: object[]) => ({
-  ...{ id: "chatcmpl-cohere", created: 0, object: "text_completion", model: "command", choices },
+  id: "chatcmpl-cohere",
+  created: 0,
+  object: "text_completion",
+  model: "command",
+  choices,
 });
 const lines = (...events: object[]) => events.map((event) => `${JSON.stringify(event)}\n`).join("");
 const streamed = lines(
   { text: " opens", is_finished: false, event_type: "text-generation" },
   { text: " at six é.", is_finished: false },
   {
-    ...{ is_finished: true, finish_reason: "COMPLETE" },
+    is_finished: true,
+    finish_reason: "COMPLETE",
     response: {
-      ...{ id: "g-1", generations: [{ id: "g-2", text: " opens at six é.", finish_reason: "COMPLETE" }] },
+      id: "g-1",
+      generations: [{ id: "g-2", text: " opens at six é.", finish_reason: "COMPLETE" }],
       meta: { billed_units: { input_tokens: 3, output_tokens: 5 } },
     },
   },
@@ -33,19 +42,40 @@ testConformance(cohere, [
     name: "text completions",
     operation: "complete",
     request: {
-      ...{ ...request, prompt: ["The harbour"], n: 2, max_tokens: 9, temperature: 0.5, top_p: 1, stop: "END" },
-      ...{ frequency_penalty: -1, presence_penalty: 2, seed: 7, user: "u", echo: false, suffix: null, best_of: 3 },
+      ...request,
+      prompt: ["The harbour"],
+      n: 2,
+      max_tokens: 9,
+      temperature: 0.5,
+      top_p: 1,
+      stop: "END",
+      frequency_penalty: -1,
+      presence_penalty: 2,
+      seed: 7,
+      user: "u",
+      echo: false,
+      suffix: null,
+      best_of: 3,
     },
     sent: {
       path: "/v1/generate",
       body: {
-        ...{ ...request, num_generations: 2, max_tokens: 9, temperature: 0.5, p: 0.99, stop_sequences: ["END"] },
-        ...{ frequency_penalty: 0, presence_penalty: 1, seed: 7 },
+        ...request,
+        num_generations: 2,
+        max_tokens: 9,
+        temperature: 0.5,
+        p: 0.99,
+        stop_sequences: ["END"],
+        frequency_penalty: 0,
+        presence_penalty: 1,
+        seed: 7,
       },
     },
     dropped: ["best_of", "user"],
     answer: {
-      ...{ id: "g-1", prompt: "The harbour", meta: { billed_units: { input_tokens: 3, output_tokens: 5 } } },
+      id: "g-1",
+      prompt: "The harbour",
+      meta: { billed_units: { input_tokens: 3, output_tokens: 5 } },
       generations: [
         { id: "a", text: " opens.", finish_reason: "COMPLETE" },
         { id: "b", text: " closes", finish_reason: "MAX_TOKENS" },
@@ -53,7 +83,11 @@ testConformance(cohere, [
       ],
     },
     wanted: {
-      ...{ id: "g-1", object: "text_completion", created: 0, model: "command", usage },
+      id: "g-1",
+      object: "text_completion",
+      created: 0,
+      model: "command",
+      usage,
       choices: [choice(0, " opens.", "stop"), choice(1, " closes", "length"), choice(2, "", "content_filter")],
     },
   },
@@ -62,20 +96,25 @@ testConformance(cohere, [
     operation: "complete",
     request: { ...request, stream: true, stream_options: { include_usage: true } },
     sent: { body: { ...request, stream: true } },
-    ...{ stream: streamed, chunks, usage },
+    stream: streamed,
+    chunks,
+    usage,
   },
   {
     name: "a stream of lines without its last line feed",
     operation: "complete",
     request: { ...request, stream: true },
-    ...{ stream: streamed.trimEnd(), chunks, usage },
+    stream: streamed.trimEnd(),
+    chunks,
+    usage,
   },
   {
     name: "a stream of server-sent events",
     operation: "complete",
     request: { ...request, stream: true },
     stream: streamed.replace(/^(.*)$/gm, (line) => (line === "" ? "" : `event: x\ndata: ${line}\n`)),
-    ...{ chunks, usage },
+    chunks,
+    usage,
   },
   {
     name: "a stream of several texts",
@@ -85,7 +124,8 @@ testConformance(cohere, [
       { text: "a", index: 0, is_finished: false },
       { text: "b", index: 1, is_finished: false },
       {
-        ...{ is_finished: true, finish_reason: "COMPLETE" },
+        is_finished: true,
+        finish_reason: "COMPLETE",
         response: {
           generations: [
             { text: "a", index: 0, finish_reason: "COMPLETE" },
@@ -108,7 +148,10 @@ testConformance(cohere, [
       ["too many texts", { n: 6 }, /5 texts/],
     ] as const
   ).map(([name, changes, refused]) => ({
-    ...{ name, operation: "complete" as const, request: { ...request, ...changes }, refused },
+    name,
+    operation: "complete" as const,
+    request: { ...request, ...changes },
+    refused,
   })),
 ]);
 

@@ -6,16 +6,16 @@ const own = { content: [{ type: "text", text: "its own form" }] };
 const tools = [{ type: "function", function: { name: "tide_table", strict: true, parameters: { type: "object" } } }];
 const head = { object: "chat.completion.chunk", created: 0, model: "command-a" };
 const chunk = (id: string, delta: object, finish_reason: string | null = null) => ({
-  ...{ id, ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason }] },
+  id,
+  ...head,
+  choices: [{ index: 0, delta, logprobs: null, finish_reason }],
 });
 const answer = (id: string, choice: object, usage: object) => ({
-  ...{
-    id,
-    object: "chat.completion",
-    created: 0,
-    model: "command-a",
-    choices: [{ index: 0, logprobs: null, ...choice }],
-  },
+  id,
+  object: "chat.completion",
+  created: 0,
+  model: "command-a",
+  choices: [{ index: 0, logprobs: null, ...choice }],
   usage,
 });
 const calls = [
@@ -66,7 +66,8 @@ testConformance(cohere, [
       ...answer(
         "fx-coh-tool-1",
         {
-          ...{ message: { role: "assistant", content: null, tool_calls: calls }, finish_reason: "tool_calls" },
+          message: { role: "assistant", content: null, tool_calls: calls },
+          finish_reason: "tool_calls",
         },
         usage(1512, 58),
       ),
@@ -76,16 +77,38 @@ testConformance(cohere, [
   {
     name: "text and names of members",
     request: chatBody({
-      ...{ max_tokens: 9, top_p: 1, top_k: 3, frequency_penalty: -1, presence_penalty: 2, seed: 4, logit_bias: {} },
-      ...{ stop: ["a", "b"], reasoning_effort: "none", response_format: { type: "json_object" }, user: null, n: 1 },
-      ...{ documents: ["d"], safety_mode: "OFF", stream: false, stream_options: { include_usage: true } },
+      max_tokens: 9,
+      top_p: 1,
+      top_k: 3,
+      frequency_penalty: -1,
+      presence_penalty: 2,
+      seed: 4,
+      logit_bias: {},
+      stop: ["a", "b"],
+      reasoning_effort: "none",
+      response_format: { type: "json_object" },
+      user: null,
+      n: 1,
+      documents: ["d"],
+      safety_mode: "OFF",
+      stream: false,
+      stream_options: { include_usage: true },
     }),
     sent: {
       path: "/v2/chat",
       body: chatBody({
-        ...{ max_tokens: 9, p: 0.99, k: 3, frequency_penalty: 0, presence_penalty: 1, seed: 4, stream: false },
-        ...{ stop_sequences: ["a", "b"], thinking: { type: "disabled" }, response_format: { type: "json_object" } },
-        ...{ documents: ["d"], safety_mode: "OFF" },
+        max_tokens: 9,
+        p: 0.99,
+        k: 3,
+        frequency_penalty: 0,
+        presence_penalty: 1,
+        seed: 4,
+        stream: false,
+        stop_sequences: ["a", "b"],
+        thinking: { type: "disabled" },
+        response_format: { type: "json_object" },
+        documents: ["d"],
+        safety_mode: "OFF",
       }),
     },
     dropped: ["logit_bias"],
@@ -100,7 +123,7 @@ testConformance(cohere, [
     name: "a schema, a named tool, a budget for thinking",
     request: chatBody({
       response_format: { type: "json_schema", json_schema: { name: "x", schema: { type: "object" } } },
-      ...{ tools: [...tools, { type: "function", function: { name: "other" } }] },
+      tools: [...tools, { type: "function", function: { name: "other" } }],
       tool_choice: { type: "function", function: { name: "tide_table" } },
       thinking: { type: "enabled", budget_tokens: 50 },
     }),
@@ -108,7 +131,9 @@ testConformance(cohere, [
       body: chatBody({
         response_format: { type: "json_object", json_schema: { type: "object" } },
         tools: [{ type: "function", function: { name: "tide_table", parameters: { type: "object" } } }],
-        ...{ strict_tools: true, tool_choice: "REQUIRED", thinking: { type: "enabled", token_budget: 50 } },
+        strict_tools: true,
+        tool_choice: "REQUIRED",
+        thinking: { type: "enabled", token_budget: 50 },
       }),
     },
     strict: false,
@@ -117,7 +142,9 @@ testConformance(cohere, [
       "fx-coh-chat-2",
       {
         message: {
-          ...{ role: "assistant", content: "It opens at", reasoning_content: "Check opening hours." },
+          role: "assistant",
+          content: "It opens at",
+          reasoning_content: "Check opening hours.",
           content_blocks: [
             { type: "thinking", thinking: "Check opening hours." },
             { type: "text", text: "It opens at" },
@@ -134,7 +161,8 @@ testConformance(cohere, [
       messages: [
         ...hello.messages,
         {
-          ...{ role: "assistant", content: "It opens at" },
+          role: "assistant",
+          content: "It opens at",
           content_blocks: [
             { type: "thinking", thinking: "Check." },
             { type: "redacted_thinking", data: "x" },
@@ -232,8 +260,11 @@ testConformance(cohere, [
     sent: {
       path: "/v2/embed",
       body: {
-        ...{ model: "embed-v4", texts: ["harbour", "tide"], input_type: "search_document" },
-        ...{ embedding_types: ["float"], output_dimension: 256 },
+        model: "embed-v4",
+        texts: ["harbour", "tide"],
+        input_type: "search_document",
+        embedding_types: ["float"],
+        output_dimension: 256,
       },
     },
     dropped: ["user"],
@@ -275,7 +306,8 @@ testConformance(cohere, [
           { content: [{ type: "text", text: "tide" }] },
           own,
         ],
-        ...{ input_type: "search_query", embedding_types: ["float"] },
+        input_type: "search_query",
+        embedding_types: ["float"],
       },
     },
     answer: jsonFixture("cohere", "embeddings.json"),

@@ -69,7 +69,8 @@ for (const [slug, member] of [
       answer,
       wanted: answerOf(
         {
-          ...{ content: "At six.", reasoning_content: "Check hours." },
+          content: "At six.",
+          reasoning_content: "Check hours.",
           content_blocks: [
             { type: "thinking", thinking: "Check hours." },
             { type: "text", text: "At six." },
@@ -98,12 +99,14 @@ for (const [slug, member] of [
       chunks: [
         chunkOf({ role: "assistant", content: null, reasoning_content: "" }),
         chunkOf({
-          ...{ content: null, reasoning_content: "Check hours." },
+          content: null,
+          reasoning_content: "Check hours.",
           content_blocks: [{ index: 0, delta: { thinking: "Check hours." } }],
         }),
         chunkOf(
           {
-            ...{ content: "At six.", content_blocks: [{ index: 1, delta: { text: "At six." } }] },
+            content: "At six.",
+            content_blocks: [{ index: 1, delta: { text: "At six." } }],
             ...(member === "reasoning_content" && { [member]: null }),
           },
           null,
@@ -221,7 +224,10 @@ for (const slug of ["sambanova", "lemonfox-ai"]) {
 
 // recorded streams
 const fixedHead = (id: string, model: string) => ({
-  ...{ id, object: "chat.completion.chunk", created: 1_790_000_000, model },
+  id,
+  object: "chat.completion.chunk",
+  created: 1_790_000_000,
+  model,
 });
 conforms("deepseek", {
   name: "the recorded stream",
@@ -232,7 +238,8 @@ conforms("deepseek", {
     [{ content: "At six." }, null],
     [{ content: "" }, "stop"],
   ].map(([delta, finish_reason]) => ({
-    ...{ ...fixedHead("fxds01", "deepseek-reasoner"), system_fingerprint: "fp_fx" },
+    ...fixedHead("fxds01", "deepseek-reasoner"),
+    system_fingerprint: "fp_fx",
     choices: [{ index: 0, delta, logprobs: null, finish_reason }],
   })),
   usage: usageOf(12, 40, details(0, 34)),
@@ -246,7 +253,8 @@ conforms("groq", {
     [{ content: "At six." }, null],
     [{}, "stop"],
   ].map(([delta, finish_reason]) => ({
-    ...{ ...fixedHead("chatcmpl-fxgq", "llama-3.3-70b-versatile"), system_fingerprint: "fp_fx" },
+    ...fixedHead("chatcmpl-fxgq", "llama-3.3-70b-versatile"),
+    system_fingerprint: "fp_fx",
     choices: [{ index: 0, delta, logprobs: null, finish_reason }],
   })),
   usage: usageOf(12, 4),
@@ -295,7 +303,7 @@ conforms(
     ])}event: ping\ndata: {"type":"ping"}\n\ndata: [DONE]\n\n`,
     chunks: [
       chunkOf({
-        ...{ role: "assistant" },
+        role: "assistant",
         ...call(0, { id: "call_1", type: "function", function: { name: "tide", arguments: "" } }),
       }),
       chunkOf(call(0, { function: { arguments: "{}" } })),
@@ -309,7 +317,9 @@ conforms(
     stream: toStream([
       chunkOf({ content: "a" }),
       {
-        ...{ ...chunkHead, id: "fx-2", created: 1_790_000_009 },
+        ...chunkHead,
+        id: "fx-2",
+        created: 1_790_000_009,
         choices: [{ index: 0, delta: { content: "b" }, finish_reason: "stop", usage: usageOf(7, 3) }],
       },
     ]),

@@ -18,7 +18,8 @@ const request = { model: "m", messages: [{ role: "user", content: "When does it 
 const streamed = { ...request, stream: true };
 
 const chunkOf = (delta: object, finish: string | null = null, rest: object = {}) => ({
-  ...{ ...head, object: "chat.completion.chunk" },
+  ...head,
+  object: "chat.completion.chunk",
   choices: [{ index: 0, delta, finish_reason: finish, ...rest }],
 });
 const toStream = (chunks: readonly object[]): string =>
@@ -51,7 +52,8 @@ for (const slug of ["deepseek", "nebius"]) {
         chunkOf(call({ id: "call_1", type: "function", function: { name: "tide", arguments: "{}" } })),
         chunkOf({ reasoning_content: "Three.", ...thinking(1, "Three.") }),
         chunkOf({
-          ...{ reasoning_content: "Four.", content: "At" },
+          reasoning_content: "Four.",
+          content: "At",
           content_blocks: [
             { index: 1, delta: { thinking: "Four." } },
             { index: 2, delta: { text: "At" } },
@@ -112,7 +114,7 @@ conforms(
     operation: "complete",
     request: { model: "m", prompt: "a" },
     answer: textOf({
-      ...{ kv_transfer_params: null },
+      kv_transfer_params: null,
       choices: [
         { index: 0, text: "b", logprobs: null, finish_reason: "stop", stop_reason: null, prompt_logprobs: null },
       ],

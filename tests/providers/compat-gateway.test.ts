@@ -45,8 +45,12 @@ test("usage that a stream tells elsewhere comes last for those who ask", async (
   const events = (await response.text()).trim().split("\n\n");
   assert.equal(events.at(-1), "data: [DONE]");
   assert.deepEqual(JSON.parse(events.at(-2)?.slice("data: ".length) ?? ""), {
-    ...{ id: "chatcmpl-fxgq", object: "chat.completion.chunk", created: 1_790_000_000 },
-    ...{ model: "llama-3.3-70b-versatile", choices: [], provider: "groq" },
+    id: "chatcmpl-fxgq",
+    object: "chat.completion.chunk",
+    created: 1_790_000_000,
+    model: "llama-3.3-70b-versatile",
+    choices: [],
+    provider: "groq",
     usage: { prompt_tokens: 12, completion_tokens: 4, total_tokens: 16 },
   });
 });

@@ -33,7 +33,7 @@ const rows: readonly Row[] = [
     "sambanova",
     { ...manyMembers, ...legacy, tools },
     { top_p: 0.5, tools },
-    [...["presence_penalty", "frequency_penalty", "logit_bias", "user", "seed", "logprobs"], ...Object.keys(legacy)],
+    ["presence_penalty", "frequency_penalty", "logit_bias", "user", "seed", "logprobs", ...Object.keys(legacy)],
   ],
   [
     "lemonfox-ai",
@@ -315,7 +315,9 @@ const cases: Readonly<Record<string, ConformanceCase>> = {
           { role: "assistant", content: "Six.", reasoning: "Check hours." },
           conversation[4],
           {
-            ...{ role: "assistant", content: null, reasoning: "Check hours." },
+            role: "assistant",
+            content: null,
+            reasoning: "Check hours.",
             tool_calls: [{ ...call, cache_control: { type: "ephemeral" } }],
           },
           result,

@@ -41,16 +41,22 @@ function wholeOf(vendor: Vendor) {
   const named = { ...members, ...namedThought(vendor, thought), ...(vendor.thought && { content_blocks: blocks }) };
   return {
     answer: {
-      ...{ ...head, ...vendor.answer, usage: toldUsage(vendor) },
+      ...head,
+      ...vendor.answer,
+      usage: toldUsage(vendor),
       choices: [{ ...told, message: { ...members, ...thoughtIn(vendor, thought) } }],
     },
     strict: {
       // a tier of service is among OpenAI's members
       ...("service_tier" in (vendor.answer ?? {}) && { service_tier: "default" }),
-      ...{ ...head, choices: [{ ...choice, message }], usage: plainUsage(vendor) },
+      ...head,
+      choices: [{ ...choice, message }],
+      usage: plainUsage(vendor),
     },
     lax: {
-      ...{ ...head, ...vendor.answer, usage: { ...toldUsage(vendor), ...laxUsage(vendor) } },
+      ...head,
+      ...vendor.answer,
+      usage: { ...toldUsage(vendor), ...laxUsage(vendor) },
       choices: [{ ...told, message: named }],
     },
   };
@@ -117,7 +123,8 @@ function streamOf(vendor: Vendor) {
       .filter((piece) => !isThought(piece))
       .map(({ delta, finish = null }) => ({
         ...("system_fingerprint" in (vendor.chunk ?? {}) && { system_fingerprint: null }),
-        ...{ ...chunkHead, choices: [{ index: 0, delta: plainDelta(delta), finish_reason: finish }] },
+        ...chunkHead,
+        choices: [{ index: 0, delta: plainDelta(delta), finish_reason: finish }],
       })),
     lax: told.map(({ usage: _, ...chunk }: Members & { choices: Members[] }, index) => {
       const [{ message: __, ...choice } = {}] = chunk.choices as Members[]; // each chunk has one
@@ -147,7 +154,10 @@ for (const provider of providers) {
     { name: "an answer with extras", request: known, strict: false, answer: whole.answer, wanted: whole.lax },
     {
       name: "a plain stream",
-      ...{ ...asked, stream: streamed.stream, chunks: streamed.strict, usage: plainUsage(vendor) },
+      ...asked,
+      stream: streamed.stream,
+      chunks: streamed.strict,
+      usage: plainUsage(vendor),
     },
     { name: "a stream with extras", ...asked, strict: false, stream: streamed.stream, chunks: streamed.lax },
   ]);

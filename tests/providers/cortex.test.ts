@@ -16,11 +16,18 @@ const answer = {
 };
 const usage = { prompt_tokens: 17, completion_tokens: 7, total_tokens: 24 };
 const wantedOf = (message: object, reason = "stop") => ({
-  ...{ id: "cx-0", object: "chat.completion", created: 0, model: "claude-sonnet", usage },
+  id: "cx-0",
+  object: "chat.completion",
+  created: 0,
+  model: "claude-sonnet",
+  usage,
   choices: [{ index: 0, message: { role: "assistant", ...message }, logprobs: null, finish_reason: reason }],
 });
 const chunk = (id: string, delta: object, reason: string | null = null) => ({
-  ...{ id, object: "chat.completion.chunk", created: 0, model: "claude-sonnet" },
+  id,
+  object: "chat.completion.chunk",
+  created: 0,
+  model: "claude-sonnet",
   choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
 });
 const callDelta = (index: number, args: string, start?: { id: string; name: string }) => ({
@@ -42,7 +49,8 @@ testConformance(cortex, [
       body: { ...request, stream: false, max_tokens: 9, temperature: 0.5 },
     },
     dropped: ["seed", "user"],
-    ...{ answer, wanted: wantedOf({ content: "At six." }) },
+    answer,
+    wanted: wantedOf({ content: "At six." }),
   },
   {
     name: "a conversation with tools",
@@ -197,7 +205,9 @@ testConformance(cortex, [
   },
   {
     name: "tokens to embed",
-    ...{ operation: "embed", request: { model: "e", input: [1, 2] }, refused: /not lists of tokens/ },
+    operation: "embed",
+    request: { model: "e", input: [1, 2] },
+    refused: /not lists of tokens/,
   },
 ]);
 
@@ -244,25 +254,36 @@ for (const account of [null, "a/b", "a..b", "evil.example/", "a.b.c.d.e"]) {
 }
 
 const textWanted = (text: string) => ({
-  ...{ id: "*", object: "text_completion", created: "*", model: "*", usage: "*" },
+  id: "*",
+  object: "text_completion",
+  created: "*",
+  model: "*",
+  usage: "*",
   choices: [{ index: 0, text, logprobs: null, finish_reason: "stop" }],
 });
 testConformance(cortex, [
   {
-    ...{ name: "a text completion", operation: "complete" },
+    name: "a text completion",
+    operation: "complete",
     request: { model: request.model, prompt: "When does it open?", max_tokens: 5, echo: true, own: 1 },
     sent: {
       path: "/cortex/inference:complete",
       body: {
-        ...{ model: request.model, own: 1, max_tokens: 5, stream: false },
+        model: request.model,
+        own: 1,
+        max_tokens: 5,
+        stream: false,
         messages: [{ role: "user", content: "When does it open?" }],
       },
     },
     dropped: ["echo"],
-    ...{ answer, wanted: textWanted("At six.") },
+    answer,
+    wanted: textWanted("At six."),
   },
   {
-    ...{ name: "a text completion of two prompts", operation: "complete", refused: /completes one text/ },
+    name: "a text completion of two prompts",
+    operation: "complete",
+    refused: /completes one text/,
     request: { model: request.model, prompt: ["a", "b"] },
   },
 ]);

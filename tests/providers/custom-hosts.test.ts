@@ -11,13 +11,16 @@ for (const [name, host] of Object.entries(hosts)) {
   const headers = { "x-gateway-custom-host": host };
   await testCalls("bedrock-mantle", [
     {
-      ...{ name: `calls OpenAI's models at a ${name} custom host`, headers },
+      name: `calls OpenAI's models at a ${name} custom host`,
+      headers,
       url: "https://models.example.com/v1/chat/completions",
     },
     ...(name === "bare"
       ? [
           {
-            ...{ name: "calls Anthropic's models at the same custom host", headers, body: claude },
+            name: "calls Anthropic's models at the same custom host",
+            headers,
+            body: claude,
             url: "https://models.example.com/anthropic/v1/messages",
           },
         ]
@@ -27,11 +30,14 @@ for (const [name, host] of Object.entries(hosts)) {
 
 await testCalls("bedrock-mantle", [
   {
-    ...{ name: "passes paths of OpenAI's interface on", path: "/proxy/models" },
+    name: "passes paths of OpenAI's interface on",
+    path: "/proxy/models",
     url: "https://bedrock-mantle.us-east-1.api.aws/v1/models",
   },
   {
-    ...{ name: "passes paths of Anthropic's interface on", path: "/proxy/anthropic/v1/messages", body: claude },
+    name: "passes paths of Anthropic's interface on",
+    path: "/proxy/anthropic/v1/messages",
+    body: claude,
     url: "https://bedrock-mantle.us-east-1.api.aws/anthropic/v1/messages",
   },
 ]);
@@ -57,7 +63,9 @@ const ask = (provider: string, body: object) =>
     gateway,
     { model: "gemini-2.5-flash", messages: [{ role: "user", content: "Hello" }], ...body },
     {
-      ...{ "x-gateway-provider": provider, "x-gateway-vertex-project-id": "p", authorization: "Bearer key" },
+      "x-gateway-provider": provider,
+      "x-gateway-vertex-project-id": "p",
+      authorization: "Bearer key",
     },
   );
 

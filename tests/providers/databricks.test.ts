@@ -9,7 +9,11 @@ const request = { model: "databricks-claude", messages: [{ role: "user", content
 const usage = { prompt_tokens: 21, completion_tokens: 9, total_tokens: 30 };
 const shared = { object: "chat.completion.chunk", created: 1_790_000_000, model: "databricks-claude" };
 const answerOf = (message: object, reason = "stop") => ({
-  ...{ id: "msg_db0", object: "chat.completion", created: 1_790_000_000, model: "databricks-claude", usage },
+  id: "msg_db0",
+  object: "chat.completion",
+  created: 1_790_000_000,
+  model: "databricks-claude",
+  usage,
   choices: [{ index: 0, message, finish_reason: reason }],
 });
 const thought = {
@@ -21,7 +25,8 @@ const thought = {
 };
 const thinking = { type: "thinking", thinking: "Six is usual.", signature: "sig-0" };
 const chunk = (delta: object, reason: string | null = null, id = "msg_db1") => ({
-  ...{ id, ...shared },
+  id,
+  ...shared,
   choices: [{ index: 0, delta, finish_reason: reason }],
 });
 
@@ -46,11 +51,14 @@ testConformance(databricks, [
   },
   {
     name: "reasoning, not strict",
-    ...{ strict: false, request },
+    strict: false,
+    request,
     answer: answerOf(thought),
     wanted: answerOf({
-      ...{ role: "assistant", content: "At six." },
-      ...{ reasoning_content: "Six is usual.", content_blocks: [thinking] },
+      role: "assistant",
+      content: "At six.",
+      reasoning_content: "Six is usual.",
+      content_blocks: [thinking],
     }),
   },
   {
@@ -86,11 +94,14 @@ testConformance(databricks, [
     stream: fixture("databricks", "stream-reasoning.sse"),
     chunks: [
       chunk({
-        ...{ role: "assistant", content: null, reasoning_content: "Six is " },
+        role: "assistant",
+        content: null,
+        reasoning_content: "Six is ",
         content_blocks: [{ type: "thinking", thinking: "Six is " }],
       }),
       chunk({
-        ...{ content: null, reasoning_content: "" },
+        content: null,
+        reasoning_content: "",
         content_blocks: [{ type: "thinking", thinking: "", signature: "sig-1" }],
       }),
       chunk({ content: "Tide rises – 3 m ☂." }),

@@ -33,7 +33,8 @@ function send(
 ): Promise<Response> {
   upstream.requests.length = 0;
   const own = {
-    ...{ "x-gateway-provider": provider, authorization: "Bearer provider-credential" },
+    "x-gateway-provider": provider,
+    authorization: "Bearer provider-credential",
     "x-gateway-fireworks-account-id": "mine",
   };
   return sendOwn(gateway, path, { ...init, headers: { ...own, ...headers } });
@@ -42,8 +43,11 @@ function send(
 const fireworks = "https://api.fireworks.ai/v1/accounts/mine";
 const dataset = { name: "accounts/mine/datasets/d1", state: "READY", createTime: "2026-01-01T00:00:00Z" };
 const fireworksJob = {
-  ...{ name: "accounts/mine/supervisedFineTuningJobs/j1", state: "JOB_STATE_RUNNING", baseModel: "m" },
-  ...{ createTime: "2026-01-01T00:00:00Z", dataset: dataset.name },
+  name: "accounts/mine/supervisedFineTuningJobs/j1",
+  state: "JOB_STATE_RUNNING",
+  baseModel: "m",
+  createTime: "2026-01-01T00:00:00Z",
+  dataset: dataset.name,
 };
 
 test("files of Fireworks are datasets", async () => {
@@ -80,8 +84,11 @@ test("tuning jobs of Fireworks are mapped", async () => {
   const job = await readJson<{ id: string; status: string; training_file: string }>(made);
   assert.deepEqual([job.id, job.status, job.training_file], ["j1", "running", "d1"]);
   assert.deepEqual(JSON.parse(upstream.requests[0]?.text ?? ""), {
-    ...{ dataset: "accounts/mine/datasets/d1", baseModel: "accounts/fireworks/models/llama", epochs: 2 },
-    ...{ displayName: "tuned", outputModel: "accounts/mine/models/tuned" },
+    dataset: "accounts/mine/datasets/d1",
+    baseModel: "accounts/fireworks/models/llama",
+    epochs: 2,
+    displayName: "tuned",
+    outputModel: "accounts/mine/models/tuned",
   });
   const shown = await readJson<{ status: string }>(await send("fireworks-ai", "/v1/fine_tuning/jobs/j1"));
   assert.equal(shown.status, "succeeded");
@@ -99,8 +106,12 @@ test("Fireworks needs the account", async () => {
 
 const cohere = "https://api.cohere.ai/v1";
 const embedJob = {
-  ...{ job_id: "j1", status: "complete", created_at: "2026-01-01T00:00:00Z", model: "embed-v4.0" },
-  ...{ input_dataset_id: "d1", output_dataset_id: "d2" },
+  job_id: "j1",
+  status: "complete",
+  created_at: "2026-01-01T00:00:00Z",
+  model: "embed-v4.0",
+  input_dataset_id: "d1",
+  output_dataset_id: "d2",
 };
 
 test("batches of Cohere are embed jobs, its files datasets", async () => {
@@ -167,8 +178,13 @@ test("uploads to Cohere become datasets: the text of each line, in a form of its
   assert.deepEqual(
     { status, id, object, bytes, filename, purpose, state: body.status },
     {
-      ...{ status: 200, id: "d9", object: "file", bytes: Buffer.byteLength(rows), filename: "in put.jsonl" },
-      ...{ purpose: "batch", state: "uploaded" },
+      status: 200,
+      id: "d9",
+      object: "file",
+      bytes: Buffer.byteLength(rows),
+      filename: "in put.jsonl",
+      purpose: "batch",
+      state: "uploaded",
     },
   );
   const [request] = upstream.requests;

@@ -17,11 +17,17 @@ for (const [provider, path] of [
 ] as const) {
   testConformance(provider, [
     {
-      ...{ name: "decisions", operation: "decide", request: { ...request, own: 1 } },
-      ...{ sent: { path, body: { ...request, own: 1 } }, answer, wanted: answer },
+      name: "decisions",
+      operation: "decide",
+      request: { ...request, own: 1 },
+      sent: { path, body: { ...request, own: 1 } },
+      answer,
+      wanted: answer,
     },
     {
-      ...{ name: "decisions without a model in the answer", operation: "decide", request },
+      name: "decisions without a model in the answer",
+      operation: "decide",
+      request,
       answer: { ...Object(answer), model: undefined, id: "gen-dec-1" },
       wanted: { ...Object(answer), model: "jev-latest", id: "gen-dec-1" },
     },

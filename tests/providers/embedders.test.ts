@@ -9,7 +9,10 @@ const data = [
   { object: "embedding", index: 1, embedding: [0.3, 0.4] },
 ];
 const list = (model: string, prompt_tokens: number, total_tokens = prompt_tokens) => ({
-  ...{ object: "list", data, model, usage: { prompt_tokens, total_tokens } },
+  object: "list",
+  data,
+  model,
+  usage: { prompt_tokens, total_tokens },
 });
 const request = (extra: object = {}) => ({ model: "m", input: ["harbour", "tide"], ...extra });
 
@@ -36,7 +39,9 @@ testConformance(jina, [
     sent: { body: { model: "m", input: "harbour", embedding_type: "base64" } },
     answer: { data, usage: { total_tokens: 4 } },
     wanted: {
-      ...{ object: "list", model: "m", usage: { prompt_tokens: 4, total_tokens: 4 } },
+      object: "list",
+      model: "m",
+      usage: { prompt_tokens: 4, total_tokens: 4 },
       data: [
         { object: "embedding", index: 0, embedding: "zczMPc3MTD4=" },
         { object: "embedding", index: 1, embedding: "mpmZPs3MzD4=" },
@@ -111,7 +116,10 @@ testConformance(voyage, [
     name: "texts, images and films in one request",
     operation: "embed",
     request: {
-      ...{ model: "voyage-multimodal-3.5", dimensions: 512, input_type: "document", encoding_format: "base64" },
+      model: "voyage-multimodal-3.5",
+      dimensions: 512,
+      input_type: "document",
+      encoding_format: "base64",
       input: [
         "harbour",
         { text: "tide", image: { url: "https://example.com/a.png" } },
@@ -139,12 +147,15 @@ testConformance(voyage, [
           },
           { content: [{ type: "text", text: "its own form" }] },
         ],
-        ...{ input_type: "document", output_dimension: 512 },
+        input_type: "document",
+        output_dimension: 512,
       },
     },
     answer: { data: [{ object: "embedding", embedding: [1, -0.5], index: 0 }], model: "m", usage: { total_tokens: 7 } },
     wanted: {
-      ...{ object: "list", model: "m", usage: { prompt_tokens: 7, total_tokens: 7 } },
+      object: "list",
+      model: "m",
+      usage: { prompt_tokens: 7, total_tokens: 7 },
       data: [{ object: "embedding", embedding: "AACAPwAAAL8=", index: 0 }],
     },
   },
@@ -181,7 +192,9 @@ testConformance(nomic, [
     sent: { body: { model: "m", texts: ["harbour", "tide"] } },
     answer: { embeddings: [[1, -0.5]] },
     wanted: {
-      ...{ object: "list", model: "m", usage: { prompt_tokens: 0, total_tokens: 0 } },
+      object: "list",
+      model: "m",
+      usage: { prompt_tokens: 0, total_tokens: 0 },
       data: [{ object: "embedding", index: 0, embedding: "AACAPwAAAL8=" }],
     },
   },

@@ -71,7 +71,9 @@ test("answers to parts are joined in order, their usage summed", () => {
     part(3, { prompt_tokens: 4, total_tokens: null }),
   ];
   assert.deepEqual(embedOf("bedrock").join?.(answers as never, { model: "m", input: "" }), {
-    ...{ object: "list", model: "m-1", usage: { prompt_tokens: 6, total_tokens: 3 } },
+    object: "list",
+    model: "m-1",
+    usage: { prompt_tokens: 6, total_tokens: 3 },
     data: [1, 2, 3].map((embedding, index) => ({ object: "embedding", index, embedding })),
   });
 });
@@ -89,13 +91,15 @@ testConformance(find("byteplus"), [
     name: "a text, an image and a film as one vector",
     operation: "embed",
     request: {
-      ...{ model: "ep-1", dimensions: 1024 },
+      model: "ep-1",
+      dimensions: 1024,
       input: [{ text: "tide", image: { base64: "iVBORw==" }, video: { url: "https://example.com/a.mp4" } }],
     },
     sent: {
       path: "/embeddings/multimodal",
       body: {
-        ...{ model: "ep-1", dimensions: 1024 },
+        model: "ep-1",
+        dimensions: 1024,
         input: [
           { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw==" } },
           { type: "video_url", video_url: { url: "https://example.com/a.mp4" } },
@@ -104,11 +108,15 @@ testConformance(find("byteplus"), [
       },
     },
     answer: {
-      ...{ object: "list", model: "m", data: { object: "embedding", embedding: [1, -0.5] } },
+      object: "list",
+      model: "m",
+      data: { object: "embedding", embedding: [1, -0.5] },
       usage: { prompt_tokens: 9, total_tokens: 9, prompt_tokens_details: { image_tokens: 8, text_tokens: 1 } },
     },
     wanted: {
-      ...{ object: "list", model: "ep-1", usage: { prompt_tokens: 9, total_tokens: 9 } },
+      object: "list",
+      model: "ep-1",
+      usage: { prompt_tokens: 9, total_tokens: 9 },
       data: [{ object: "embedding", index: 0, embedding: [1, -0.5] }],
     },
   },
@@ -119,7 +127,8 @@ testConformance(find("byteplus"), [
     sent: {
       body: { model: "ep-1", input: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }] },
     },
-    ...{ answer: { data: { embedding: "AACAPw==" } }, wanted: "*" },
+    answer: { data: { embedding: "AACAPw==" } },
+    wanted: "*",
   },
   { name: "tokens", operation: "embed", request: { model: "ep-1", input: [1] }, refused: /lists of tokens/ },
 ]);
@@ -137,7 +146,10 @@ for (const slug of ["together-ai", "nebius", "github", "dashscope"]) {
         id: "x",
       },
       wanted: {
-        ...{ object: "list", id: "x", model: "m", usage: { prompt_tokens: 4, total_tokens: 4 } },
+        object: "list",
+        id: "x",
+        model: "m",
+        usage: { prompt_tokens: 4, total_tokens: 4 },
         data: [{ index: 0, embedding: "AACAPwAAAL8=", own: 1 }],
       },
     },
@@ -152,8 +164,24 @@ for (const slug of ["together-ai", "nebius", "github", "dashscope"]) {
 }
 
 for (const slug of [
-  ...["together-ai", "dashscope", "zhipu", "upstage", "siliconflow", "byteplus", "mistral-ai", "ollama"],
-  ...["workers-ai", "cohere", "voyage", "jina", "nomic", "google", "vertex-ai", "bedrock", "palm", "ai21"],
+  "together-ai",
+  "dashscope",
+  "zhipu",
+  "upstage",
+  "siliconflow",
+  "byteplus",
+  "mistral-ai",
+  "ollama",
+  "workers-ai",
+  "cohere",
+  "voyage",
+  "jina",
+  "nomic",
+  "google",
+  "vertex-ai",
+  "bedrock",
+  "palm",
+  "ai21",
 ]) {
   const model = slug === "bedrock" ? "amazon.titan-embed-text-v2:0" : "m";
   for (const input of [
@@ -163,7 +191,10 @@ for (const slug of [
     testConformance(find(slug), [
       {
         name: `refuses the tokens ${JSON.stringify(input)}`,
-        ...{ operation: "embed", settings, request: { model, input }, refused: /tokens/ },
+        operation: "embed",
+        settings,
+        request: { model, input },
+        refused: /tokens/,
       },
     ]);
   }

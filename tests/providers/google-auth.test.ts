@@ -44,7 +44,10 @@ function createTools(environment: Record<string, string> = {}, tenant = ["organi
   const clock = createTestClock();
   const origins: string[] = [];
   const tools: AuthTools = {
-    ...{ clock, environment, tenant, tokens: createTokenCache(clock) },
+    clock,
+    environment,
+    tenant,
+    tokens: createTokenCache(clock),
     identityOrganisations: new Set(["organisation"]),
     readFile: (path) => (path === "/token" ? Promise.resolve("federated\n") : Promise.reject(new Error("no file"))),
     outbound(url, { method, headers, body, origin }) {
@@ -58,7 +61,11 @@ function createTools(environment: Record<string, string> = {}, tenant = ["organi
 
 const url = "https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/l";
 const signable = (credential?: string, address = url): SignableRequest => ({
-  ...{ method: "POST", url: address, headers: {}, body: "{}", credential },
+  method: "POST",
+  url: address,
+  headers: {},
+  body: "{}",
+  credential,
 });
 const basic = { serviceAccount: undefined, authType: undefined } as const;
 const withAccount = (changes: object = {}) => ({
@@ -89,7 +96,9 @@ test("authorizeGoogle() signs a statement for a service account and keeps the to
   const form = new URLSearchParams(asked[0]?.body);
   assert.equal(form.get("grant_type"), "urn:ietf:params:oauth:grant-type:jwt-bearer");
   const verified = await jwtVerify(form.get("assertion") ?? "", publicKey, {
-    ...{ issuer: account.client_email, subject: account.client_email, audience: account.token_uri },
+    issuer: account.client_email,
+    subject: account.client_email,
+    audience: account.token_uri,
     currentDate: new Date(clock.now()),
   });
   assert.deepEqual(verified.protectedHeader, { alg: "RS256", typ: "JWT", kid: "fx-key" });

@@ -70,11 +70,14 @@ test("a stream of google that breaks off, or fails at once, is no success", asyn
 
 const { privateKey } = await generateKeyPair("RS256", { extractable: true });
 const account = {
-  ...{ client_email: "robot@fx.example", project_id: "fx-project", private_key_id: "k" },
+  client_email: "robot@fx.example",
+  project_id: "fx-project",
+  private_key_id: "k",
   private_key: await exportPKCS8(privateKey),
 };
 const vertex = {
-  ...{ "x-gateway-provider": "vertex-ai", "x-gateway-vertex-region": "global" },
+  "x-gateway-provider": "vertex-ai",
+  "x-gateway-vertex-region": "global",
   "x-gateway-vertex-service-account-json": JSON.stringify(account),
 };
 

@@ -24,15 +24,21 @@ function send(request: object, name: OperationName = "chat") {
 }
 
 const chunk = (delta: object, finish: string | null = null, more: object = {}) => ({
-  ...{ id: "chatcmpl-fxRespStr01", object: "chat.completion.chunk", created: 0, model },
+  id: "chatcmpl-fxRespStr01",
+  object: "chat.completion.chunk",
+  created: 0,
+  model,
   choices: [{ index: 0, delta, logprobs: null, finish_reason: finish, ...more }],
 });
 const call = (number: number, name: string, args: string, more: object = {}) => ({
-  ...{ id: `fc_fx_${number}`, type: "function" },
+  id: `fc_fx_${number}`,
+  type: "function",
   function: { name, arguments: args, ...more },
 });
 const usage = (prompt: number, completion: number, cached = 0, reasoning = 0) => ({
-  ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
   prompt_tokens_details: { cached_tokens: cached },
   completion_tokens_details: { reasoning_tokens: reasoning },
 });
@@ -52,7 +58,8 @@ testConformance(google, [
         {
           index: 0,
           message: { role: "assistant", content: "The harbour opens at six." },
-          ...{ logprobs: null, finish_reason: "stop" },
+          logprobs: null,
+          finish_reason: "stop",
         },
       ],
       usage: usage(1290, 103, 1024, 96),
@@ -70,14 +77,17 @@ testConformance(google, [
         {
           index: 0,
           message: {
-            ...{ role: "assistant", content: "The harbour opens at six." },
+            role: "assistant",
+            content: "The harbour opens at six.",
             reasoning_content: "Checking the opening hours.",
             content_blocks: [
               { type: "thinking", thinking: "Checking the opening hours." },
               { type: "text", text: "The harbour opens at six.", thought_signature: "CsoBFxSigText==" },
             ],
           },
-          ...{ logprobs: null, finish_reason: "stop", safetyRatings: ratings },
+          logprobs: null,
+          finish_reason: "stop",
+          safetyRatings: ratings,
         },
       ],
       usage: usage(1290, 103, 1024, 96),
@@ -95,14 +105,16 @@ testConformance(google, [
         {
           index: 0,
           message: {
-            ...{ role: "assistant", content: "Looking up both." },
+            role: "assistant",
+            content: "Looking up both.",
             ...(!strict && { content_blocks: [{ type: "text", text: "Looking up both." }] }),
             tool_calls: [
               call(1, "tide_table", brest, strict ? {} : { thought_signature: "CsoBFxSigCall==" }),
               call(2, "wind_speed", "{}"),
             ],
           },
-          ...{ logprobs: null, finish_reason: "tool_calls" },
+          logprobs: null,
+          finish_reason: "tool_calls",
         },
       ],
       usage: usage(88, 31),
@@ -119,7 +131,8 @@ testConformance(google, [
         {
           index: 0,
           message: { role: "assistant", content: null },
-          ...{ logprobs: null, finish_reason: "content_filter" },
+          logprobs: null,
+          finish_reason: "content_filter",
         },
       ],
       usage: usage(14, 0),
@@ -132,9 +145,7 @@ testConformance(google, [
     wanted: {
       ...answered,
       id: "chatcmpl-fxRespMax01",
-      choices: [
-        { index: 0, message: { role: "assistant", content: "" }, ...{ logprobs: null, finish_reason: "length" } },
-      ],
+      choices: [{ index: 0, message: { role: "assistant", content: "" }, logprobs: null, finish_reason: "length" }],
       usage: usage(14, 60, 0, 60),
     },
   },
@@ -153,7 +164,9 @@ testConformance(google, [
     stream: fixture("google", "stream.sse"),
     chunks: [
       chunk({
-        ...{ role: "assistant", content: "", reasoning_content: "Thinking about tides." },
+        role: "assistant",
+        content: "",
+        reasoning_content: "Thinking about tides.",
         content_blocks: [{ index: 0, delta: { thinking: "Thinking about tides." } }],
       }),
       chunk({ content: "Tide", content_blocks: [{ index: 1, delta: { text: "Tide" } }] }),
@@ -171,7 +184,8 @@ testConformance(google, [
     stream: fixture("google", "stream-tools.sse"),
     chunks: [
       chunk({
-        ...{ role: "assistant", content: "" },
+        role: "assistant",
+        content: "",
         tool_calls: [
           { index: 0, ...call(1, "tide_table", '{"port":"Brest"}', { thought_signature: "CsoBFxSigCall==" }) },
         ],
@@ -236,7 +250,8 @@ testConformance(google, [
         {
           index: 0,
           message: {
-            ...{ role: "assistant", content: "" },
+            role: "assistant",
+            content: "",
             ...(strict
               ? { images: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }] }
               : {
@@ -244,7 +259,8 @@ testConformance(google, [
                 }),
             audio: { id: "audio_fxRespChat01", data: "BBBB", expires_at: 0, transcript: "" },
           },
-          ...{ logprobs: null, finish_reason: strict ? "stop" : "NEW_WORD" },
+          logprobs: null,
+          finish_reason: strict ? "stop" : "NEW_WORD",
         },
       ],
       usage: usage(0, 0),
@@ -259,7 +275,8 @@ testConformance(google, [
       body: {
         model: "models/gemini-embedding-001",
         content: { parts: [{ text: "tide" }] },
-        ...{ taskType: "CLUSTERING", outputDimensionality: 4 },
+        taskType: "CLUSTERING",
+        outputDimensionality: 4,
       },
     },
     dropped: ["user"],
@@ -376,22 +393,45 @@ test("google tells that a model does not think", () => {
 
 test("google sends every member of generationConfig", () => {
   const asked = {
-    ...{ max_tokens: 1, max_completion_tokens: 2, top_p: 0.5, top_k: 3, stop: ["a"], n: 2, seed: 4, logprobs: true },
-    ...{ presence_penalty: 1, frequency_penalty: 1.5, top_logprobs: 5, modalities: ["text", "audio"] },
-    ...{ audio: { voice: "Kore" }, image_config: { aspect_ratio: "1:1", image_size: "2K" } },
-    ...{ media_resolution: "MEDIA_RESOLUTION_LOW", service_tier: "default", safety_settings: [{ category: "c" }] },
+    max_tokens: 1,
+    max_completion_tokens: 2,
+    top_p: 0.5,
+    top_k: 3,
+    stop: ["a"],
+    n: 2,
+    seed: 4,
+    logprobs: true,
+    presence_penalty: 1,
+    frequency_penalty: 1.5,
+    top_logprobs: 5,
+    modalities: ["text", "audio"],
+    audio: { voice: "Kore" },
+    image_config: { aspect_ratio: "1:1", image_size: "2K" },
+    media_resolution: "MEDIA_RESOLUTION_LOW",
+    service_tier: "default",
+    safety_settings: [{ category: "c" }],
   };
   assert.deepEqual(send({ ...hello, ...asked, metadata: { a: "b" }, "bad\nname": 1 }), {
     body: {
       "bad\nname": 1,
       contents: helloContents,
-      ...{ safetySettings: [{ category: "c" }], serviceTier: "standard" },
+      safetySettings: [{ category: "c" }],
+      serviceTier: "standard",
       generationConfig: {
-        ...{ maxOutputTokens: 2, topP: 0.5, topK: 3, stopSequences: ["a"], candidateCount: 2, seed: 4 },
-        ...{ presencePenalty: 1, frequencyPenalty: 1.5, responseLogprobs: true, logprobs: 5 },
+        maxOutputTokens: 2,
+        topP: 0.5,
+        topK: 3,
+        stopSequences: ["a"],
+        candidateCount: 2,
+        seed: 4,
+        presencePenalty: 1,
+        frequencyPenalty: 1.5,
+        responseLogprobs: true,
+        logprobs: 5,
         responseModalities: ["TEXT", "AUDIO"],
         speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: "Kore" } } },
-        ...{ imageConfig: { aspectRatio: "1:1", imageSize: "2K" }, mediaResolution: "MEDIA_RESOLUTION_LOW" },
+        imageConfig: { aspectRatio: "1:1", imageSize: "2K" },
+        mediaResolution: "MEDIA_RESOLUTION_LOW",
       },
     },
     dropped: ["metadata"],

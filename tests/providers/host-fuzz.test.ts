@@ -100,7 +100,8 @@ function toolsFor(note: (sent: SentRequest) => void): AuthTools {
     outbound: createOutbound({ transport: createRecordingTransport(note), guard }),
     clock: createTestClock(),
     tokens: { get: async (_, load) => (await load()).token },
-    ...{ tenant: ["organisation", "workspace"], environment: {} },
+    tenant: ["organisation", "workspace"],
+    environment: {},
   };
 }
 

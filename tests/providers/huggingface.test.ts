@@ -5,7 +5,10 @@ import { testCalls } from "../support/provider-calls.ts";
 const hello = { model: "example/model:fastest", messages: [{ role: "user", content: "Hello" }] };
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const chunk = (id: string, delta: object, finish_reason: string | null = null) => ({
-  ...{ id, object: "chat.completion.chunk", created: 5, model: hello.model },
+  id,
+  object: "chat.completion.chunk",
+  created: 5,
+  model: hello.model,
   choices: [{ index: 0, delta, logprobs: null, finish_reason }],
 });
 const calls = [
@@ -13,12 +16,19 @@ const calls = [
   { id: "1", type: "function", function: { name: "wind_speed", arguments: "{}" } },
 ];
 const wanted = (message: object, finish_reason: string) => ({
-  ...{ id: "hf-1", object: "chat.completion", created: 5, model: hello.model },
+  id: "hf-1",
+  object: "chat.completion",
+  created: 5,
+  model: hello.model,
   choices: [{ index: 0, message: { role: "assistant", ...message }, logprobs: null, finish_reason }],
   usage,
 });
 const reply = (message: object, finish_reason: string) => ({
-  ...{ id: "hf-1", created: 5, model: "example/model", choices: [{ index: 0, message, finish_reason }], usage },
+  id: "hf-1",
+  created: 5,
+  model: "example/model",
+  choices: [{ index: 0, message, finish_reason }],
+  usage,
 });
 
 testConformance(huggingface, [

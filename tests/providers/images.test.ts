@@ -334,15 +334,14 @@ for (const [slug, base, settings] of [
       {
         name: "Imagen",
         request: {
-          ...{
-            model: "imagen-4.0-generate-001",
-            prompt,
-            n: 2,
-            size: "1792x1024",
-            quality: "hd",
-            output_format: "jpeg",
-          },
-          ...{ negative_prompt: "fog", user: "u" },
+          model: "imagen-4.0-generate-001",
+          prompt,
+          n: 2,
+          size: "1792x1024",
+          quality: "hd",
+          output_format: "jpeg",
+          negative_prompt: "fog",
+          user: "u",
         },
         sent: {
           path: `${base}/imagen-4.0-generate-001:predict`,

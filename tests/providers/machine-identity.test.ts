@@ -15,12 +15,16 @@ const serviceRole = { region: "eu-central-1", auth_type: "serviceRole" } as cons
 const request = {
   method: "POST",
   url: "https://bedrock-runtime.eu-central-1.amazonaws.com/model/a.b/converse",
-  ...{ headers: {}, body: "{}", credential: undefined },
+  headers: {},
+  body: "{}",
+  credential: undefined,
 };
 const start = Date.UTC(2026, 0, 15, 12);
 const expiration = (minutes: number) => new Date(start + minutes * 60_000).toISOString();
 const keys = (minutes = 60) => ({
-  ...{ AccessKeyId: "ASIAFAKEMACHINE", SecretAccessKey: "fake-machine-secret", Token: "fake-session" },
+  AccessKeyId: "ASIAFAKEMACHINE",
+  SecretAccessKey: "fake-machine-secret",
+  Token: "fake-session",
   Expiration: expiration(minutes),
 });
 
@@ -39,7 +43,10 @@ function createWorld(
   const clock = createTestClock(start);
   const asked: Asked[] = [];
   const tools: AuthTools = {
-    ...{ clock, environment, tokens: createTokenCache(clock), tenant: ["first", "w"] },
+    clock,
+    environment,
+    tokens: createTokenCache(clock),
+    tenant: ["first", "w"],
     identityOrganisations: new Set(["first", "second"]),
     async outbound(url, { method, headers, origin }) {
       assert.equal(origin, "fixed");
@@ -243,8 +250,10 @@ test("settings refuse switches that are neither on nor off, and ids that are non
 const clouds = {
   bedrock: { "x-gateway-aws-auth-type": "serviceRole" },
   "azure-openai": {
-    ...{ "x-gateway-azure-auth-mode": "managed", "x-gateway-azure-resource-name": "r" },
-    ...{ "x-gateway-azure-deployment-id": "d", "x-gateway-azure-api-version": "v1" },
+    "x-gateway-azure-auth-mode": "managed",
+    "x-gateway-azure-resource-name": "r",
+    "x-gateway-azure-deployment-id": "d",
+    "x-gateway-azure-api-version": "v1",
   },
   "vertex-ai": { "x-gateway-vertex-auth-type": "workload", "x-gateway-vertex-project-id": "p" },
 } as const;
@@ -292,7 +301,9 @@ for (const [provider, settings] of Object.entries(clouds)) {
 test("another organisation without a credential is sent to vertex-ai without the operator's", async () => {
   lent.sent.length = 0;
   await chat(lent.gateway, body, {
-    ...{ "x-gateway-provider": "vertex-ai", authorization: null, "x-gateway-vertex-project-id": "p" },
+    "x-gateway-provider": "vertex-ai",
+    authorization: null,
+    "x-gateway-vertex-project-id": "p",
     "x-gateway-api-key": lent.other.workspaceKey,
   });
   assert.deepEqual(

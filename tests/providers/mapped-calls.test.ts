@@ -14,8 +14,10 @@ const streamed = (text: string) => () => new Response(text, { headers: { "conten
 async function stream(provider: string, headers: Record<string, string> = {}) {
   const trace = crypto.randomUUID();
   const body = {
-    ...{ model: "m", messages: [{ role: "user", content: "Hello" }] },
-    ...{ stream: true, stream_options: { include_usage: true } },
+    model: "m",
+    messages: [{ role: "user", content: "Hello" }],
+    stream: true,
+    stream_options: { include_usage: true },
   };
   const names = { "x-gateway-provider": provider, "x-gateway-trace-id": trace, authorization: "Bearer key" };
   const response = await chat(gateway, body, { ...names, ...headers });

@@ -67,7 +67,9 @@ test("findMember() sees exactly the names of members, whatever texts hold", () =
 
 const head = { id: "fx-1", object: "chat.completion.chunk", created: 1, model: "m", system_fingerprint: null };
 const chunkOf = (delta: object, choice: object = {}, rest: object = {}) => ({
-  ...{ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: null, ...choice }], usage: null },
+  ...head,
+  choices: [{ index: 0, delta, logprobs: null, finish_reason: null, ...choice }],
+  usage: null,
   ...rest,
 });
 

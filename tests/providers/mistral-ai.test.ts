@@ -4,14 +4,22 @@ import { fixture, jsonFixture, testConformance } from "../conformance/suite.ts";
 const hello = { model: "mistral-medium", messages: [{ role: "user", content: "Hello" }] };
 const body = (extra: object) => ({ ...hello, ...extra });
 const chunk = (delta: object, finish_reason: string | null = null) => ({
-  ...{ id: "fxmis04str", object: "chat.completion.chunk", created: 1790000000, model: "mistral-medium" },
+  id: "fxmis04str",
+  object: "chat.completion.chunk",
+  created: 1790000000,
+  model: "mistral-medium",
   choices: [{ index: 0, delta, logprobs: null, finish_reason }],
 });
 const usage = (prompt_tokens: number, completion_tokens: number) => ({
-  ...{ prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+  prompt_tokens,
+  completion_tokens,
+  total_tokens: prompt_tokens + completion_tokens,
 });
 const answer = (id: string, choice: object, counts: object) => ({
-  ...{ id, object: "chat.completion", created: 1790000000, model: "mistral-medium" },
+  id,
+  object: "chat.completion",
+  created: 1790000000,
+  model: "mistral-medium",
   choices: [{ index: 0, logprobs: null, ...choice }],
   usage: counts,
 });
@@ -32,7 +40,9 @@ const thinkingStream = sse(
   { id: "t", choices: [{ index: 0, delta: { content: "Six." }, finish_reason: "model_length" }] },
 );
 const thinkingChunk = (delta: object, finish_reason: string | null = null) => ({
-  ...{ ...chunk(delta, finish_reason), id: "t", created: 5 },
+  ...chunk(delta, finish_reason),
+  id: "t",
+  created: 5,
 });
 
 testConformance(mistral, [
@@ -47,7 +57,8 @@ testConformance(mistral, [
         "fxmis03tool",
         {
           message: {
-            ...{ role: "assistant", content: null },
+            role: "assistant",
+            content: null,
             tool_calls: [
               { id: "fxAbC1234", type: "function", function: { name: "tide_table", arguments: '{"port": "Brest"}' } },
               { id: "fxAbC5678", type: "function", function: { name: "wind_speed", arguments: "{}" } },
@@ -63,8 +74,15 @@ testConformance(mistral, [
   {
     name: "text and names of members",
     request: body({
-      ...{ model: "mistralai.mistral-medium", seed: 3, safe_mode: true, max_tokens: 5, n: 2, logit_bias: {} },
-      ...{ thinking: { type: "enabled" }, reasoning_effort: "high", stream_options: { include_usage: true } },
+      model: "mistralai.mistral-medium",
+      seed: 3,
+      safe_mode: true,
+      max_tokens: 5,
+      n: 2,
+      logit_bias: {},
+      thinking: { type: "enabled" },
+      reasoning_effort: "high",
+      stream_options: { include_usage: true },
     }),
     sent: { body: body({ random_seed: 3, safe_prompt: true, max_tokens: 5, n: 2, reasoning_effort: "high" }) },
     dropped: ["logit_bias", "thinking"],
@@ -132,7 +150,9 @@ testConformance(mistral, [
       "fxmis02think",
       {
         message: {
-          ...{ role: "assistant", content: "It opens at six.", reasoning_content: "Check opening hours." },
+          role: "assistant",
+          content: "It opens at six.",
+          reasoning_content: "Check opening hours.",
           content_blocks: [
             { type: "thinking", thinking: "Check opening hours." },
             { type: "text", text: "It opens at six." },
@@ -160,7 +180,9 @@ testConformance(mistral, [
       chunk({
         tool_calls: [
           {
-            ...{ index: 0, id: "fxAbC1234", type: "function" },
+            index: 0,
+            id: "fxAbC1234",
+            type: "function",
             function: { name: "tide_table", arguments: '{"port": "Brest"}' },
           },
           { index: 1, id: "fxAbC5678", type: "function", function: { name: "wind_speed", arguments: "{}" } },
@@ -216,7 +238,10 @@ testConformance(mistral, [
     dropped: ["echo"],
     answer: jsonFixture("mistral-ai", "chat.json"),
     wanted: {
-      ...{ id: "fxmis01chat", object: "text_completion", created: 1790000000, model: "codestral" },
+      id: "fxmis01chat",
+      object: "text_completion",
+      created: 1790000000,
+      model: "codestral",
       choices: [{ index: 0, text: "The harbour opens at six.", logprobs: null, finish_reason: "stop" }],
       usage: usage(14, 7),
     },
@@ -227,7 +252,10 @@ testConformance(mistral, [
     request: { ...fim, stream: true },
     stream: fixture("mistral-ai", "stream.sse"),
     chunks: ["", "Tide", " rises – 3 m ☂.", ""].map((text, index) => ({
-      ...{ id: "fxmis04str", object: "text_completion", created: 1790000000, model: "codestral" },
+      id: "fxmis04str",
+      object: "text_completion",
+      created: 1790000000,
+      model: "codestral",
       choices: [{ index: 0, text, logprobs: null, finish_reason: index === 3 ? "stop" : null }],
     })),
     usage: usage(12, 9),

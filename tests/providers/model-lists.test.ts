@@ -33,15 +33,38 @@ const secret = "secret-model";
 /** Ways to write the model that is refused. */
 const spellings = [
   secret,
-  ...["SECRET-MODEL", " secret-model ", "secret-model\u200b", "ｓecret-model", "secret%2Dmodel", "/secret-model"],
-  ...["secret-model/", "./secret-model", "models/secret-model", "models/models/secret-model", "google/secret-model"],
-  ...["google.secret-model", "google/google/secret-model", "publishers/google/models/secret-model"],
-  ...["models/publishers/google/models/secret-model", "projects/p/locations/l/publishers/google/models/secret-model"],
-  ...["mistralai.secret-model", "mistralai.mistralai.secret-model", "cohere.secret-model", "us.secret-model"],
-  ...["global.secret-model", "arn:aws:bedrock:us-east-1::foundation-model/secret-model"],
-  ...["arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.secret-model", "secret-model:latest"],
-  ...["library/secret-model", "secret-model:free", "secret-model:adapter", "secret-model@001", "~secret-model"],
-  ...["accounts/fireworks/models/secret-model", "secret-model#accounts/a/deployments/d", "@cf/secret-model"],
+  "SECRET-MODEL",
+  " secret-model ",
+  "secret-model\u200b",
+  "ｓecret-model",
+  "secret%2Dmodel",
+  "/secret-model",
+  "secret-model/",
+  "./secret-model",
+  "models/secret-model",
+  "models/models/secret-model",
+  "google/secret-model",
+  "google.secret-model",
+  "google/google/secret-model",
+  "publishers/google/models/secret-model",
+  "models/publishers/google/models/secret-model",
+  "projects/p/locations/l/publishers/google/models/secret-model",
+  "mistralai.secret-model",
+  "mistralai.mistralai.secret-model",
+  "cohere.secret-model",
+  "us.secret-model",
+  "global.secret-model",
+  "arn:aws:bedrock:us-east-1::foundation-model/secret-model",
+  "arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.secret-model",
+  "secret-model:latest",
+  "library/secret-model",
+  "secret-model:free",
+  "secret-model:adapter",
+  "secret-model@001",
+  "~secret-model",
+  "accounts/fireworks/models/secret-model",
+  "secret-model#accounts/a/deployments/d",
+  "@cf/secret-model",
 ];
 
 /** How providers read a name beside the plain one: what is left out comes to the same model. */
@@ -95,7 +118,10 @@ function textsOf({ url, init }: SentRequest): string[] {
 const deployments = [
   { alias: "fast", azure_deployment_name: "mini", azure_api_version: "2024-10-21", azure_model_slug: "gpt-4o-mini" },
   {
-    ...{ alias: secret, azure_deployment_name: "hidden", azure_api_version: "2024-10-21", is_default: true },
+    alias: secret,
+    azure_deployment_name: "hidden",
+    azure_api_version: "2024-10-21",
+    is_default: true,
     azure_model_slug: "large",
   },
 ];
@@ -110,7 +136,8 @@ function configurationsOf(slug: string): Record<string, unknown> {
   }
   if (slug === "vertex-ai") {
     return {
-      ...{ vertex_auth_type: "serviceAccount", vertex_region: "us-central1" },
+      vertex_auth_type: "serviceAccount",
+      vertex_region: "us-central1",
       vertex_service_account_json: JSON.parse(serviceAccount({ project_id: "acme" })),
     };
   }
@@ -131,7 +158,11 @@ const walked = builtInProviders.filter(({ isLocal }) => !isLocal);
 /** A stored provider that refuses one model. */
 async function store(slug: string): Promise<void> {
   const integration = {
-    ...{ name: slug, slug: `${slug}-i`, ai_provider_id: slug, key: "provider-key", create_default_provider: false },
+    name: slug,
+    slug: `${slug}-i`,
+    ai_provider_id: slug,
+    key: "provider-key",
+    create_default_provider: false,
     configurations: configurationsOf(slug),
   };
   await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));
@@ -162,19 +193,28 @@ const unified: readonly (readonly [path: string, body: object])[] = [
 const inPaths = (model: string): string[] => {
   const plain = encodeURIComponent(model);
   const paths = [
-    ...[`/models/${model}:generateContent`, `/models/${plain}:generateContent`, `/v1beta/models/${plain}:countTokens`],
-    ...[
-      `/%6Dodels/${plain}:generateContent`,
-      `/models%2F${plain}:generateContent`,
-      `/models/${plain}%3AgenerateContent`,
-    ],
-    ...[`/v1beta//models//${plain}:generateContent`, `/model/${plain}/converse`, `/m%6Fdel/${plain}/converse`],
-    ...[`/openai/deployments/${plain}/chat/completions`, `/openai//deployments/${plain}/chat/completions`],
-    ...[`/openai/deployments/hidden/embeddings`, `/openai/Deploy%6Dents/HIDDEN/embeddings`],
-    ...[`/engines/${plain}/completions`, `/inference/${plain}`, `/${plain}`, `/image_generation/${plain}`],
-    ...[`/endpoints/${plain}/invocations`, `/acme/deployments/v2/llms/${plain}/v1/chat/completions`],
-    ...[`/projects/p/locations/l/publishers/google/models/${plain}:generateContent`],
-    ...[`/chat/completions?model=${plain}`, `/listen?Model=${plain}`],
+    `/models/${model}:generateContent`,
+    `/models/${plain}:generateContent`,
+    `/v1beta/models/${plain}:countTokens`,
+    `/%6Dodels/${plain}:generateContent`,
+    `/models%2F${plain}:generateContent`,
+    `/models/${plain}%3AgenerateContent`,
+    `/v1beta//models//${plain}:generateContent`,
+    `/model/${plain}/converse`,
+    `/m%6Fdel/${plain}/converse`,
+    `/openai/deployments/${plain}/chat/completions`,
+    `/openai//deployments/${plain}/chat/completions`,
+    `/openai/deployments/hidden/embeddings`,
+    `/openai/Deploy%6Dents/HIDDEN/embeddings`,
+    `/engines/${plain}/completions`,
+    `/inference/${plain}`,
+    `/${plain}`,
+    `/image_generation/${plain}`,
+    `/endpoints/${plain}/invocations`,
+    `/acme/deployments/v2/llms/${plain}/v1/chat/completions`,
+    `/projects/p/locations/l/publishers/google/models/${plain}:generateContent`,
+    `/chat/completions?model=${plain}`,
+    `/listen?Model=${plain}`,
   ];
   // what a URL resolves by itself is another path
   return paths.filter((path) => !/(?:^|\/)(?:\.|%2e)+(?:\/|$)/i.test(path));

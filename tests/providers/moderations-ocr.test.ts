@@ -14,11 +14,15 @@ const input = [
 for (const provider of [openai, mistral]) {
   testConformance(provider, [
     {
-      ...{ ...moderated, name: "moderations without a model", request: { input: "Hello" } },
+      ...moderated,
+      name: "moderations without a model",
+      request: { input: "Hello" },
       sent: { path: "/moderations", body: { input: "Hello" } },
     },
     {
-      ...{ ...moderated, name: "moderations of parts", request: { input, model: "omni-moderation-latest", own: 1 } },
+      ...moderated,
+      name: "moderations of parts",
+      request: { input, model: "omni-moderation-latest", own: 1 },
       sent: { body: { input, model: "omni-moderation-latest", own: 1 } },
     },
   ]);
@@ -27,12 +31,16 @@ for (const provider of [openai, mistral]) {
 const resource = { "azure-resource-name": "acme" };
 testConformance(azureOpenai, [
   {
-    ...{ ...moderated, name: "moderations by a deployment", request: { input: "Hello" } },
+    ...moderated,
+    name: "moderations by a deployment",
+    request: { input: "Hello" },
     settings: { ...resource, "azure-deployment-id": "checks", "azure-api-version": "2024-10-21" },
     sent: { path: "/deployments/checks/moderations?api-version=2024-10-21", body: { input: "Hello" } },
   },
   {
-    ...{ ...moderated, name: "moderations by a model", request: { input: "Hello", model: "omni" } },
+    ...moderated,
+    name: "moderations by a model",
+    request: { input: "Hello", model: "omni" },
     settings: { ...resource, "azure-api-version": "v1" },
     sent: { path: "/v1/moderations", body: { input: "Hello", model: "omni" } },
   },
@@ -49,14 +57,18 @@ const documents = {
 };
 const casesAt = (path: string): ConformanceCase[] =>
   Object.entries(documents).map(([name, document]) => ({
-    ...{ ...read, name: `ocr of ${name}`, request: request(document), sent: { path, body: request(document) } },
+    ...read,
+    name: `ocr of ${name}`,
+    request: request(document),
+    sent: { path, body: request(document) },
   }));
 
 const away = "https://example.com/a.pdf";
 testConformance(mistral, [
   ...casesAt("/ocr"),
   {
-    ...{ ...read, name: "ocr of what lies elsewhere" },
+    ...read,
+    name: "ocr of what lies elsewhere",
     request: { ...request({ type: "document_url", document_url: away }), pages: "0-3,5", table_format: "html" },
     sent: {
       body: { ...request({ type: "document_url", document_url: away }), pages: "0-3,5", table_format: "html" },
@@ -72,7 +84,9 @@ testConformance(azureAi, [
     { type: "image_url", image_url: { url: away } },
     { type: "file", file_id: "f" },
   ].map((document) => ({
-    ...{ operation: "ocr" as const, name: `ocr of ${JSON.stringify(document)}`, request: request(document) },
+    operation: "ocr" as const,
+    name: `ocr of ${JSON.stringify(document)}`,
+    request: request(document),
     refused: /send the document as a data URL/,
   })),
 ]);

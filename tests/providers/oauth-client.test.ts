@@ -69,7 +69,9 @@ test("a token is asked for with the client in the header, its parts form-encoded
   assert.equal(first?.headers.authorization, `Basic ${Buffer.from("client+1:s%3Ae%2Fc").toString("base64")}`);
   assert.equal(first?.headers["content-type"], "application/x-www-form-urlencoded");
   assert.deepEqual(Object.fromEntries(new URLSearchParams(first?.body)), {
-    ...{ grant_type: "client_credentials", scope: "a b", audience: "api://x" },
+    grant_type: "client_credentials",
+    scope: "a b",
+    audience: "api://x",
   });
 });
 
@@ -79,7 +81,9 @@ test("auth_method post puts the client into the form", async () => {
   const [first] = asked;
   assert.equal(first?.headers.authorization, undefined);
   assert.deepEqual(Object.fromEntries(new URLSearchParams(first?.body)), {
-    ...{ grant_type: "client_credentials", client_id: "client 1", client_secret: "s:e/c" },
+    grant_type: "client_credentials",
+    client_id: "client 1",
+    client_secret: "s:e/c",
   });
 });
 
@@ -156,7 +160,8 @@ for (const [text, pattern] of [
 
 const ask = (headers: HeaderChanges) =>
   chat(gateway, helloBody, {
-    ...{ "x-gateway-provider": "openai", "x-gateway-custom-host": `${upstream.url}/v1` },
+    "x-gateway-provider": "openai",
+    "x-gateway-custom-host": `${upstream.url}/v1`,
     ...headers,
   });
 
@@ -169,7 +174,8 @@ test("every provider's calls are authorised by a client that is given as a setti
 test("a config gives the client as a member", async () => {
   const config = { provider: "azure-openai", custom_host: upstream.url, oauth: client, azure_api_version: "v1" };
   const response = await chat(gateway, helloBody, {
-    ...{ "x-gateway-provider": null, "x-gateway-config": JSON.stringify(config) },
+    "x-gateway-provider": null,
+    "x-gateway-config": JSON.stringify(config),
   });
   assert.equal(response.status, 200, await response.text());
   assert.equal(calls.at(-1)?.authorization, "Bearer token-1");

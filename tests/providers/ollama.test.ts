@@ -6,17 +6,27 @@ const hello = { model: "llama3.2", messages: [{ role: "user", content: "Hello" }
 const body = (extra: object) => ({ ...hello, ...extra });
 const tool = { type: "function", function: { name: "tide_table" } };
 const reply = {
-  ...{ id: "chatcmpl-7", object: "chat.completion", created: 5, model: "llama3.2", system_fingerprint: "fp_ollama" },
+  id: "chatcmpl-7",
+  object: "chat.completion",
+  created: 5,
+  model: "llama3.2",
+  system_fingerprint: "fp_ollama",
   choices: [{ index: 0, message: { role: "assistant", content: "Six.", reasoning: "Hm." }, finish_reason: "stop" }],
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 };
 const wanted = (message: object, finish_reason = "stop") => ({
-  ...{ id: "chatcmpl-7", object: "chat.completion", created: 5, model: "llama3.2" },
+  id: "chatcmpl-7",
+  object: "chat.completion",
+  created: 5,
+  model: "llama3.2",
   choices: [{ index: 0, message: { role: "assistant", ...message }, logprobs: null, finish_reason }],
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 });
 const chunk = (delta: object, finish_reason: string | null = null) => ({
-  ...{ id: "chatcmpl-7", object: "chat.completion.chunk", created: 5, model: "llama3.2" },
+  id: "chatcmpl-7",
+  object: "chat.completion.chunk",
+  created: 5,
+  model: "llama3.2",
   choices: [{ index: 0, delta, logprobs: null, finish_reason }],
 });
 const stream = [
@@ -51,7 +61,11 @@ testConformance(ollama, [
           content_blocks: [{ type: "thinking", thinking: "Hm." }],
         },
       ],
-      ...{ max_completion_tokens: 5, thinking: { type: "enabled" }, top_k: 4, tools: [tool], tool_choice: "auto" },
+      max_completion_tokens: 5,
+      thinking: { type: "enabled" },
+      top_k: 4,
+      tools: [tool],
+      tool_choice: "auto",
     }),
     sent: {
       path: "/v1/chat/completions",
@@ -64,7 +78,10 @@ testConformance(ollama, [
           },
           { role: "assistant", content: [{ type: "text", text: "So" }] },
         ],
-        ...{ max_tokens: 5, think: true, top_k: 4, tools: [tool] },
+        max_tokens: 5,
+        think: true,
+        top_k: 4,
+        tools: [tool],
       }),
     },
     dropped: ["messages.content_blocks", "messages.content.thinking"],

@@ -239,13 +239,24 @@ test("unknown members of a request go upstream", async () => {
 });
 
 const thoughtful = {
-  ...{ id: "c", object: "chat.completion", created: 1, model: "m", unknown_member: [1] },
+  id: "c",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
+  unknown_member: [1],
   choices: [
     {
-      ...{ index: 0, finish_reason: "stop", logprobs: null },
+      index: 0,
+      finish_reason: "stop",
+      logprobs: null,
       message: {
-        ...{ role: "assistant", content: "Hi", reasoning_content: "hidden", reasoning: "hidden", thinking: "hidden" },
-        ...{ reasoning_details: [{ text: "hidden" }], other: 1 },
+        role: "assistant",
+        content: "Hi",
+        reasoning_content: "hidden",
+        reasoning: "hidden",
+        thinking: "hidden",
+        reasoning_details: [{ text: "hidden" }],
+        other: 1,
       },
     },
   ],

@@ -44,9 +44,12 @@ const ask = (headers: HeaderChanges) =>
     gateway,
     { ...helloBody, messages: [{ role: "user", content: "Grüße ☂" }] },
     {
-      ...{ "x-gateway-provider": "oracle", "x-gateway-custom-host": upstream.url },
-      ...{ "x-gateway-oracle-tenancy": "ocid1.tenancy.oc1..t", "x-gateway-oracle-user": "ocid1.user.oc1..u" },
-      ...{ "x-gateway-oracle-fingerprint": "20:3b:97", "x-gateway-oracle-private-key": oneLine },
+      "x-gateway-provider": "oracle",
+      "x-gateway-custom-host": upstream.url,
+      "x-gateway-oracle-tenancy": "ocid1.tenancy.oc1..t",
+      "x-gateway-oracle-user": "ocid1.user.oc1..u",
+      "x-gateway-oracle-fingerprint": "20:3b:97",
+      "x-gateway-oracle-private-key": oneLine,
       ...headers,
     },
   );

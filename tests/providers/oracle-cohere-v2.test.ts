@@ -14,27 +14,39 @@ const parameters = { type: "object", properties: { port: { type: "string" } } };
 const tool = { type: "function", function: { name: "tide_table", description: "Tides", parameters, strict: true } };
 const usage = { promptTokens: 17, completionTokens: 7, totalTokens: 24 };
 const counted = {
-  ...{ prompt_tokens: 17, completion_tokens: 7, total_tokens: 24 },
+  prompt_tokens: 17,
+  completion_tokens: 7,
+  total_tokens: 24,
   prompt_tokens_details: { cached_tokens: 0 },
   completion_tokens_details: { reasoning_tokens: 0 },
 };
 const hello = { model, messages: [{ role: "user", content: "When?" }] };
 const answerOf = (message: object, finishReason: string) => ({
-  ...{ modelId: model, modelVersion: "1" },
+  modelId: model,
+  modelVersion: "1",
   chatResponse: { apiFormat: "COHEREV2", id: "r-1", message: { role: "ASSISTANT", ...message }, finishReason, usage },
 });
 const wantedOf = (message: object, finish_reason: string) => ({
-  ...{ id: "r-1", object: "chat.completion", created: 0, model, usage: counted },
+  id: "r-1",
+  object: "chat.completion",
+  created: 0,
+  model,
+  usage: counted,
   choices: [{ index: 0, message: { role: "assistant", ...message }, logprobs: null, finish_reason }],
 });
 const events = (...list: object[]) => list.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
 const said = (message: object) => ({ apiFormat: "COHEREV2", message: { role: "ASSISTANT", ...message } });
 const chunk = (delta: object, finish_reason: string | null = null) => ({
-  ...{ id: "chatcmpl-oracle", object: "chat.completion.chunk", created: 0, model },
+  id: "chatcmpl-oracle",
+  object: "chat.completion.chunk",
+  created: 0,
+  model,
   choices: [{ index: 0, delta, logprobs: null, finish_reason }],
 });
 const callOf = (id: string, port: string) => ({
-  ...{ id, type: "FUNCTION", function: { name: "tide_table", arguments: `{"port":"${port}"}` } },
+  id,
+  type: "FUNCTION",
+  function: { name: "tide_table", arguments: `{"port":"${port}"}` },
 });
 
 testConformance(oracle, [
@@ -55,9 +67,19 @@ testConformance(oracle, [
         { role: "assistant", content: null, tool_calls: [{ ...callOf("c1", "Brest"), type: "function" }] },
         { role: "tool", tool_call_id: "c1", content: "06:00" },
       ],
-      ...{ tools: [tool], tool_choice: "required", max_tokens: 9, temperature: 0.3, top_p: 0.5, top_k: 4, seed: 1 },
-      ...{ stop: "END", frequency_penalty: 0.1, presence_penalty: 0.2, safety_mode: "STRICT", user: "u" },
-      ...{ thinking: { type: "enabled", budget_tokens: 64 } },
+      tools: [tool],
+      tool_choice: "required",
+      max_tokens: 9,
+      temperature: 0.3,
+      top_p: 0.5,
+      top_k: 4,
+      seed: 1,
+      stop: "END",
+      frequency_penalty: 0.1,
+      presence_penalty: 0.2,
+      safety_mode: "STRICT",
+      user: "u",
+      thinking: { type: "enabled", budget_tokens: 64 },
       response_format: { type: "json_schema", json_schema: { schema: { type: "object" } } },
     },
     sent: {
@@ -79,16 +101,19 @@ testConformance(oracle, [
             { role: "TOOL", content: [{ type: "TEXT", text: "06:00" }], toolCallId: "c1" },
           ],
           tools: [{ type: "FUNCTION", function: { name: "tide_table", description: "Tides", parameters } }],
-          ...{
-            isStrictToolsEnabled: true,
-            toolsChoice: "REQUIRED",
-            maxTokens: 9,
-            temperature: 0.3,
-            topP: 0.5,
-            topK: 4,
-          },
-          ...{ seed: 1, stopSequences: ["END"], frequencyPenalty: 0.1, presencePenalty: 0.2, safetyMode: "STRICT" },
-          ...{ thinking: { type: "ENABLED", tokenBudget: 64 }, isStream: false },
+          isStrictToolsEnabled: true,
+          toolsChoice: "REQUIRED",
+          maxTokens: 9,
+          temperature: 0.3,
+          topP: 0.5,
+          topK: 4,
+          seed: 1,
+          stopSequences: ["END"],
+          frequencyPenalty: 0.1,
+          presencePenalty: 0.2,
+          safetyMode: "STRICT",
+          thinking: { type: "ENABLED", tokenBudget: 64 },
+          isStream: false,
           responseFormat: { type: "JSON_OBJECT", schema: { type: "object" } },
         },
       },
@@ -115,7 +140,8 @@ testConformance(oracle, [
         compartmentId: place.compartmentId,
         servingMode: { servingType: "DEDICATED", endpointId: "ocid1.endpoint" },
         chatRequest: {
-          ...{ apiFormat: "COHEREV2", isStream: false },
+          apiFormat: "COHEREV2",
+          isStream: false,
           messages: [{ role: "USER", content: [{ type: "TEXT", text: "When?" }] }],
         },
       },
@@ -126,13 +152,17 @@ testConformance(oracle, [
           { type: "THINKING", thinking: "Usual." },
           { type: "TEXT", text: "At six." },
         ],
-        ...{ toolPlan: "plan", citations: [{ start: 0 }] },
+        toolPlan: "plan",
+        citations: [{ start: 0 }],
       },
       "MAX_TOKENS",
     ),
     wanted: wantedOf(
       {
-        ...{ content: "At six.", reasoning_content: "Usual.", tool_plan: "plan", citations: [{ start: 0 }] },
+        content: "At six.",
+        reasoning_content: "Usual.",
+        tool_plan: "plan",
+        citations: [{ start: 0 }],
         content_blocks: [
           { type: "thinking", thinking: "Usual." },
           { type: "text", text: "At six." },
@@ -187,7 +217,8 @@ testConformance(oracle, [
     ),
     chunks: [
       chunk({
-        ...{ role: "assistant", content: "" },
+        role: "assistant",
+        content: "",
         tool_calls: [{ index: 0, id: "c1", type: "function", function: { name: "tide_table", arguments: "" } }],
       }),
       chunk({ tool_calls: [{ index: 0, function: { arguments: '{"port":' } }] }),
@@ -202,19 +233,30 @@ testConformance(oracle, [
     operation: "embed",
     settings,
     request: {
-      ...{ model, input: ["harbour", "tide"], dimensions: 256, encoding_format: "base64", user: "u" },
-      ...{ input_type: "search_query", truncate: "end" },
+      model,
+      input: ["harbour", "tide"],
+      dimensions: 256,
+      encoding_format: "base64",
+      user: "u",
+      input_type: "search_query",
+      truncate: "end",
     },
     sent: {
       path: "/20231130/actions/embedText",
       body: {
-        ...{ ...place, inputs: ["harbour", "tide"], inputType: "SEARCH_QUERY", truncate: "END", outputDimensions: 256 },
+        ...place,
+        inputs: ["harbour", "tide"],
+        inputType: "SEARCH_QUERY",
+        truncate: "END",
+        outputDimensions: 256,
       },
     },
     dropped: ["user"],
     answer: { id: "e-1", embeddings: [[1, -0.5], [0.5]], modelId: model, modelVersion: "1" },
     wanted: {
-      ...{ object: "list", model, usage: { prompt_tokens: 0, total_tokens: 0 } },
+      object: "list",
+      model,
+      usage: { prompt_tokens: 0, total_tokens: 0 },
       data: [
         { object: "embedding", index: 0, embedding: "AACAPwAAAL8=" },
         { object: "embedding", index: 1, embedding: "AAAAPw==" },
@@ -229,13 +271,18 @@ testConformance(oracle, [
     sent: { body: { ...place, inputs: ["data:image/png;base64,iVBORw=="], inputType: "IMAGE" } },
     answer: { embeddings: [[1]], usage: { promptTokens: 3, totalTokens: 3 } },
     wanted: {
-      ...{ object: "list", model, usage: { prompt_tokens: 3, total_tokens: 3 } },
+      object: "list",
+      model,
+      usage: { prompt_tokens: 3, total_tokens: 3 },
       data: [{ object: "embedding", index: 0, embedding: [1] }],
     },
   },
   {
     name: "tokens to embed",
-    ...{ operation: "embed" as const, settings, request: { model, input: [1] }, refused: /lists of tokens/ },
+    operation: "embed" as const,
+    settings,
+    request: { model, input: [1] },
+    refused: /lists of tokens/,
   },
 ]);
 

@@ -21,20 +21,28 @@ const answerOf = (message: object, finishReason: string) => ({
   modelId: llama,
   modelVersion: "1",
   chatResponse: {
-    ...{ apiFormat: "GENERIC", timeCreated: "2026-09-21T14:13:20.000Z" },
+    apiFormat: "GENERIC",
+    timeCreated: "2026-09-21T14:13:20.000Z",
     choices: [{ index: 0, message: { role: "ASSISTANT", ...message }, finishReason }],
     usage: {
-      ...{ promptTokens: 17, completionTokens: 7, totalTokens: 24 },
+      promptTokens: 17,
+      completionTokens: 7,
+      totalTokens: 24,
       promptTokensDetails: { cachedTokens: 4 },
       completionTokensDetails: { reasoningTokens: 3 },
     },
   },
 });
 const wantedOf = (message: object, reason: string) => ({
-  ...{ id: "chatcmpl-oracle", object: "chat.completion", created: 1_790_000_000, model: llama },
+  id: "chatcmpl-oracle",
+  object: "chat.completion",
+  created: 1_790_000_000,
+  model: llama,
   choices: [{ index: 0, message: { role: "assistant", ...message }, logprobs: null, finish_reason: reason }],
   usage: {
-    ...{ prompt_tokens: 17, completion_tokens: 7, total_tokens: 24 },
+    prompt_tokens: 17,
+    completion_tokens: 7,
+    total_tokens: 24,
     prompt_tokens_details: { cached_tokens: 4 },
     completion_tokens_details: { reasoning_tokens: 3 },
   },
@@ -43,7 +51,10 @@ const text = answerOf({ content: [{ type: "TEXT", text: "At six." }], reasoningC
 const chunkOf =
   (model: string) =>
   (delta: object, reason: string | null = null) => ({
-    ...{ id: "chatcmpl-oracle", object: "chat.completion.chunk", created: 0, model },
+    id: "chatcmpl-oracle",
+    object: "chat.completion.chunk",
+    created: 0,
+    model,
     choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
   });
 const chunk = chunkOf(llama);
@@ -62,34 +73,56 @@ testConformance(oracle, [
     name: "text, strict",
     settings,
     request: {
-      ...{ ...request, max_tokens: 5, max_completion_tokens: 9, temperature: 0.2, top_p: 0.9, n: 2, seed: 3 },
-      ...{ stop: "END", reasoning_effort: "low", user: "u", response_format: { type: "text" } },
+      ...request,
+      max_tokens: 5,
+      max_completion_tokens: 9,
+      temperature: 0.2,
+      top_p: 0.9,
+      n: 2,
+      seed: 3,
+      stop: "END",
+      reasoning_effort: "low",
+      user: "u",
+      response_format: { type: "text" },
     },
     sent: {
       path: "/20231130/actions/chat",
       body: {
-        ...{ ...base, ...onDemand },
+        ...base,
+        ...onDemand,
         chatRequest: {
-          ...{ apiFormat: "GENERIC", messages: [user], maxCompletionTokens: 9, temperature: 0.2, topP: 0.9 },
-          ...{ numGenerations: 2, seed: 3, stop: ["END"], isStream: false, reasoningEffort: "LOW" },
+          apiFormat: "GENERIC",
+          messages: [user],
+          maxCompletionTokens: 9,
+          temperature: 0.2,
+          topP: 0.9,
+          numGenerations: 2,
+          seed: 3,
+          stop: ["END"],
+          isStream: false,
+          reasoningEffort: "LOW",
         },
       },
     },
     dropped: ["user"],
-    ...{ answer: text, wanted: wantedOf({ content: "At six." }, "stop") },
+    answer: text,
+    wanted: wantedOf({ content: "At six." }, "stop"),
   },
   {
     name: "text, not strict, from an endpoint of one's own",
     settings: { ...settings, "oracle-serving-mode": "DEDICATED", "oracle-api-version": "20250101" },
-    ...{ strict: false, request: { ...request, model: "ocid1.endpoint" } },
+    strict: false,
+    request: { ...request, model: "ocid1.endpoint" },
     sent: {
       path: "/20250101/actions/chat",
       body: {
-        ...{ ...base, servingMode: { servingType: "DEDICATED", endpointId: "ocid1.endpoint" } },
+        ...base,
+        servingMode: { servingType: "DEDICATED", endpointId: "ocid1.endpoint" },
         chatRequest: { apiFormat: "GENERIC", messages: [user], isStream: false },
       },
     },
-    ...{ answer: text, wanted: wantedOf({ content: "At six.", reasoning_content: "Usual." }, "stop") },
+    answer: text,
+    wanted: wantedOf({ content: "At six.", reasoning_content: "Usual." }, "stop"),
   },
   {
     name: "a conversation with tools",
@@ -112,12 +145,14 @@ testConformance(oracle, [
         },
         { role: "tool", tool_call_id: "c1", content: "6.1 m" },
       ],
-      ...{ tools: [tool], tool_choice: { type: "function", function: { name: "tide_table" } } },
+      tools: [tool],
+      tool_choice: { type: "function", function: { name: "tide_table" } },
       response_format: { type: "json_schema", json_schema: { name: "tide", schema: { type: "object" } } },
     },
     sent: {
       body: {
-        ...{ ...base, ...onDemand },
+        ...base,
+        ...onDemand,
         chatRequest: {
           apiFormat: "GENERIC",
           messages: [
@@ -130,7 +165,8 @@ testConformance(oracle, [
               ],
             },
             {
-              ...{ role: "ASSISTANT", content: [] },
+              role: "ASSISTANT",
+              content: [],
               toolCalls: [{ type: "FUNCTION", id: "c1", name: "tide_table", arguments: '{"port":"Brest"}' }],
             },
             { role: "TOOL", content: [{ type: "TEXT", text: "6.1 m" }], toolCallId: "c1" },
@@ -164,12 +200,18 @@ testConformance(oracle, [
   },
   {
     name: "streamed text, not strict",
-    ...{ settings, strict: false, request: { ...request, stream: true } },
+    settings,
+    strict: false,
+    request: { ...request, stream: true },
     sent: {
       body: {
-        ...{ ...base, ...onDemand },
+        ...base,
+        ...onDemand,
         chatRequest: {
-          ...{ apiFormat: "GENERIC", messages: [user], isStream: true, streamOptions: { isIncludeUsage: true } },
+          apiFormat: "GENERIC",
+          messages: [user],
+          isStream: true,
+          streamOptions: { isIncludeUsage: true },
         },
       },
     },
@@ -180,14 +222,17 @@ testConformance(oracle, [
       chunk({}, "stop"),
     ],
     usage: {
-      ...{ prompt_tokens: 21, completion_tokens: 9, total_tokens: 30 },
+      prompt_tokens: 21,
+      completion_tokens: 9,
+      total_tokens: 30,
       prompt_tokens_details: { cached_tokens: 0 },
       completion_tokens_details: { reasoning_tokens: 2 },
     },
   },
   {
     name: "streamed tools",
-    ...{ settings, request: { ...request, stream: true } },
+    settings,
+    request: { ...request, stream: true },
     stream: fixture("oracle", "stream-tools.sse"),
     chunks: [
       chunk({ role: "assistant", content: "", ...call(0, "", { id: "c1", name: "tide_table" }) }),
@@ -211,7 +256,10 @@ const cohere = { model: command, messages: [{ role: "user", content: "When?" }] 
 const commandMode = { servingMode: { servingType: "ON_DEMAND", modelId: command } };
 const cohereAnswer = (reply: object) => ({ modelId: command, chatResponse: { apiFormat: "COHERE", ...reply } });
 const cohereWanted = (message: object, reason: string) => ({
-  ...{ id: "chatcmpl-oracle", object: "chat.completion", created: 0, model: command },
+  id: "chatcmpl-oracle",
+  object: "chat.completion",
+  created: 0,
+  model: command,
   choices: [{ index: 0, message: { role: "assistant", ...message }, logprobs: null, finish_reason: reason }],
 });
 const commandChunk = chunkOf(command);
@@ -229,18 +277,27 @@ testConformance(oracle, [
         { role: "assistant", content: "Hi." },
         { role: "user", content: "When?" },
       ],
-      ...{ max_tokens: 5, stop: ["END"], logit_bias: { 1: 2 }, response_format: { type: "json_object" } },
+      max_tokens: 5,
+      stop: ["END"],
+      logit_bias: { 1: 2 },
+      response_format: { type: "json_object" },
     },
     sent: {
       body: {
-        ...{ ...base, ...commandMode },
+        ...base,
+        ...commandMode,
         chatRequest: {
-          ...{ apiFormat: "COHERE", message: "When?", preambleOverride: "Be brief.", maxTokens: 5 },
+          apiFormat: "COHERE",
+          message: "When?",
+          preambleOverride: "Be brief.",
+          maxTokens: 5,
           chatHistory: [
             { role: "USER", message: "Hello" },
             { role: "CHATBOT", message: "Hi." },
           ],
-          ...{ stopSequences: ["END"], isStream: false, responseFormat: { type: "JSON_OBJECT" } },
+          stopSequences: ["END"],
+          isStream: false,
+          responseFormat: { type: "JSON_OBJECT" },
         },
       },
     },
@@ -264,13 +321,17 @@ testConformance(oracle, [
         },
         { role: "tool", tool_call_id: "call_0", content: "6.1 m" },
       ],
-      ...{ tools: [tool], tool_choice: "auto" },
+      tools: [tool],
+      tool_choice: "auto",
     },
     sent: {
       body: {
-        ...{ ...base, ...commandMode },
+        ...base,
+        ...commandMode,
         chatRequest: {
-          ...{ apiFormat: "COHERE", message: "", isStream: false },
+          apiFormat: "COHERE",
+          message: "",
+          isStream: false,
           chatHistory: [
             { role: "USER", message: "When?" },
             { role: "CHATBOT", message: "Look.", toolCalls: [made] },
@@ -278,7 +339,8 @@ testConformance(oracle, [
           toolResults: [{ call: made, outputs: [{ result: "6.1 m" }] }],
           tools: [
             {
-              ...{ name: "tide_table", description: "Tides" },
+              name: "tide_table",
+              description: "Tides",
               parameterDefinitions: { port: { type: "string", description: "Port", isRequired: true } },
             },
           ],
@@ -299,7 +361,8 @@ testConformance(oracle, [
   },
   {
     name: "streamed text in Cohere's format",
-    ...{ settings, request: { ...cohere, stream: true } },
+    settings,
+    request: { ...cohere, stream: true },
     stream: fixture("oracle", "stream-cohere.sse"),
     chunks: [
       commandChunk({ role: "assistant", content: "Tide" }),
@@ -309,7 +372,8 @@ testConformance(oracle, [
   },
   {
     name: "streamed tools in Cohere's format",
-    ...{ settings, request: { ...cohere, stream: true } },
+    settings,
+    request: { ...cohere, stream: true },
     stream: fixture("oracle", "stream-cohere-tools.sse"),
     chunks: [
       commandChunk({ role: "assistant", content: "I look." }),
@@ -324,7 +388,9 @@ testConformance(oracle, [
   },
   {
     name: "a forced tool in Cohere's format",
-    ...{ settings, request: { ...cohere, tools: [tool], tool_choice: "required" }, refused: /choose themselves/ },
+    settings,
+    request: { ...cohere, tools: [tool], tool_choice: "required" },
+    refused: /choose themselves/,
   },
   { name: "several answers in Cohere's format", settings, request: { ...cohere, n: 2 }, refused: /gives one answer/ },
 ]);

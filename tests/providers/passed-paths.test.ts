@@ -57,27 +57,37 @@ await testCalls("azure-openai", [
   {
     name: "keeps a host named beside the settings",
     headers: { ...dated, "x-gateway-custom-host": "https://r.openai.azure.us/openai" },
-    ...{ path: "/proxy/files", body: {}, url: `https://r.openai.azure.us/openai/files?${version}` },
+    path: "/proxy/files",
+    body: {},
+    url: `https://r.openai.azure.us/openai/files?${version}`,
   },
   {
     name: "takes one host only",
     headers: { ...dated, "x-gateway-custom-host": "https://r.openai.azure.us/openai" },
-    ...{ path: "/proxy/other-2.openai.azure.com/openai/files", body: {}, refused: /names another host/ },
+    path: "/proxy/other-2.openai.azure.com/openai/files",
+    body: {},
+    refused: /names another host/,
   },
   {
     name: "needs a version",
     headers: { "x-gateway-azure-resource-name": "res-1" },
-    ...{ path: "/proxy/files", body: {}, refused: /x-gateway-azure-api-version/ },
+    path: "/proxy/files",
+    body: {},
+    refused: /x-gateway-azure-api-version/,
   },
   {
     name: "needs a deployment",
     headers: { "x-gateway-azure-resource-name": "res-1", "x-gateway-azure-api-version": "2024-10-21" },
-    ...{ path: "/proxy/embeddings", body: {}, refused: /x-gateway-azure-deployment-id/ },
+    path: "/proxy/embeddings",
+    body: {},
+    refused: /x-gateway-azure-deployment-id/,
   },
   {
     name: "needs a resource",
     headers: { "x-gateway-azure-api-version": "v1" },
-    ...{ path: "/proxy/files", body: {}, refused: /x-gateway-azure-resource-name/ },
+    path: "/proxy/files",
+    body: {},
+    refused: /x-gateway-azure-resource-name/,
   },
 ]);
 
@@ -124,7 +134,9 @@ await testCalls("azure-ai", [
       "x-gateway-azure-foundry-url": "https://n.eastus.inference.ml.azure.com/score",
       "x-gateway-azure-deployment-name": "blue",
     },
-    ...{ path: "/x", body: {}, url: "https://n.eastus.inference.ml.azure.com/score/x" },
+    path: "/x",
+    body: {},
+    url: "https://n.eastus.inference.ml.azure.com/score/x",
     sent: { "azureml-model-deployment": "blue" },
   },
 ]);
@@ -215,7 +227,8 @@ async function store(slug: string, ai_provider_id: string, configurations: objec
 }
 const deployment = { azure_api_version: "2024-10-21", azure_model_slug: "allowed" };
 await store("az", "azure-openai", {
-  ...{ azure_resource_name: "res-1", azure_auth_mode: "default" },
+  azure_resource_name: "res-1",
+  azure_auth_mode: "default",
   azure_deployment_config: [
     { ...deployment, azure_deployment_name: "dep-1", is_default: true },
     { ...deployment, azure_deployment_name: "dep-2", azure_model_slug: "hidden" },

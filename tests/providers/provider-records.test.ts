@@ -99,8 +99,13 @@ test("a provider that takes requests as they came is asked for an output as it c
 });
 
 const messageBatch = {
-  ...{ id: "msgbatch_1", type: "message_batch", processing_status: "ended", created_at: "2026-01-01T00:00:00Z" },
-  ...{ ended_at: "2026-01-01T01:00:00Z", expires_at: "2026-01-02T00:00:00Z", results_url: "https://elsewhere" },
+  id: "msgbatch_1",
+  type: "message_batch",
+  processing_status: "ended",
+  created_at: "2026-01-01T00:00:00Z",
+  ended_at: "2026-01-01T01:00:00Z",
+  expires_at: "2026-01-02T00:00:00Z",
+  results_url: "https://elsewhere",
   request_counts: { processing: 0, succeeded: 3, errored: 1, canceled: 1, expired: 0 },
 };
 
@@ -141,8 +146,13 @@ test("batches of Anthropic need their requests, and tuning is not there", async 
 test("files of Anthropic go on as they come, with the beta they need", async () => {
   const file = { id: "file_1", type: "file", filename: "a.txt", size_bytes: 5, created_at: "2026-01-01T00:00:00Z" };
   const wanted: Partial<FileObject> = {
-    ...{ id: "file_1", object: "file", bytes: 5, filename: "a.txt", created_at: 1767225600 },
-    ...{ purpose: "user_data", status: "processed" },
+    id: "file_1",
+    object: "file",
+    bytes: 5,
+    filename: "a.txt",
+    created_at: 1767225600,
+    purpose: "user_data",
+    status: "processed",
   };
   expectAnswer("POST /files", file);
   const body = new FormData();
@@ -179,8 +189,12 @@ test("a config with one target reaches the records of its provider", async () =>
 test("a stored credential a provider repeats in its error is hidden from the caller", async () => {
   const credential = "credential-of-the-integration";
   const integration = {
-    ...{ name: "stored", slug: "stored-integration", ai_provider_id: "anthropic", create_default_provider: false },
-    ...{ key: credential, configurations: { custom_host: upstream.url } },
+    name: "stored",
+    slug: "stored-integration",
+    ai_provider_id: "anthropic",
+    create_default_provider: false,
+    key: credential,
+    configurations: { custom_host: upstream.url },
   };
   await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));
   const provider = { name: "stored", slug: "stored", integration_id: "stored-integration" };

@@ -16,12 +16,18 @@ for (const [provider, path, url, sent, headers] of [
   ["elevenlabs", "/text-to-speech/v", "https://api.elevenlabs.io/v1/text-to-speech/v", { "xi-api-key": key }, {}],
   ["deepgram", "/listen?model=a", "https://api.deepgram.com/v1/listen?model=a", { authorization: `Token ${key}` }, {}],
   [
-    ...["pinecone", "/indexes", "https://api.pinecone.io/indexes"],
-    ...[{ "api-key": key, "x-pinecone-api-version": "2025-10" }, {}],
+    "pinecone",
+    "/indexes",
+    "https://api.pinecone.io/indexes",
+    { "api-key": key, "x-pinecone-api-version": "2025-10" },
+    {},
   ],
   [
-    ...["stability-ai", "/v2beta/results/1", "https://api.stability.ai/v2beta/results/1"],
-    ...[{ ...bearer, "stability-client-id": "app" }, { "x-gateway-stability-client-id": "app" }],
+    "stability-ai",
+    "/v2beta/results/1",
+    "https://api.stability.ai/v2beta/results/1",
+    { ...bearer, "stability-client-id": "app" },
+    { "x-gateway-stability-client-id": "app" },
   ],
 ] as readonly [string, string, string, Record<string, string>, Record<string, string>][]) {
   await testCalls(provider, [
@@ -33,7 +39,9 @@ for (const [provider, path, url, sent, headers] of [
 await testCalls("pinecone", [
   {
     name: "is called in the version the caller names",
-    ...{ path: "/indexes", headers: { "x-gateway-pinecone-api-version": "2026-07" }, body: {} },
+    path: "/indexes",
+    headers: { "x-gateway-pinecone-api-version": "2026-07" },
+    body: {},
     url: "https://api.pinecone.io/indexes",
     sent: { "x-pinecone-api-version": "2026-07" },
   },

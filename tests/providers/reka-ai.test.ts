@@ -6,11 +6,16 @@ const settings = { "reka-format": "conversation" };
 const model = "reka-core";
 const image = (url: string) => ({ type: "image_url", image_url: { url } });
 const answer = {
-  ...{ type: "model", text: "Six.", finish_reason: "stop" },
+  type: "model",
+  text: "Six.",
+  finish_reason: "stop",
   metadata: { input_tokens: 7, generated_tokens: 2 },
 };
 const wanted = {
-  ...{ id: "chatcmpl-reka-ai", object: "chat.completion", created: 0, model },
+  id: "chatcmpl-reka-ai",
+  object: "chat.completion",
+  created: 0,
+  model,
   choices: [{ index: 0, message: { role: "assistant", content: "Six." }, logprobs: null, finish_reason: "stop" }],
   usage: { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 },
 };
@@ -30,8 +35,16 @@ testConformance(reka, [
         { role: "assistant", content: "And" },
         { role: "user", content: "Three" },
       ],
-      ...{ max_completion_tokens: 9, temperature: 0.5, top_p: 0.9, top_k: 5, stop: "END", seed: 1 },
-      ...{ frequency_penalty: 0.1, presence_penalty: 0.2, use_search_engine: true, user: "u" },
+      max_completion_tokens: 9,
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 5,
+      stop: "END",
+      seed: 1,
+      frequency_penalty: 0.1,
+      presence_penalty: 0.2,
+      use_search_engine: true,
+      user: "u",
     },
     sent: {
       path: "/chat",
@@ -46,12 +59,20 @@ testConformance(reka, [
           { type: "model", text: "And" },
           { type: "human", text: "Three" },
         ],
-        ...{ request_output_len: 9, temperature: 0.5, runtime_top_p: 0.9, runtime_top_k: 5, stop_words: ["END"] },
-        ...{ random_seed: 1, frequency_penalty: 0.1, presence_penalty: 0.2, use_search_engine: true },
+        request_output_len: 9,
+        temperature: 0.5,
+        runtime_top_p: 0.9,
+        runtime_top_k: 5,
+        stop_words: ["END"],
+        random_seed: 1,
+        frequency_penalty: 0.1,
+        presence_penalty: 0.2,
+        use_search_engine: true,
       },
     },
     dropped: ["user"],
-    ...{ answer, wanted },
+    answer,
+    wanted,
   },
   {
     name: "a conversation that begins with the model",
@@ -80,7 +101,8 @@ testConformance(reka, [
         retrieval_dataset: "charts",
       },
     },
-    ...{ answer, wanted },
+    answer,
+    wanted,
   },
   ...(
     [

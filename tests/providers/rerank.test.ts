@@ -16,8 +16,14 @@ const documents = ["Carson City", { text: "Saipan", population: 43_385 }, { text
 const texts = ["Carson City", "Saipan", "Washington, D.C."];
 /** Members of other providers: each is told by those that do not take it. */
 const everything = {
-  ...{ top_n: 2, return_documents: true, max_chunks_per_doc: 3, max_tokens_per_doc: 512, priority: 1 },
-  ...{ rank_fields: ["text"], truncation: true, parameters: { truncate: "END" } },
+  top_n: 2,
+  return_documents: true,
+  max_chunks_per_doc: 3,
+  max_tokens_per_doc: 512,
+  priority: 1,
+  rank_fields: ["text"],
+  truncation: true,
+  parameters: { truncate: "END" },
 };
 const base = { operation: "rerank" as const };
 const plain = (model: string) => ({ model, query, documents });
@@ -26,7 +32,8 @@ const all = (model: string) => ({ ...plain(model), ...everything });
 /** Results of the recorded answers, with their documents or without. */
 const results = (withDocuments: boolean, scores: readonly [number, number] = [0.9871, 0.1204]) => [
   {
-    ...{ index: 2, relevance_score: scores[0] },
+    index: 2,
+    relevance_score: scores[0],
     ...(withDocuments && { document: { text: "Washington, D.C." } }),
   },
   { index: 0, relevance_score: scores[1], ...(withDocuments && { document: { text: "Carson City" } }) },
@@ -41,11 +48,18 @@ function casesLikeCohere(path: string, sentModel: (model: string) => string): Co
   const usage = { search_units: 1 };
   return [
     {
-      ...{ ...base, name: "rerank", request: plain(model), sent: { path, body: sent }, answer },
+      ...base,
+      name: "rerank",
+      request: plain(model),
+      sent: { path, body: sent },
+      answer,
       wanted: answered("fx-coh-rr-1", model, { results: results(false), usage }),
     },
     {
-      ...{ ...base, name: "rerank with every member", request: { ...all(model), own: 1 }, answer },
+      ...base,
+      name: "rerank with every member",
+      request: { ...all(model), own: 1 },
+      answer,
       sent: { body: { own: 1, ...sent, top_n: 2, max_tokens_per_doc: 512, priority: 1 } },
       dropped: ["max_chunks_per_doc", "rank_fields", "truncation", "parameters"],
       wanted: answered("fx-coh-rr-1", model, { results: results(true), usage }),
@@ -63,7 +77,8 @@ testConformance(
 );
 testConformance(azureAi, [
   {
-    ...{ ...base, name: "rerank with one model deployed by itself" },
+    ...base,
+    name: "rerank with one model deployed by itself",
     settings: { "azure-foundry-url": "https://rerank.eastus.models.ai.azure.com" },
     request: plain("Cohere-rerank-v3.5"),
     sent: { path: "/v2/rerank" },
@@ -74,7 +89,8 @@ testConformance(azureAi, [
 
 testConformance(voyage, [
   {
-    ...{ ...base, name: "rerank" },
+    ...base,
+    name: "rerank",
     request: all("rerank-2.5"),
     sent: {
       path: "/rerank",
@@ -95,25 +111,32 @@ testConformance(voyage, [
 
 testConformance(jina, [
   {
-    ...{ ...base, name: "rerank without documents, which come all the same" },
+    ...base,
+    name: "rerank without documents, which come all the same",
     request: { ...plain("jina-reranker-v2-base-multilingual"), top_n: null },
     sent: { path: "/rerank", body: { model: "jina-reranker-v2-base-multilingual", query, documents: texts } },
     answer: jsonFixture("jina", "rerank.json"),
     wanted: answered("rerank-0", "jina-reranker-v2-base-multilingual", {
-      ...{ results: results(false), usage: { total_tokens: 42 } },
+      results: results(false),
+      usage: { total_tokens: 42 },
     }),
   },
 ]);
 
 testConformance(pinecone, [
   {
-    ...{ ...base, name: "rerank" },
+    ...base,
+    name: "rerank",
     request: all("bge-reranker-v2-m3"),
     sent: {
       path: "/rerank",
       body: {
-        ...{ model: "bge-reranker-v2-m3", query, top_n: 2, return_documents: true },
-        ...{ rank_fields: ["text"], parameters: { truncate: "END" } },
+        model: "bge-reranker-v2-m3",
+        query,
+        top_n: 2,
+        return_documents: true,
+        rank_fields: ["text"],
+        parameters: { truncate: "END" },
         documents: [{ text: "Carson City" }, { text: "Saipan", population: "43385" }, { text: "Washington, D.C." }],
       },
     },
@@ -138,7 +161,9 @@ const ranking = (modelArn: string, numberOfResults: number, fields: object = {})
 });
 testConformance(bedrock, [
   {
-    ...{ ...base, name: "rerank by an ARN", settings: { "aws-region": "eu-central-1" } },
+    ...base,
+    name: "rerank by an ARN",
+    settings: { "aws-region": "eu-central-1" },
     request: { ...all(arn), own: 1 },
     sent: {
       path: "/rerank",
@@ -149,7 +174,8 @@ testConformance(bedrock, [
     wanted: answered("rerank-0", arn, { results: results(true) }),
   },
   {
-    ...{ ...base, name: "rerank by an id, more wanted than there are" },
+    ...base,
+    name: "rerank by an id, more wanted than there are",
     request: { ...plain("amazon.rerank-v1:0"), top_n: 50 },
     sent: { body: ranking("arn:aws:bedrock:us-east-1::foundation-model/amazon.rerank-v1:0", 3) },
     answer: jsonFixture("bedrock", "rerank.json"),
@@ -162,7 +188,8 @@ testConformance(bedrock, [
     refused: /must be one of bedrock in us-east-1/,
   },
   {
-    ...{ ...base, name: "rerank of too many documents" },
+    ...base,
+    name: "rerank of too many documents",
     request: { model: arn, query, documents: Array(1_001).fill("a") },
     refused: /more than 1000 documents/,
   },
@@ -171,7 +198,9 @@ testConformance(bedrock, [
 const project = { "vertex-project-id": "fake-project" };
 testConformance(vertexAi, [
   {
-    ...{ ...base, name: "rerank", settings: { ...project, "vertex-region": "europe-west4" } },
+    ...base,
+    name: "rerank",
+    settings: { ...project, "vertex-region": "europe-west4" },
     request: {
       ...all("semantic-ranker-default@latest"),
       documents: [documents[0], { text: "Saipan", title: "Islands" }, documents[2]],
@@ -179,7 +208,10 @@ testConformance(vertexAi, [
     sent: {
       path: "/v1/projects/fake-project/locations/global/rankingConfigs/default_ranking_config:rank",
       body: {
-        ...{ model: "semantic-ranker-default@latest", query, topN: 2, ignoreRecordDetailsInResponse: false },
+        model: "semantic-ranker-default@latest",
+        query,
+        topN: 2,
+        ignoreRecordDetailsInResponse: false,
         records: [
           { id: "0", content: "Carson City" },
           { id: "1", title: "Islands", content: "Saipan" },
@@ -192,7 +224,9 @@ testConformance(vertexAi, [
     wanted: answered("rerank-0", "semantic-ranker-default@latest", { results: results(true, [0.98, 0.12]) }),
   },
   {
-    ...{ ...base, name: "rerank of too many documents", settings: project },
+    ...base,
+    name: "rerank of too many documents",
+    settings: project,
     request: { model: "m", query, documents: Array(201).fill("a") },
     refused: /at most 200 documents/,
   },
@@ -213,7 +247,10 @@ for (const [slug, path, taken] of table) {
   const left = Object.keys(everything).filter((name) => !["top_n", "return_documents", ...taken].includes(name));
   testConformance(found(slug), [
     {
-      ...{ ...base, name: "rerank", request: all("m"), dropped: left },
+      ...base,
+      name: "rerank",
+      request: all("m"),
+      dropped: left,
       sent: { path, body: { model: "m", query, documents: texts, ...members } },
       answer: {
         id: "r1",
@@ -236,7 +273,9 @@ for (const [slug, path, taken] of table) {
 
 testConformance(found("deepinfra"), [
   {
-    ...{ ...base, name: "rerank", request: { ...all("Qwen/Qwen3-Reranker-0.6B"), own: 1 } },
+    ...base,
+    name: "rerank",
+    request: { ...all("Qwen/Qwen3-Reranker-0.6B"), own: 1 },
     sent: {
       path: "/inference/Qwen/Qwen3-Reranker-0.6B",
       body: { own: 1, queries: [query, query, query], documents: texts },
@@ -244,7 +283,8 @@ testConformance(found("deepinfra"), [
     dropped: ["max_chunks_per_doc", "max_tokens_per_doc", "parameters", "priority", "rank_fields", "truncation"],
     answer: { scores: [0.12, 0.01, 0.98], input_tokens: 42 },
     wanted: answered("rerank-0", "Qwen/Qwen3-Reranker-0.6B", {
-      ...{ results: results(true, [0.98, 0.12]), usage: { total_tokens: 42 } },
+      results: results(true, [0.98, 0.12]),
+      usage: { total_tokens: 42 },
     }),
   },
 ]);

@@ -12,11 +12,17 @@ const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const tools = [{ type: "function", function: { name: "tide_table" } }];
 const schema = { type: "json_schema", json_schema: { schema: {} } };
 const wanted = (model: string, id: string, created: number, text = "Six.") => ({
-  ...{ id, object: "chat.completion", created, model },
+  id,
+  object: "chat.completion",
+  created,
+  model,
   choices: [{ index: 0, message: { role: "assistant", content: text }, logprobs: null, finish_reason: "stop" }],
 });
 const textWanted = (model: string, id: string, finish_reason = "stop") => ({
-  ...{ id, object: "text_completion", created: 0, model },
+  id,
+  object: "text_completion",
+  created: 0,
+  model,
   choices: [{ index: 0, text: "Six.", logprobs: null, finish_reason }],
 });
 const openaiAnswer = { ...wanted("x", "c-1", 9), usage };
@@ -31,7 +37,10 @@ const openaiChunks = (model: string) =>
     [{ role: "assistant", content: "Six." }, null],
     [{}, "stop"],
   ].map(([delta, finish_reason]) => ({
-    ...{ id: "c-1", object: "chat.completion.chunk", created: 9, model },
+    id: "c-1",
+    object: "chat.completion.chunk",
+    created: 9,
+    model,
     choices: [{ index: 0, delta, logprobs: null, finish_reason }],
   }));
 
@@ -94,14 +103,23 @@ testConformance(ai21, [
   {
     name: "chat with a Jurassic model",
     request: {
-      ...{ model: jurassic, n: 2, max_tokens: 5, stop: "END", frequency_penalty: 1, seed: 1 },
+      model: jurassic,
+      n: 2,
+      max_tokens: 5,
+      stop: "END",
+      frequency_penalty: 1,
+      seed: 1,
       messages: [{ role: "developer", content: "Short." }, ...messages],
     },
     sent: {
       path: "/j2-ultra/chat",
       body: {
-        ...{ messages: [{ role: "user", text: "Hello" }], system: "Short.", numResults: 2, maxTokens: 5 },
-        ...{ stopSequences: ["END"], frequencyPenalty: { scale: 1 } },
+        messages: [{ role: "user", text: "Hello" }],
+        system: "Short.",
+        numResults: 2,
+        maxTokens: 5,
+        stopSequences: ["END"],
+        frequencyPenalty: { scale: 1 },
       },
     },
     dropped: ["seed"],
@@ -199,14 +217,21 @@ testConformance(palm, [
   {
     name: "text",
     request: {
-      ...{ model: "chat-bison-001", n: 2, temperature: 2, top_p: 0.5, max_tokens: 4, stop: "END" },
+      model: "chat-bison-001",
+      n: 2,
+      temperature: 2,
+      top_p: 0.5,
+      max_tokens: 4,
+      stop: "END",
       messages: [{ role: "system", content: "Short." }, ...messages],
     },
     sent: {
       path: "/models/chat-bison-001:generateMessage",
       body: {
         prompt: { messages: [{ author: "user", content: "Hello" }], context: "Short." },
-        ...{ candidateCount: 2, temperature: 1, topP: 0.5 },
+        candidateCount: 2,
+        temperature: 1,
+        topP: 0.5,
       },
     },
     dropped: ["max_tokens", "stop"],

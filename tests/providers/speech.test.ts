@@ -57,8 +57,12 @@ testSpeech("minimax", [
     sent: {
       path: "/v1/t2a_v2",
       body: {
-        ...{ model: "m", text: "Hello", stream: false, output_format: "hex" },
-        ...{ voice_setting: { voice_id: "alloy", speed: 0.5 }, audio_setting: { format: "flac" } },
+        model: "m",
+        text: "Hello",
+        stream: false,
+        output_format: "hex",
+        voice_setting: { voice_id: "alloy", speed: 0.5 },
+        audio_setting: { format: "flac" },
         language_boost: "auto",
       },
     },

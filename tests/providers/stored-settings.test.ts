@@ -43,8 +43,12 @@ const deployments = [
 test("an integration of Azure OpenAI serves several deployments with a token of Entra", async () => {
   const shown = await createProvider("azure", "azure-openai", {
     configurations: {
-      ...{ azure_auth_mode: "entra", azure_resource_name: "res", azure_deployment_config: deployments },
-      ...{ azure_entra_tenant_id: "tenant", azure_entra_client_id: "app", azure_entra_client_secret: secret },
+      azure_auth_mode: "entra",
+      azure_resource_name: "res",
+      azure_deployment_config: deployments,
+      azure_entra_tenant_id: "tenant",
+      azure_entra_client_id: "app",
+      azure_entra_client_secret: secret,
     },
   });
   assert.ok(!JSON.stringify(shown).includes(secret));
@@ -66,7 +70,8 @@ test("a model that is no alias is refused where no deployment is the default", a
   await createProvider("aliased", "azure-openai", {
     key: "azure-key",
     configurations: {
-      ...{ azure_auth_mode: "default", azure_resource_name: "res" },
+      azure_auth_mode: "default",
+      azure_resource_name: "res",
       azure_deployment_config: deployments.slice(0, 1),
     },
   });
@@ -107,7 +112,9 @@ for (const [provider, configurations] of [
 test("a config may name the members of a credential instead of a key", async () => {
   const config = {
     provider: "databricks",
-    ...{ databricks_workspace: "dbc-2", databricks_client_id: "app", databricks_client_secret: secret },
+    databricks_workspace: "dbc-2",
+    databricks_client_id: "app",
+    databricks_client_secret: secret,
   };
   const headers = { "x-gateway-provider": null, "x-gateway-config": JSON.stringify(config) };
   const response = await chat(gateway, { model: "m", messages: [{ role: "user", content: "Hello" }] }, headers);

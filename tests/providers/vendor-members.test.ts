@@ -43,8 +43,12 @@ const models: Readonly<Record<string, Partial<Record<Operation, readonly string[
   bedrock: {
     chat: ["anthropic.claude-3-haiku-20240307-v1:0", "cohere.command-r-v1:0", "amazon.nova-lite-v1:0"],
     complete: [
-      ...["cohere.command-text-v14", "meta.llama3-8b-instruct-v1:0", "mistral.mixtral-8x7b-instruct-v0:1"],
-      ...["amazon.titan-text-express-v1", "ai21.j2-ultra-v1", "anthropic.claude-v2:1"],
+      "cohere.command-text-v14",
+      "meta.llama3-8b-instruct-v1:0",
+      "mistral.mixtral-8x7b-instruct-v0:1",
+      "amazon.titan-text-express-v1",
+      "ai21.j2-ultra-v1",
+      "anthropic.claude-v2:1",
     ],
     embed: ["cohere.embed-english-v3", "amazon.titan-embed-text-v2:0", "amazon.nova-2-multimodal-embeddings-v1:0"],
     generateImage: ["stability.sd3-large-v1:0", "stability.stable-diffusion-xl-v1", "amazon.nova-canvas-v1:0"],

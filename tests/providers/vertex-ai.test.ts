@@ -11,21 +11,34 @@ const messages = [{ role: "user", content: "Hello" }];
 const contents = [{ role: "user", parts: [{ text: "Hello" }] }];
 const created = Date.UTC(2026, 2, 4, 10) / 1000;
 const usage = (prompt: number, completion: number) => ({
-  ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
-  ...{ prompt_tokens_details: { cached_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 0 } },
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+  prompt_tokens_details: { cached_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: 0 },
 });
 const chunk = (delta: object, finish: string | null = null) => ({
-  ...{ id: "chatcmpl-fxVtxStr01", object: "chat.completion.chunk", created, model },
+  id: "chatcmpl-fxVtxStr01",
+  object: "chat.completion.chunk",
+  created,
+  model,
   choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
 });
 const odds = (token: string, logprob: number) => ({ token, logprob, bytes: null });
 const openAnswer = {
-  ...{ id: "x", object: "chat.completion", created: 1, model: "meta/llama" },
+  id: "x",
+  object: "chat.completion",
+  created: 1,
+  model: "meta/llama",
   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
 };
 const openChunk = (delta: object, finish: string | null = null, more: object = {}) => ({
-  ...{ id: "x", object: "chat.completion.chunk", created: 1, model: "meta/llama" },
-  ...{ choices: [{ index: 0, delta, finish_reason: finish }], ...more },
+  id: "x",
+  object: "chat.completion.chunk",
+  created: 1,
+  model: "meta/llama",
+  choices: [{ index: 0, delta, finish_reason: finish }],
+  ...more,
 });
 const counts = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const toEvents = (...values: object[]) =>
@@ -36,7 +49,10 @@ testConformance(vertexAi, [
     name: "Gemini, a text",
     settings,
     request: {
-      ...{ model: `google.${model}`, messages, labels: { team: "Blue Team" }, service_tier: "flex" },
+      model: `google.${model}`,
+      messages,
+      labels: { team: "Blue Team" },
+      service_tier: "flex",
       metadata: { "User Id": " U/7 ", empty: " ", deep: {} },
     },
     sent: {
@@ -45,12 +61,16 @@ testConformance(vertexAi, [
     },
     answer: jsonFixture("vertex-ai", "chat.json"),
     wanted: {
-      ...{ id: "chatcmpl-fxVtxChat01", object: "chat.completion", created, model },
+      id: "chatcmpl-fxVtxChat01",
+      object: "chat.completion",
+      created,
+      model,
       choices: [
         {
           index: 0,
           message: { role: "assistant", content: "The harbour opens at six." },
-          ...{ logprobs: null, finish_reason: "stop" },
+          logprobs: null,
+          finish_reason: "stop",
         },
       ],
       usage: usage(17, 7),
@@ -62,20 +82,26 @@ testConformance(vertexAi, [
     request: { model, messages },
     answer: jsonFixture("vertex-ai", "tool-call.json"),
     wanted: {
-      ...{ id: "chatcmpl-fxVtxTool01", object: "chat.completion", created: 0, model },
+      id: "chatcmpl-fxVtxTool01",
+      object: "chat.completion",
+      created: 0,
+      model,
       choices: [
         {
           index: 0,
           message: {
-            ...{ role: "assistant", content: null },
+            role: "assistant",
+            content: null,
             tool_calls: [
               {
-                ...{ id: "call_fxVtxTool01_0_0", type: "function" },
+                id: "call_fxVtxTool01_0_0",
+                type: "function",
                 function: { name: "tide_table", arguments: '{"port":"Brest"}' },
               },
             ],
           },
-          ...{ logprobs: null, finish_reason: "tool_calls" },
+          logprobs: null,
+          finish_reason: "tool_calls",
         },
       ],
       usage: usage(62, 9),
@@ -87,10 +113,16 @@ testConformance(vertexAi, [
     request: { model, messages, logprobs: true },
     answer: jsonFixture("vertex-ai", "chat-logprobs.json"),
     wanted: {
-      ...{ id: "*", object: "*", created: "*", model: "*", usage: "*" },
+      id: "*",
+      object: "*",
+      created: "*",
+      model: "*",
+      usage: "*",
       choices: [
         {
-          ...{ index: 0, message: "*", finish_reason: "stop" },
+          index: 0,
+          message: "*",
+          finish_reason: "stop",
           logprobs: {
             content: [{ ...odds("Yes", -0.0101), top_logprobs: [odds("Yes", -0.0101), odds("No", -4.61)] }],
             refusal: null,
@@ -119,7 +151,10 @@ testConformance(vertexAi, [
     name: "Llama",
     settings,
     request: {
-      ...{ model: "meta.llama-4-maverick", max_completion_tokens: 5, top_k: 3, n: 1 },
+      model: "meta.llama-4-maverick",
+      max_completion_tokens: 5,
+      top_k: 3,
+      n: 1,
       messages: [
         { role: "developer", content: "Be brief." },
         { ...messages[0], content_blocks: [] },
@@ -128,7 +163,10 @@ testConformance(vertexAi, [
     sent: {
       path: `/v1beta1/${place}/endpoints/openapi/chat/completions`,
       body: {
-        ...{ model: "meta/llama-4-maverick", max_tokens: 5, top_k: 3, n: 1 },
+        model: "meta/llama-4-maverick",
+        max_tokens: 5,
+        top_k: 3,
+        n: 1,
         messages: [{ role: "system", content: "Be brief." }, messages[0]],
       },
     },
@@ -199,13 +237,17 @@ testConformance(vertexAi, [
     name: "Claude",
     settings,
     request: {
-      ...{ model: "anthropic.claude-sonnet-4@20250514", messages, service_tier: "auto" },
+      model: "anthropic.claude-sonnet-4@20250514",
+      messages,
+      service_tier: "auto",
       anthropic_beta: ["web-search-2025-03-05", "unknown-2020-01-01"],
     },
     sent: {
       path: `/v1/${place}/publishers/anthropic/models/claude-sonnet-4%4020250514:rawPredict`,
       body: {
-        ...{ messages, max_tokens: 8192, anthropic_version: "vertex-2023-10-16" },
+        messages,
+        max_tokens: 8192,
+        anthropic_version: "vertex-2023-10-16",
         anthropic_beta: ["web-search-2025-03-05"],
       },
     },
@@ -220,7 +262,9 @@ testConformance(vertexAi, [
     request: { model: "claude-sonnet-4-6", messages, anthropic_beta: ["context-1m-2025-08-07"] },
     sent: {
       body: {
-        ...{ messages, max_tokens: 8192, anthropic_version: "vertex-2023-10-16" },
+        messages,
+        max_tokens: 8192,
+        anthropic_version: "vertex-2023-10-16",
         anthropic_beta: ["context-1m-2025-08-07", "tool-search-tool-2025-10-19"],
       },
     },
@@ -265,7 +309,8 @@ testConformance(vertexAi, [
       path: `/v1/${place}/publishers/google/models/text-embedding-005:predict`,
       body: {
         instances: ["a", "b"].map((content) => ({ content, task_type: "CLUSTERING" })),
-        ...{ parameters: { outputDimensionality: 3 }, labels: { a: "b" } },
+        parameters: { outputDimensionality: 3 },
+        labels: { a: "b" },
       },
     },
     answer: jsonFixture("vertex-ai", "embeddings.json"),
@@ -284,10 +329,12 @@ testConformance(vertexAi, [
     operation: "embed",
     settings,
     request: {
-      ...{ model: "multimodalembedding@001", dimensions: 128 },
+      model: "multimodalembedding@001",
+      dimensions: 128,
       input: [
         {
-          ...{ text: "harbour", image: { url: "gs://b/i.png" } },
+          text: "harbour",
+          image: { url: "gs://b/i.png" },
           video: { base64: "AAAA", start_offset: 0, end_offset: 16, interval: 8 },
         },
       ],
@@ -297,7 +344,8 @@ testConformance(vertexAi, [
       body: {
         instances: [
           {
-            ...{ text: "harbour", image: { gcsUri: "gs://b/i.png" } },
+            text: "harbour",
+            image: { gcsUri: "gs://b/i.png" },
             video: {
               bytesBase64Encoded: "AAAA",
               videoSegmentConfig: { startOffsetSec: 0, endOffsetSec: 16, intervalSec: 8 },
@@ -312,7 +360,10 @@ testConformance(vertexAi, [
       object: "list",
       data: [
         {
-          ...{ object: "embedding", index: 0, embedding: [0.01, 0.02, -0.03], image_embedding: [0.04, -0.05, 0.06] },
+          object: "embedding",
+          index: 0,
+          embedding: [0.01, 0.02, -0.03],
+          image_embedding: [0.04, -0.05, 0.06],
           video_embeddings: [{ object: "embedding", embedding: [0.07, 0.08, 0.09], start_offset: 0, end_offset: 16 }],
         },
       ],
@@ -325,7 +376,8 @@ testConformance(vertexAi, [
     operation: "embed",
     settings,
     request: {
-      ...{ model: "gemini-embedding-2", dimensions: 4 },
+      model: "gemini-embedding-2",
+      dimensions: 4,
       input: [{ text: "a", image: { url: "gs://b/i.webp" }, video: { base64: "AAAA" } }],
     },
     sent: {

@@ -52,8 +52,11 @@ const storage = "https://storage.googleapis.com/bucket";
 const json = { "content-type": "application/json" };
 const name = "projects/1/locations/europe-west1/batchPredictionJobs/77";
 const job = {
-  ...{ name, state: "JOB_STATE_SUCCEEDED", model: "publishers/google/models/gemini-2.5-flash" },
-  ...{ createTime: "2026-01-01T00:00:00Z", endTime: "2026-01-01T01:00:00Z" },
+  name,
+  state: "JOB_STATE_SUCCEEDED",
+  model: "publishers/google/models/gemini-2.5-flash",
+  createTime: "2026-01-01T00:00:00Z",
+  endTime: "2026-01-01T01:00:00Z",
   inputConfig: { instancesFormat: "jsonl", gcsSource: { uris: ["gs://bucket/in/requests.jsonl"] } },
   outputInfo: { gcsOutputDirectory: "gs://bucket/out/prediction-1" },
   completionStats: { successfulCount: "2", failedCount: "1", incompleteCount: "-1" },
@@ -114,14 +117,17 @@ test("a file is shown and downloaded; lists and removals are not there", async (
 test("a batch is made, shown, listed and cancelled", async () => {
   answers.set(`POST ${location}/batchPredictionJobs`, [200, JSON.stringify({ ...job, state: "JOB_STATE_PENDING" })]);
   const body = {
-    ...{ input_file_id: encodeURIComponent("gs://bucket/in/requests.jsonl"), endpoint: "/v1/chat/completions" },
-    ...{ completion_window: "24h", job_name: "mine" },
+    input_file_id: encodeURIComponent("gs://bucket/in/requests.jsonl"),
+    endpoint: "/v1/chat/completions",
+    completion_window: "24h",
+    job_name: "mine",
   };
   const made = await send("/v1/batches", { method: "POST", body: JSON.stringify(body), headers: json });
   const created = await readJson<BatchObject>(made);
   assert.deepEqual([created.id, created.status], ["77", "validating"]);
   assert.deepEqual(JSON.parse(upstream.requests[0]?.text ?? ""), {
-    ...{ displayName: "mine", model: "publishers/google/models/gemini-2.5-flash" },
+    displayName: "mine",
+    model: "publishers/google/models/gemini-2.5-flash",
     inputConfig: { instancesFormat: "jsonl", gcsSource: { uris: ["gs://bucket/in/requests.jsonl"] } },
     outputConfig: { predictionsFormat: "jsonl", gcsDestination: { outputUriPrefix: "gs://bucket/in" } },
     instanceConfig: { excludedFields: ["requestId"], includedFields: [], instanceType: "object" },
@@ -176,14 +182,17 @@ test("tuning jobs are mapped; events are not there", async () => {
   };
   answers.set(`POST ${location}/tuningJobs`, [200, JSON.stringify(tuning)]);
   const body = {
-    ...{ model: "gemini-2.5-flash", training_file: encodeURIComponent("gs://bucket/train.jsonl"), suffix: "mine" },
+    model: "gemini-2.5-flash",
+    training_file: encodeURIComponent("gs://bucket/train.jsonl"),
+    suffix: "mine",
     hyperparameters: { n_epochs: 3, batch_size: "auto" },
   };
   const made = await send("/v1/fine_tuning/jobs", { method: "POST", body: JSON.stringify(body), headers: json });
   const created = await readJson<{ id: string; status: string }>(made);
   assert.deepEqual([created.id, created.status], ["9", "running"]);
   assert.deepEqual(JSON.parse(upstream.requests[0]?.text ?? ""), {
-    ...{ baseModel: "gemini-2.5-flash", tunedModelDisplayName: "mine" },
+    baseModel: "gemini-2.5-flash",
+    tunedModelDisplayName: "mine",
     supervisedTuningSpec: { trainingDatasetUri: "gs://bucket/train.jsonl", hyperParameters: { epochCount: 3 } },
   });
   assert.equal((await send("/v1/fine_tuning/jobs/9/events")).status, 400);

@@ -9,12 +9,18 @@ const path = "/@cf/meta/llama-3.1-8b-instruct";
 const tool = { type: "function", function: { name: "tide_table" } };
 const usage = { prompt_tokens: 14, completion_tokens: 7, total_tokens: 21 };
 const wanted = (message: object, finish_reason = "stop") => ({
-  ...{ id: "chatcmpl-workers-ai", object: "chat.completion", created: 0, model },
+  id: "chatcmpl-workers-ai",
+  object: "chat.completion",
+  created: 0,
+  model,
   choices: [{ index: 0, message: { role: "assistant", ...message }, logprobs: null, finish_reason }],
   usage,
 });
 const chunk = (delta: object, finish_reason: string | null = null) => ({
-  ...{ id: "chatcmpl-workers-ai", object: "chat.completion.chunk", created: 0, model },
+  id: "chatcmpl-workers-ai",
+  object: "chat.completion.chunk",
+  created: 0,
+  model,
   choices: [{ index: 0, delta, logprobs: null, finish_reason }],
 });
 const sse = (...events: object[]) =>
@@ -26,14 +32,16 @@ const calls = [
 const callHead = { type: "function" };
 const unifiedCalls = [
   {
-    ...{ id: "call_chatcmplworkersai_0", ...callHead },
+    id: "call_chatcmplworkersai_0",
+    ...callHead,
     function: { name: "tide_table", arguments: '{"port":"Brest"}' },
   },
   { id: "call_chatcmplworkersai_1", ...callHead, function: { name: "wind_speed", arguments: "{}" } },
 ];
 const openaiChunk = (delta: object, finish_reason: string | null = null) => ({
   ...chunk(delta, finish_reason),
-  ...{ id: "cf-1", created: 9 },
+  id: "cf-1",
+  created: 9,
 });
 
 testConformance(workersAi, [
@@ -135,7 +143,10 @@ testConformance(workersAi, [
     dropped: ["suffix"],
     answer: jsonFixture("workers-ai", "chat.json"),
     wanted: {
-      ...{ id: "chatcmpl-workers-ai", object: "text_completion", created: 0, model },
+      id: "chatcmpl-workers-ai",
+      object: "text_completion",
+      created: 0,
+      model,
       choices: [{ index: 0, text: "The harbour opens at six.", logprobs: null, finish_reason: "stop" }],
       usage,
     },
@@ -150,7 +161,10 @@ testConformance(workersAi, [
       ["Six", null],
       ["", "stop"],
     ].map(([text, finish_reason]) => ({
-      ...{ id: "chatcmpl-workers-ai", object: "text_completion", created: 0, model },
+      id: "chatcmpl-workers-ai",
+      object: "text_completion",
+      created: 0,
+      model,
       choices: [{ index: 0, text, logprobs: null, finish_reason }],
     })),
   },
@@ -163,7 +177,8 @@ testConformance(workersAi, [
     dropped: ["dimensions"],
     answer: { result: { shape: [1, 2], data: [[0.1, 0.2]] }, success: true },
     wanted: {
-      ...{ object: "list", data: [{ object: "embedding", index: 0, embedding: [0.1, 0.2] }] },
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: [0.1, 0.2] }],
       model: "@cf/baai/bge-m3",
       usage: { prompt_tokens: 0, total_tokens: 0 },
     },

@@ -63,8 +63,14 @@ function reference(written: Json, facts: RequestFacts): boolean {
 const primitive = fc.constantFrom<string | number | boolean>("a", "ab", "10", "1.5x", "", 1, 2, -1.5, true);
 const fact = fc.oneof({ weight: 9, arbitrary: primitive }, fc.constantFrom<unknown>(null, {}, [1], { a: 1 }));
 const operand: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
-  ...{ $eq: primitive, $ne: primitive, $gt: primitive, $gte: primitive, $lt: primitive, $lte: primitive },
-  ...{ $in: fc.array(primitive, { maxLength: 8 }), $nin: fc.array(primitive, { maxLength: 4 }) },
+  $eq: primitive,
+  $ne: primitive,
+  $gt: primitive,
+  $gte: primitive,
+  $lt: primitive,
+  $lte: primitive,
+  $in: fc.array(primitive, { maxLength: 8 }),
+  $nin: fc.array(primitive, { maxLength: 4 }),
   $regex: fc.constantFrom("a", "^a$", "^1", "[0-9]+", "a|1", "^$", "\\d\\.\\d", "(?:ab)+", "/v1/.*"),
 };
 const operation = fc.oneof(

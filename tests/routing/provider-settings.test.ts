@@ -20,27 +20,40 @@ const deployments = [
 
 /** Values settings take: of each setting the first one that is taken. */
 const values = [
-  ...["fake-value", "true", "7", "https://acme.example.com", "v1", "eu-west-1", "a.b", "GENERIC", "DEDICATED"],
-  ...["drop", "apiKey", "entra", "workload", "assumedRole", "basic", "OAUTH", "messages", "/v1/embeddings", "/decide"],
-  ...[
-    "/v1/chat/completions",
-    "2025-01-01",
-    "chat",
-    serviceAccount({ project_id: "acme" }),
-    JSON.stringify(deployments),
-  ],
-  ...[
-    "s3://bucket/prefix",
-    "arn:aws:iam::123456789012:role/a",
-    "20231130",
-    "responses",
-    "native",
-    "conversation",
-    "aws:kms",
-    "AES256",
-    "auto",
-    "OpenAI",
-  ],
+  "fake-value",
+  "true",
+  "7",
+  "https://acme.example.com",
+  "v1",
+  "eu-west-1",
+  "a.b",
+  "GENERIC",
+  "DEDICATED",
+  "drop",
+  "apiKey",
+  "entra",
+  "workload",
+  "assumedRole",
+  "basic",
+  "OAUTH",
+  "messages",
+  "/v1/embeddings",
+  "/decide",
+  "/v1/chat/completions",
+  "2025-01-01",
+  "chat",
+  serviceAccount({ project_id: "acme" }),
+  JSON.stringify(deployments),
+  "s3://bucket/prefix",
+  "arn:aws:iam::123456789012:role/a",
+  "20231130",
+  "responses",
+  "native",
+  "conversation",
+  "aws:kms",
+  "AES256",
+  "auto",
+  "OpenAI",
 ];
 
 /** Settings a provider cannot be called without. */
@@ -80,7 +93,8 @@ for (const provider of builtInProviders) {
       const inHeaders = Object.fromEntries(names.map((name) => [`x-gateway-${name}`, settings[name] ?? null]));
       const wanted = await outcome({
         ...inHeaders,
-        ...{ authorization: "Bearer provider-key", "x-gateway-provider": provider.slug },
+        authorization: "Bearer provider-key",
+        "x-gateway-provider": provider.slug,
         ...(provider.slug === "triton" && { "x-gateway-custom-host": host }),
       });
       const members = Object.fromEntries(names.map((name) => [name.replaceAll("-", "_"), settings[name]]));

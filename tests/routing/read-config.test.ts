@@ -55,8 +55,12 @@ for (const [name, written, member, read] of nodeMembers) {
 }
 
 const hookNames = [
-  ...["before_request_hooks", "after_request_hooks", "input_guardrails", "output_guardrails"],
-  ...["input_mutators", "output_mutators"],
+  "before_request_hooks",
+  "after_request_hooks",
+  "input_guardrails",
+  "output_guardrails",
+  "input_mutators",
+  "output_mutators",
 ];
 
 for (const name of hookNames) {
@@ -70,21 +74,73 @@ for (const name of hookNames) {
 
 /** Members of providers, as the reference lists them. */
 const providerNames = [
-  ...["openai_organization", "openai_project", "openai_beta", "resource_name", "deployment_id", "api_version"],
-  ...["deployments", "azure_auth_mode", "azure_ad_token", "azure_entra_client_id", "azure_entra_client_secret"],
-  ...["azure_entra_tenant_id", "azure_entra_scope", "azure_managed_client_id", "azure_workload_client_id"],
-  ...["azure_model_name", "azure_region", "azure_deployment_name", "azure_deployment_type", "azure_endpoint_name"],
-  ...["azure_api_version", "azure_foundry_url", "azure_extra_parameters", "aws_access_key_id", "aws_region"],
-  ...["aws_secret_access_key", "aws_session_token", "aws_auth_type", "aws_role_arn", "aws_external_id"],
-  ...["aws_s3_bucket", "aws_s3_object_key", "aws_bedrock_model", "aws_server_side_encryption"],
-  ...["aws_server_side_encryption_kms_key_id", "amzn_sagemaker_model_name", "vertex_project_id", "vertex_region"],
-  ...["vertex_service_account_json", "vertex_auth_type", "vertex_storage_bucket_name", "vertex_batch_endpoint"],
-  ...["vertex_skip_ptu_cost_attribution", "anthropic_beta", "anthropic_version", "anthropic_api_key"],
-  ...["workers_ai_account_id", "huggingface_base_url", "stability_client_id", "stability_client_user_id"],
-  ...["stability_client_version", "fireworks_account_id", "snowflake_account", "mistral_fim_completion"],
-  ...["oracle_api_version", "oracle_region", "oracle_compartment_id", "oracle_serving_mode", "oracle_tenancy"],
-  ...["oracle_user", "oracle_fingerprint", "oracle_private_key", "oracle_key_passphrase", "databricks_workspace"],
-  ...["modal_key", "modal_secret", "oauth"],
+  "openai_organization",
+  "openai_project",
+  "openai_beta",
+  "resource_name",
+  "deployment_id",
+  "api_version",
+  "deployments",
+  "azure_auth_mode",
+  "azure_ad_token",
+  "azure_entra_client_id",
+  "azure_entra_client_secret",
+  "azure_entra_tenant_id",
+  "azure_entra_scope",
+  "azure_managed_client_id",
+  "azure_workload_client_id",
+  "azure_model_name",
+  "azure_region",
+  "azure_deployment_name",
+  "azure_deployment_type",
+  "azure_endpoint_name",
+  "azure_api_version",
+  "azure_foundry_url",
+  "azure_extra_parameters",
+  "aws_access_key_id",
+  "aws_region",
+  "aws_secret_access_key",
+  "aws_session_token",
+  "aws_auth_type",
+  "aws_role_arn",
+  "aws_external_id",
+  "aws_s3_bucket",
+  "aws_s3_object_key",
+  "aws_bedrock_model",
+  "aws_server_side_encryption",
+  "aws_server_side_encryption_kms_key_id",
+  "amzn_sagemaker_model_name",
+  "vertex_project_id",
+  "vertex_region",
+  "vertex_service_account_json",
+  "vertex_auth_type",
+  "vertex_storage_bucket_name",
+  "vertex_batch_endpoint",
+  "vertex_skip_ptu_cost_attribution",
+  "anthropic_beta",
+  "anthropic_version",
+  "anthropic_api_key",
+  "workers_ai_account_id",
+  "huggingface_base_url",
+  "stability_client_id",
+  "stability_client_user_id",
+  "stability_client_version",
+  "fireworks_account_id",
+  "snowflake_account",
+  "mistral_fim_completion",
+  "oracle_api_version",
+  "oracle_region",
+  "oracle_compartment_id",
+  "oracle_serving_mode",
+  "oracle_tenancy",
+  "oracle_user",
+  "oracle_fingerprint",
+  "oracle_private_key",
+  "oracle_key_passphrase",
+  "databricks_workspace",
+  "modal_key",
+  "modal_secret",
+  "oauth",
 ];
 
 test("readConfig() reads every member of a provider in both spellings, and leaves its value alone", () => {
@@ -199,8 +255,11 @@ test("readConfig() labels nodes by their place", () => {
   const config = toConfig(group({ mode: "fallback" }, [leaf, group({ mode: "single" })]));
   const paths = [config, ...config.targets, ...(config.targets[1]?.targets ?? [])].map(({ path }) => path);
   assert.deepEqual(paths, [
-    ...["config", "config.targets[0]", "config.targets[1]"],
-    ...["config.targets[1].targets[0]", "config.targets[1].targets[1]"],
+    "config",
+    "config.targets[0]",
+    "config.targets[1]",
+    "config.targets[1].targets[0]",
+    "config.targets[1].targets[1]",
   ]);
 });
 
@@ -214,7 +273,10 @@ for (const [what, written, expected] of [
 }
 
 for (const name of [
-  ...["use_retry_after_header", "use_retry_after_headers", "useRetryAfterHeader", "useRetryAfterHeaders"],
+  "use_retry_after_header",
+  "use_retry_after_headers",
+  "useRetryAfterHeader",
+  "useRetryAfterHeaders",
 ]) {
   test(`readConfig() reads ${name}`, () => {
     assert.equal(toConfig({ retry: { attempts: 1, [name]: true } }, true).retry?.useRetryAfter, true);

@@ -40,8 +40,17 @@ for (const [field, expected] of [
   ["params.deep", ['params.deep:{"user":1,"list":[1]}']],
   ["headers.X-User", ['headers.X-User:"h"']],
   ...[
-    ...["metadata.none", "metadata.user.none", "params.none", "params.missing", "params.deep.list.0", "headers.none"],
-    ...["metadata.constructor", "metadata.__proto__", "params.constructor.name", "params.__proto__", "params.toString"],
+    "metadata.none",
+    "metadata.user.none",
+    "params.none",
+    "params.missing",
+    "params.deep.list.0",
+    "headers.none",
+    "metadata.constructor",
+    "metadata.__proto__",
+    "params.constructor.name",
+    "params.__proto__",
+    "params.toString",
   ].map((name) => [name, []] as const),
 ] as const) {
   test(`stickyFields() reads ${field}`, () => {

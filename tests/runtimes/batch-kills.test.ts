@@ -18,7 +18,9 @@ const kills = 10;
 function usageOf(call: number) {
   const [prompt_tokens, completion_tokens, cached_tokens] = [100 + call * 7, 1 + call * 3, call % 90];
   return {
-    ...{ prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens,
     prompt_tokens_details: { cached_tokens },
   };
 }
@@ -57,7 +59,9 @@ async function begin(gateway: GatewayProcess, host: string): Promise<string> {
     authorization: "Bearer upstream-key",
   };
   const asked = {
-    ...{ input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "immediate" },
+    input_file_id: file.id,
+    endpoint: "/v1/chat/completions",
+    completion_window: "immediate",
     gateway_options: options,
   };
   const headers = { "content-type": "application/json" };

@@ -84,7 +84,9 @@ test("--version is the one of package.json", async () => {
   assert.equal(version, JSON.parse(readFileSync(join(repository, "package.json"), "utf8")).version);
   const folder = createFolder();
   assert.deepEqual(await runCommand(["--version"], { cwd: folder }), {
-    ...{ code: 0, stdout: `${version}\n`, output: `${version}\n` },
+    code: 0,
+    stdout: `${version}\n`,
+    output: `${version}\n`,
   });
 });
 

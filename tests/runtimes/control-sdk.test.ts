@@ -15,7 +15,10 @@ before(async () => {
     const message = { role: "assistant", content: "Hello from the upstream" };
     response.end(
       JSON.stringify({
-        ...{ id: "chatcmpl-1", object: "chat.completion", created: 1, model: "gpt-test" },
+        id: "chatcmpl-1",
+        object: "chat.completion",
+        created: 1,
+        model: "gpt-test",
         choices: [{ index: 0, message, finish_reason: "stop" }],
         usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
       }),
@@ -52,7 +55,9 @@ test("the SDK runs an organisation and then completes a chat with the key it mad
   assert.ok(listed(await admin.admin.workspaces.list({}), "id").includes(workspaceId));
 
   const invite = await admin.admin.users.invites.create({
-    ...{ email: "ada@example.com", role: "member", workspaces: [{ id: member(workspace, "slug"), role: "manager" }] },
+    email: "ada@example.com",
+    role: "member",
+    workspaces: [{ id: member(workspace, "slug"), role: "manager" }],
     workspace_api_key_details: { scopes: ["completions.write"] },
   });
   assert.match(member(invite, "invite_link"), /^http/);
@@ -60,7 +65,10 @@ test("the SDK runs an organisation and then completes a chat with the key it mad
   assert.ok(listed(await admin.admin.users.list({}), "role").includes("owner"));
 
   const key = await admin.apiKeys.create({
-    ...{ type: "workspace", "sub-type": "service", name: "Chat key", workspace_id: workspaceId },
+    type: "workspace",
+    "sub-type": "service",
+    name: "Chat key",
+    workspace_id: workspaceId,
     scopes: ["completions.write", "virtual_keys.create", "virtual_keys.list", "configs.create", "configs.list"],
   });
   const chatKey = member(key, "key");
@@ -68,14 +76,24 @@ test("the SDK runs an organisation and then completes a chat with the key it mad
   assert.deepEqual(listed(keys, "name"), ["Chat key"]);
   assert.ok(!JSON.stringify(keys).includes(chatKey));
 
-  const integration = await admin.integrations.create({
-    ...{ name: "Upstream", ai_provider_id: "openai", key: providerKey, workspace_id: workspaceId },
-    ...{ slug: "upstream", configurations: { custom_host: `${upstream.url}/v1` }, create_default_provider: false },
-  });
+  // The SDK sends members its types do not name.
+  const given = {
+    name: "Upstream",
+    ai_provider_id: "openai",
+    key: providerKey,
+    workspace_id: workspaceId,
+    slug: "upstream",
+    configurations: { custom_host: `${upstream.url}/v1` },
+    create_default_provider: false,
+  };
+  const integration = await admin.integrations.create(given);
   assert.equal(member(integration, "slug"), "upstream");
   assert.ok(listed(await admin.integrations.list({}), "slug").includes("upstream"));
   await admin.providers.create({
-    ...{ name: "Main", slug: "main", integration_id: "upstream", workspace_id: workspaceId },
+    name: "Main",
+    slug: "main",
+    integration_id: "upstream",
+    workspace_id: workspaceId,
   });
 
   const own = createClient(chatKey);

@@ -20,7 +20,8 @@ const tools = [
   {
     functionDeclarations: [
       {
-        ...{ name: "tide_table", description: "Tides of a port" },
+        name: "tide_table",
+        description: "Tides of a port",
         parameters: { type: Type.OBJECT, properties: { port: { type: Type.STRING } }, required: ["port"] },
       },
       { name: "wind_speed", description: "Wind now" },
@@ -74,7 +75,9 @@ const awsHeaders = {
 
 const cases: readonly NativeCase[] = [
   {
-    ...{ provider: "openai", model: "gpt-5.1", isSilent: true },
+    provider: "openai",
+    model: "gpt-5.1",
+    isSilent: true,
     image: { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` } },
     thinking: { reasoning_effort: "low" },
     turns: ["user", "assistant: 2 calls", "tool of call_fxA1", "tool of call_fxA2"],
@@ -90,7 +93,8 @@ const cases: readonly NativeCase[] = [
     },
   },
   {
-    ...{ provider: "anthropic", model: "claude-sonnet-4-6" },
+    provider: "anthropic",
+    model: "claude-sonnet-4-6",
     image: { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } },
     thinking: { thinking: { type: "adaptive" }, output_config: { effort: "low" } },
     turns: ["user: text", "assistant: tool_use,tool_use", "user: tool_result,tool_result"],
@@ -103,7 +107,8 @@ const cases: readonly NativeCase[] = [
     count: { path: "/messages/count_tokens", answer: { input_tokens: 11 } },
   },
   {
-    ...{ provider: "google", model: "gemini-3-flash" },
+    provider: "google",
+    model: "gemini-3-flash",
     image: { inlineData: { mimeType: "image/png", data: pixel } },
     thinking: { generationConfig: { thinkingConfig: { includeThoughts: true, thinkingLevel: "LOW" } } },
     // as they came, slice by slice
@@ -124,7 +129,9 @@ const cases: readonly NativeCase[] = [
     },
   },
   {
-    ...{ provider: "bedrock", model: "anthropic.claude-sonnet-4-6-v1:0", headers: awsHeaders },
+    provider: "bedrock",
+    model: "anthropic.claude-sonnet-4-6-v1:0",
+    headers: awsHeaders,
     image: { image: { format: "png", source: { bytes: pixel } } },
     thinking: {
       additionalModelRequestFields: { thinking: { type: "adaptive" }, output_config: { effort: "low" } },
@@ -163,7 +170,10 @@ function clientOf({ provider, headers }: NativeCase, host: string, apiVersion = 
   return new GoogleGenAI({
     apiKey: "fake-provider-key",
     httpOptions: {
-      ...{ baseUrl: gateway.url, apiVersion, timeout: 30_000, retryOptions: { attempts: 1 } },
+      baseUrl: gateway.url,
+      apiVersion,
+      timeout: 30_000,
+      retryOptions: { attempts: 1 },
       headers: {
         "x-gateway-api-key": gateway.workspaceKey,
         "x-gateway-provider": provider,
@@ -194,7 +204,10 @@ type Usage = {
   totalTokenCount?: number;
 };
 const toCounts = (usage: Usage | undefined) => [
-  ...[usage?.promptTokenCount, usage?.candidatesTokenCount, usage?.thoughtsTokenCount, usage?.totalTokenCount],
+  usage?.promptTokenCount,
+  usage?.candidatesTokenCount,
+  usage?.thoughtsTokenCount,
+  usage?.totalTokenCount,
 ];
 
 /** Text of parts that are thoughts, or of those that are not. */
@@ -246,7 +259,8 @@ const runs: Readonly<Record<string, (one: NativeCase) => Promise<void>>> = {
   },
   async tools(one) {
     const answer = await at(one, "tools").models.generateContent({
-      ...{ model: one.model, contents: asked },
+      model: one.model,
+      contents: asked,
       config: { tools, toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.AUTO } } },
     });
     const calls = answer.functionCalls ?? [];
@@ -295,7 +309,8 @@ const runs: Readonly<Record<string, (one: NativeCase) => Promise<void>>> = {
   },
   async "an object of a schema"(one) {
     const answer = await at(one, "object").models.generateContent({
-      ...{ model: one.model, contents: asked },
+      model: one.model,
+      contents: asked,
       config: { responseMimeType: "application/json", responseSchema: opening },
     });
     assert.deepEqual(JSON.parse(answer.text ?? ""), answeredObject);

@@ -73,7 +73,9 @@ const readers: Readonly<Record<string, (options: Options) => Promise<string | nu
     const options = { name: "gateway", baseURL: "http://gateway.test/v1", apiKey: workspaceKey, headers };
     const read = Object.assign(fetch, { preconnect: () => {} });
     const answer = streamText({
-      ...{ model: createOpenAICompatible({ ...options, fetch: read }).chatModel(model), maxRetries: 0, messages },
+      model: createOpenAICompatible({ ...options, fetch: read }).chatModel(model),
+      maxRetries: 0,
+      messages,
       onError({ error }) {
         failure = error;
       },
@@ -90,7 +92,8 @@ for (const [name, read] of Object.entries(readers)) {
     test(`${name} reads the stream of a guardrail that ${what}, strict or not`, async () => {
       for (const strict of ["true", "false"]) {
         const headers = {
-          ...{ "x-gateway-provider": "echo", "x-gateway-config": JSON.stringify(config) },
+          "x-gateway-provider": "echo",
+          "x-gateway-config": JSON.stringify(config),
           "x-gateway-strict-open-ai-compliance": strict,
         };
         const fetch: Options["fetch"] = (input, init) => gateway.gateway.fetch(new Request(input, init));

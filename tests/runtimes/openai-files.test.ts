@@ -24,7 +24,10 @@ function createOwnClient(): OpenAI {
 /** The SDK towards a provider. */
 function createProviderClient(upstream: { url: string }): OpenAI {
   return new OpenAI({
-    ...{ baseURL: `${gateway.url}/v1`, apiKey: "sk-provider-key", maxRetries: 0, timeout: 30_000 },
+    baseURL: `${gateway.url}/v1`,
+    apiKey: "sk-provider-key",
+    maxRetries: 0,
+    timeout: 30_000,
     defaultHeaders: {
       "x-gateway-api-key": gateway.workspaceKey,
       "x-gateway-provider": "openai",
@@ -36,7 +39,9 @@ function createProviderClient(upstream: { url: string }): OpenAI {
 /** The options of a batch the gateway runs, which the SDK's types do not know. */
 function ownBatch(inputFileId: string): OpenAI.BatchCreateParams {
   const batch = {
-    ...{ input_file_id: inputFileId, endpoint: "/v1/chat/completions", completion_window: "immediate" },
+    input_file_id: inputFileId,
+    endpoint: "/v1/chat/completions",
+    completion_window: "immediate",
     gateway_options: { "x-gateway-provider": "echo" },
   };
   return batch as unknown as OpenAI.BatchCreateParams; // the window and the options are the gateway's own
@@ -77,8 +82,16 @@ test("the SDK keeps files at the gateway and runs batches of them", async () => 
 });
 
 const job = {
-  ...{ id: "ftjob-1", object: "fine_tuning.job", created_at: 1, model: "m", status: "queued", seed: 1 },
-  ...{ training_file: "file-1", result_files: [], hyperparameters: { n_epochs: "auto" }, organization_id: "org" },
+  id: "ftjob-1",
+  object: "fine_tuning.job",
+  created_at: 1,
+  model: "m",
+  status: "queued",
+  seed: 1,
+  training_file: "file-1",
+  result_files: [],
+  hyperparameters: { n_epochs: "auto" },
+  organization_id: "org",
 };
 const file = {
   id: "file-1",
@@ -90,8 +103,15 @@ const file = {
   status: "processed",
 };
 const batch = {
-  ...{ id: "batch_1", object: "batch", endpoint: "/v1/embeddings", input_file_id: "file-1", status: "completed" },
-  ...{ completion_window: "24h", created_at: 1, output_file_id: "file-2", error_file_id: null },
+  id: "batch_1",
+  object: "batch",
+  endpoint: "/v1/embeddings",
+  input_file_id: "file-1",
+  status: "completed",
+  completion_window: "24h",
+  created_at: 1,
+  output_file_id: "file-2",
+  error_file_id: null,
 };
 const list = (...data: object[]) => ({ object: "list", data, has_more: false });
 
@@ -112,7 +132,11 @@ const provider: Readonly<Record<string, object | string>> = {
   "GET /v1/fine_tuning/jobs/ftjob-1": job,
   "POST /v1/fine_tuning/jobs/ftjob-1/cancel": { ...job, status: "cancelled" },
   "GET /v1/fine_tuning/jobs/ftjob-1/events": list({
-    ...{ id: "event-1", object: "fine_tuning.job.event", created_at: 1, level: "info", message: "begun" },
+    id: "event-1",
+    object: "fine_tuning.job.event",
+    created_at: 1,
+    level: "info",
+    message: "begun",
   }),
   "GET /v1/fine_tuning/jobs/ftjob-1/checkpoints": list({ id: "step-1", object: "fine_tuning.job.checkpoint" }),
 };
@@ -152,10 +176,19 @@ test("the SDK reaches files, batches and tuning jobs of a provider as they are",
     for (const call of calls) answers.push(await call());
     const seen = upstream.requests.map(({ method, path }) => `${method} ${path}`);
     assert.deepEqual(seen, [
-      ...["POST /v1/files", "GET /v1/files?limit=5", "GET /v1/files/file-1", "GET /v1/files/file-1/content"],
-      ...["DELETE /v1/files/file-1", "POST /v1/batches", "GET /v1/batches?after=x", "GET /v1/batches/batch_1"],
-      ...["POST /v1/batches/batch_1/cancel", "POST /v1/fine_tuning/jobs", "GET /v1/fine_tuning/jobs?limit=2"],
-      ...["GET /v1/fine_tuning/jobs/ftjob-1", "POST /v1/fine_tuning/jobs/ftjob-1/cancel"],
+      "POST /v1/files",
+      "GET /v1/files?limit=5",
+      "GET /v1/files/file-1",
+      "GET /v1/files/file-1/content",
+      "DELETE /v1/files/file-1",
+      "POST /v1/batches",
+      "GET /v1/batches?after=x",
+      "GET /v1/batches/batch_1",
+      "POST /v1/batches/batch_1/cancel",
+      "POST /v1/fine_tuning/jobs",
+      "GET /v1/fine_tuning/jobs?limit=2",
+      "GET /v1/fine_tuning/jobs/ftjob-1",
+      "POST /v1/fine_tuning/jobs/ftjob-1/cancel",
       "GET /v1/fine_tuning/jobs/ftjob-1/events?limit=3",
       "GET /v1/fine_tuning/jobs/ftjob-1/checkpoints",
     ]);

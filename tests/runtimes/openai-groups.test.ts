@@ -44,7 +44,10 @@ const headers = (changes: Record<string, string> = {}): Record<string, string> =
 
 function createClient(changes: Record<string, string> = {}): OpenAI {
   return new OpenAI({
-    ...{ baseURL: `${gateway.url}/v1`, apiKey: providerKey, maxRetries: 0, timeout: 30_000 },
+    baseURL: `${gateway.url}/v1`,
+    apiKey: providerKey,
+    maxRetries: 0,
+    timeout: 30_000,
     defaultHeaders: headers(changes),
   });
 }
@@ -237,7 +240,9 @@ for (const [provider, path] of [
 
 test("a config's fallback goes on from a provider without the route", async () => {
   const target = (provider: string) => ({
-    ...{ provider, api_key: providerKey, custom_host: `${upstream.url}/v1` },
+    provider,
+    api_key: providerKey,
+    custom_host: `${upstream.url}/v1`,
   });
   const config = { strategy: { mode: "fallback" }, targets: [target("anthropic"), target("openai")] };
   const answer = await fetch(`${gateway.url}/v1/vector_stores`, {

@@ -18,7 +18,10 @@ const answers: readonly (readonly [RegExp, string])[] = [
   [
     /^\/openai\/completions$/,
     JSON.stringify({
-      ...{ id: "cmpl-1", object: "text_completion", created: 1, model: "m" },
+      id: "cmpl-1",
+      object: "text_completion",
+      created: 1,
+      model: "m",
       choices: [{ index: 0, text: " six.", logprobs: null, finish_reason: "stop" }],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     }),
@@ -63,7 +66,9 @@ const aws = {
 /** The SDK as its users set it up, but for the network in front of the gateway. */
 function clientOf(provider: string): OpenAI {
   return new OpenAI({
-    ...{ baseURL: "http://gateway.test/v1", apiKey: "fake-provider-key", maxRetries: 0 },
+    baseURL: "http://gateway.test/v1",
+    apiKey: "fake-provider-key",
+    maxRetries: 0,
     defaultHeaders: {
       "x-gateway-api-key": workspaceKey,
       "x-gateway-provider": provider,

@@ -35,14 +35,20 @@ test("the SDK keeps prompts, renders and completes them", async () => {
     { role: "user", content: "{{question}}" },
   ];
   const prompt = await client.prompts.create({
-    ...{ name: "Answer", collection_id: collection, string: JSON.stringify(content), model: "echo-1" },
-    ...{ parameters: { temperature: 0.5 }, virtual_key: "" },
+    name: "Answer",
+    collection_id: collection,
+    string: JSON.stringify(content),
+    model: "echo-1",
+    parameters: { temperature: 0.5 },
+    virtual_key: "",
   });
   const slug = member(prompt, "slug");
   const variables = { mood: "kind", question: "Why not?" };
   const rendered = await client.prompts.render({ promptID: slug, variables, max_tokens: 5 });
   assert.deepEqual(JSON.parse(JSON.stringify(rendered)).data, {
-    ...{ temperature: 0.5, max_tokens: 5, model: "echo-1" },
+    temperature: 0.5,
+    max_tokens: 5,
+    model: "echo-1",
     messages: [
       { role: "system", content: "Be kind." },
       { role: "user", content: "Why not?" },

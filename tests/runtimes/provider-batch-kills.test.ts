@@ -24,7 +24,9 @@ async function begin(gateway: GatewayProcess, { options }: BatchProvider): Promi
   const uploaded = await send(gateway, "/v1/files", { method: "POST", body, headers: { "content-type": type } });
   const file: FileObject = JSON.parse(uploaded);
   const asked = {
-    ...{ input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" },
+    input_file_id: file.id,
+    endpoint: "/v1/chat/completions",
+    completion_window: "24h",
     gateway_options: options,
   };
   const headers = { "content-type": "application/json" };

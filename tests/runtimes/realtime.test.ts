@@ -91,7 +91,13 @@ test("text and binary go both ways as they are, in order, at any size", async ()
   await withUpstream(script, async (upstream) => {
     const client = await openClient(sessionUrl(), { headers: sessionHeaders(upstream) });
     const sent = [
-      ...["", "\ufeff mark", text(125), text(126), text(65_535), text(65_536), text(300_000)],
+      "",
+      "\ufeff mark",
+      text(125),
+      text(126),
+      text(65_535),
+      text(65_536),
+      text(300_000),
       ...[0, 1, 125, 126, 65_535, 65_536, 2_000_000].map((length) => Buffer.alloc(length, "\u0000\u00ff\u0001")),
     ];
     for (const message of sent) client.socket.send(message);
@@ -237,8 +243,11 @@ test("the log row of a session: status 101, its model, the usage of all its answ
       type: "response.done",
       response: {
         usage: {
-          ...{ total_tokens: input + output, input_tokens: input, output_tokens: output },
-          ...{ input_token_details: { cached_tokens: 2 }, output_token_details: { audio_tokens: 1 } },
+          total_tokens: input + output,
+          input_tokens: input,
+          output_tokens: output,
+          input_token_details: { cached_tokens: 2 },
+          output_token_details: { audio_tokens: 1 },
         },
       },
     });
@@ -264,8 +273,14 @@ test("the log row of a session: status 101, its model, the usage of all its answ
     );
     assert.equal(row.upstream_url, `${upstream.url}/v1/realtime`);
     const usage = {
-      ...{ input_tokens: 30, output_tokens: 12, total_tokens: 42, cached_tokens: 4, reasoning_tokens: 0 },
-      ...{ cache_write_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 2 },
+      input_tokens: 30,
+      output_tokens: 12,
+      total_tokens: 42,
+      cached_tokens: 4,
+      reasoning_tokens: 0,
+      cache_write_tokens: 0,
+      audio_input_tokens: 0,
+      audio_output_tokens: 2,
     };
     assert.deepEqual(row.usage, usage);
     // 26 tokens at 4,000 nano-dollars, 4 from a cache and 10 of output at 16,000, 2 of sound at 64,000
@@ -510,7 +525,8 @@ test("upstreams are reached over TLS, their certificates checked", async () => {
   const path = join(folder, "authority.pem");
   writeFileSync(path, certificate.authority);
   const env = {
-    ...{ NODE_EXTRA_CA_CERTS: path, DENO_CERT: path },
+    NODE_EXTRA_CA_CERTS: path,
+    DENO_CERT: path,
     TRUSTED_CUSTOM_HOSTS: "127.0.0.1,localhost",
   };
   try {
@@ -553,7 +569,9 @@ test("a config leads to one target, by weight or condition, and no other is trie
   await withUpstream({ refuse: { status: 401, body: "{}" } }, async (first) => {
     await withUpstream({}, async (second) => {
       const target = (upstream: SocketUpstream) => ({
-        ...{ provider: "openai", api_key: providerKey, custom_host: `${upstream.url}/v1` },
+        provider: "openai",
+        api_key: providerKey,
+        custom_host: `${upstream.url}/v1`,
         override_params: { model: "other-model" },
       });
       const config = (...targets: SocketUpstream[]) =>

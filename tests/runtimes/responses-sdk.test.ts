@@ -22,13 +22,19 @@ after(async () => {
 function createClient(shape: Shape, scenario: Scenario): OpenAI {
   const { authorization: _, ...headers } = shapeHeaders(shape, upstream.url, scenario);
   return new OpenAI({
-    ...{ baseURL: `${gateway.url}/v1`, apiKey: "fake-provider-key", maxRetries: 0, timeout: 30_000 },
+    baseURL: `${gateway.url}/v1`,
+    apiKey: "fake-provider-key",
+    maxRetries: 0,
+    timeout: 30_000,
     defaultHeaders: { "x-gateway-api-key": gateway.workspaceKey, ...headers },
   });
 }
 
 const tide: FunctionTool = {
-  ...{ type: "function", name: "tide_table", description: "Tides of a port", strict: false },
+  type: "function",
+  name: "tide_table",
+  description: "Tides of a port",
+  strict: false,
   parameters: { type: "object", properties: { port: { type: "string" } } },
 };
 const wind: FunctionTool = { ...tide, name: "wind_speed", description: "Wind now" };
@@ -62,7 +68,10 @@ for (const shape of shapes) {
       assert.equal(calls.length, 2);
       const results = calls.map(({ call_id }) => ({ type: "function_call_output" as const, call_id, output: "3 m" }));
       const last = await createClient(shape, "text").responses.create({
-        ...{ model, tools, input: results, previous_response_id: response.id },
+        model,
+        tools,
+        input: results,
+        previous_response_id: response.id,
       });
       assert.equal(last.output_text, recordedText);
       assert.equal(last.previous_response_id, response.id);

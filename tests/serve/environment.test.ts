@@ -22,7 +22,8 @@ test("loadSettings() reads the file of master keys again each time it is asked t
   const folder = createFolder();
   const file = join(folder, "master.keys");
   const { gateway } = loadSettings({
-    ...{ DATABASE_URL: `file:${join(folder, "gateway.db")}`, GATEWAY_MASTER_KEYS_FILE: writeKeys(file) },
+    DATABASE_URL: `file:${join(folder, "gateway.db")}`,
+    GATEWAY_MASTER_KEYS_FILE: writeKeys(file),
   });
   assert.equal(gateway.masterKeys, masterKeys);
   assert.equal(gateway.readMasterKeys?.(), masterKeys);

@@ -264,8 +264,19 @@ test("an influenced address with nothing trusted never connects (O2, O4, O6)", (
     const outbound = createOutbound({ transport, guard: nothingTrusted });
     const { port } = upstream;
     const hosts = [
-      ...["127.0.0.1", "[::1]", "2130706433", "0x7f.1", "0177.0.0.1", "127.1", "localhost", "[::ffff:7f00:1]"],
-      ...["loopback.example.com", "mixed.example.com", "nothing.example.com", "metadata.example.com", "runsc"],
+      "127.0.0.1",
+      "[::1]",
+      "2130706433",
+      "0x7f.1",
+      "0177.0.0.1",
+      "127.1",
+      "localhost",
+      "[::ffff:7f00:1]",
+      "loopback.example.com",
+      "mixed.example.com",
+      "nothing.example.com",
+      "metadata.example.com",
+      "runsc",
     ];
     for (const host of hosts) {
       const call = outbound(`http://${host}:${port}/`, { method: "GET", headers: {}, origin: "influenced" });

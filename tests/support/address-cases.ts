@@ -20,7 +20,9 @@ const labelled = (...forms: readonly string[]) =>
 /** A key made for the tests, in PEM form. */
 async function createPem(): Promise<string> {
   const algorithm = {
-    ...{ name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", modulusLength: 2048 },
+    name: "RSASSA-PKCS1-v1_5",
+    hash: "SHA-256",
+    modulusLength: 2048,
     publicExponent: new Uint8Array([1, 0, 1]),
   };
   const { privateKey } = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
@@ -39,7 +41,9 @@ export function serviceAccount(members: Readonly<Record<string, string>> = {}): 
 const awsKeys = { "aws-access-key-id": "AKIDEXAMPLE", "aws-secret-access-key": "example" };
 const awsRole = { ...awsKeys, "aws-auth-type": "assumedRole", "aws-role-arn": "arn:aws:iam::123456789012:role/a" };
 const entra = {
-  ...{ "azure-auth-mode": "entra", "azure-entra-tenant-id": "acme.example", "azure-entra-client-id": "app" },
+  "azure-auth-mode": "entra",
+  "azure-entra-tenant-id": "acme.example",
+  "azure-entra-client-id": "app",
   "azure-entra-client-secret": "example",
 };
 const sts = "sts.LABEL.amazonaws.com";
@@ -47,19 +51,32 @@ const login = "login.microsoftonline.com";
 const deployment = { "azure-resource-name": "acme", "azure-deployment-id": "chat", "azure-api-version": "2024-10-21" };
 
 const azureOpenai = {
-  ...{ provider: "azure-openai", settings: deployment, prefix: "/openai/", credential: "provider-key" },
+  provider: "azure-openai",
+  settings: deployment,
+  prefix: "/openai/",
+  credential: "provider-key",
   hosts: labelled("LABEL.openai.azure.com", login),
 };
 const aws = (provider: string, hosts: readonly string[], more: Partial<AddressCase> = {}): AddressCase[] =>
   [{ settings: {}, credential: "provider-key" }, { settings: awsKeys }, { settings: awsRole }].map((one) => ({
-    ...{ provider, hosts: labelled(...hosts, sts), prefix: "/", ...one, ...more },
+    provider,
+    hosts: labelled(...hosts, sts),
+    prefix: "/",
+    ...one,
+    ...more,
   }));
 const vertex = {
   provider: "vertex-ai",
   hosts: labelled(
-    ...["texttospeech.googleapis.com", "aiplatform.googleapis.com", "LABEL-aiplatform.googleapis.com"],
-    ...["aiplatform.us.rep.googleapis.com", "aiplatform.eu.rep.googleapis.com", "oauth2.googleapis.com"],
-    ...["oauth2.mtls.googleapis.com", "www.googleapis.com", "accounts.google.com"],
+    "texttospeech.googleapis.com",
+    "aiplatform.googleapis.com",
+    "LABEL-aiplatform.googleapis.com",
+    "aiplatform.us.rep.googleapis.com",
+    "aiplatform.eu.rep.googleapis.com",
+    "oauth2.googleapis.com",
+    "oauth2.mtls.googleapis.com",
+    "www.googleapis.com",
+    "accounts.google.com",
     "discoveryengine.googleapis.com",
   ),
   prefix: "/v1",
@@ -68,8 +85,12 @@ const vertex = {
 const databricks = {
   provider: "databricks",
   hosts: labelled(
-    ...["LABEL.cloud.databricks.com", "LABEL.LABEL.cloud.databricks.com", "LABEL.azuredatabricks.net"],
-    ...["LABEL.LABEL.azuredatabricks.net", "LABEL.gcp.databricks.com", "LABEL.LABEL.gcp.databricks.com"],
+    "LABEL.cloud.databricks.com",
+    "LABEL.LABEL.cloud.databricks.com",
+    "LABEL.azuredatabricks.net",
+    "LABEL.LABEL.azuredatabricks.net",
+    "LABEL.gcp.databricks.com",
+    "LABEL.LABEL.gcp.databricks.com",
   ),
   prefix: "/",
 };
@@ -82,45 +103,63 @@ export const shapedCases: readonly AddressCase[] = [
   { ...azureOpenai, settings: { ...deployment, ...entra } },
   { ...azureOpenai, settings: { "azure-resource-name": "acme", "azure-api-version": "v1" } },
   ...aws("bedrock", [
-    ...["bedrock-runtime.LABEL.amazonaws.com", "bedrock.LABEL.amazonaws.com"],
+    "bedrock-runtime.LABEL.amazonaws.com",
+    "bedrock.LABEL.amazonaws.com",
     "bedrock-agent-runtime.LABEL.amazonaws.com",
   ]),
   {
-    ...{ provider: "novita-ai", settings: {}, hosts: host("api.novita.ai"), prefix: "/" },
+    provider: "novita-ai",
+    settings: {},
+    hosts: host("api.novita.ai"),
+    prefix: "/",
     credential: "provider-key",
   },
   {
-    ...{ provider: "deepinfra", settings: {}, hosts: host("api.deepinfra.com"), prefix: "/v1/" },
+    provider: "deepinfra",
+    settings: {},
+    hosts: host("api.deepinfra.com"),
+    prefix: "/v1/",
     credential: "provider-key",
   },
   ...aws("bedrock-mantle", ["bedrock-mantle.LABEL.api.aws"]),
   ...aws("claude-platform-aws", ["aws-external-anthropic.LABEL.api.aws"], { prefix: "/v1/" }),
   ...aws("sagemaker", ["runtime.sagemaker.LABEL.amazonaws.com"], { prefix: "/endpoints/" }),
   {
-    ...{ provider: "cortex", settings: { "snowflake-account": "acme-eu" }, prefix: "/api/v2/" },
+    provider: "cortex",
+    settings: { "snowflake-account": "acme-eu" },
+    prefix: "/api/v2/",
     hosts: labelled(...[1, 2, 3, 4].map((count) => labels(count) + snowflake)),
   },
   { ...databricks, settings: { "databricks-workspace": "acme" } },
   {
     ...databricks,
     settings: {
-      ...{ "databricks-workspace": "acme.azuredatabricks.net", "databricks-serving-endpoint-name": "chat" },
-      ...{ "databricks-client-id": "app", "databricks-client-secret": "example" },
+      "databricks-workspace": "acme.azuredatabricks.net",
+      "databricks-serving-endpoint-name": "chat",
+      "databricks-client-id": "app",
+      "databricks-client-secret": "example",
     },
   },
   {
-    ...{ provider: "oracle", hosts: labelled("inference.generativeai.LABEL.oci.oraclecloud.com"), prefix: "/" },
+    provider: "oracle",
+    hosts: labelled("inference.generativeai.LABEL.oci.oraclecloud.com"),
+    prefix: "/",
     settings: {
-      ...{ "oracle-region": "us-chicago-1", "oracle-tenancy": "ocid1.tenancy", "oracle-user": "ocid1.user" },
-      ...{ "oracle-fingerprint": "aa:bb", "oracle-private-key": pem.replaceAll("\n", "\\n") },
+      "oracle-region": "us-chicago-1",
+      "oracle-tenancy": "ocid1.tenancy",
+      "oracle-user": "ocid1.user",
+      "oracle-fingerprint": "aa:bb",
+      "oracle-private-key": pem.replaceAll("\n", "\\n"),
     },
   },
   { ...vertex, settings: {}, credential: "AIzaExample" },
   { ...vertex, settings: { "vertex-project-id": "acme", "vertex-region": "europe-west1" } },
   { ...vertex, settings: { "vertex-service-account-json": serviceAccount({ project_id: "acme" }) } },
   {
-    ...{ provider: "workers-ai", settings: { "workers-ai-account-id": "0123abc" } },
-    ...{ hosts: host("api.cloudflare.com"), prefix: "/client/v4/accounts/" },
+    provider: "workers-ai",
+    settings: { "workers-ai-account-id": "0123abc" },
+    hosts: host("api.cloudflare.com"),
+    prefix: "/client/v4/accounts/",
   },
   { provider: "byteplus", settings: {}, hosts: labelled("ark.LABEL.bytepluses.com"), prefix: "/api/v3/" },
 ];
@@ -136,11 +175,17 @@ export const openAddresses: Readonly<Record<string, string>> = {
 /** Providers that are called at an address of the caller's. */
 export const openCases: readonly AddressCase[] = [
   {
-    ...{ provider: "azure-ai", hosts: /^/, prefix: "/", credential: "provider-key" },
+    provider: "azure-ai",
+    hosts: /^/,
+    prefix: "/",
+    credential: "provider-key",
     settings: { "azure-foundry-url": "https://acme.services.ai.azure.com/models", "azure-api-version": "2024-05-01" },
   },
   {
-    ...{ provider: "azure-ai", hosts: /^/, prefix: "/", credential: "provider-key" },
+    provider: "azure-ai",
+    hosts: /^/,
+    prefix: "/",
+    credential: "provider-key",
     settings: { "azure-foundry-url": "https://acme.services.ai.azure.com/anthropic", ...entra },
   },
   { provider: "huggingface", settings: {}, hosts: /^/, prefix: "/", credential: "provider-key" },

@@ -69,7 +69,11 @@ export async function startBatchProvider(): Promise<BatchProvider> {
   };
   const upstream = await startRecordingUpstream(answer);
   const provider: BatchProvider = Object.assign(upstream, {
-    ...{ batch, contents, uploads, next, onRequest: () => {} },
+    batch,
+    contents,
+    uploads,
+    next,
+    onRequest: () => {},
     lines: () => upstream.requests.map(({ method, path }) => `${method} ${path}`),
     options: {
       "x-gateway-provider": "openai",

@@ -220,7 +220,8 @@ export const aiSdk: ChatSdk = {
     };
     const answer = streamText({
       ...compatibleOptions(model, question),
-      ...{ tools: compatibleTools(question), onError },
+      tools: compatibleTools(question),
+      onError,
     });
     const pieces = { ...noPieces };
     let firstCall: string | undefined;

@@ -18,11 +18,17 @@ const retries: readonly RetryRow[] = [
   { name: "no retry", attempts: 0, codes: [], respects: false, written: undefined },
   { name: "2 retries", attempts: 2, codes: usualCodes, respects: false, written: { attempts: 2 } },
   {
-    ...{ name: "2 retries for own codes", attempts: 2, codes: ownCodes, respects: false },
+    name: "2 retries for own codes",
+    attempts: 2,
+    codes: ownCodes,
+    respects: false,
     written: { attempts: 2, on_status_codes: ownCodes },
   },
   {
-    ...{ name: "2 retries after the wait asked for", attempts: 2, codes: usualCodes, respects: true },
+    name: "2 retries after the wait asked for",
+    attempts: 2,
+    codes: usualCodes,
+    respects: true,
     written: { attempts: 2, use_retry_after_headers: true },
   },
 ];
@@ -48,15 +54,20 @@ const leaf = (upstream: number, ...path: number[]) => ({ label: label(...path), 
 const strategies: readonly StrategyRow[] = [
   { name: "no strategy", faulty: [0], shape: leaf(0), config: (target) => target(0) },
   {
-    ...{ name: "single", faulty: [0], shape: leaf(0, 0) },
+    name: "single",
+    faulty: [0],
+    shape: leaf(0, 0),
     config: (target) => ({ strategy: { mode: "single" }, targets: [target(0), target(1)] }),
   },
   {
-    ...{ name: "fallback", faulty: [0, 1], shape: { then: [leaf(0, 0), leaf(1, 1), leaf(2, 2)] } },
+    name: "fallback",
+    faulty: [0, 1],
+    shape: { then: [leaf(0, 0), leaf(1, 1), leaf(2, 2)] },
     config: (target) => ({ strategy: { mode: "fallback" }, targets: [target(0), target(1), target(2)] }),
   },
   {
-    ...{ name: "fallback for some codes", faulty: [0, 1] },
+    name: "fallback for some codes",
+    faulty: [0, 1],
     shape: { codes: [401, 429, 502], then: [leaf(0, 0), leaf(1, 1)] },
     config: (target) => ({
       strategy: { mode: "fallback", on_status_codes: [401, 429, 502] },
@@ -64,17 +75,22 @@ const strategies: readonly StrategyRow[] = [
     }),
   },
   {
-    ...{ name: "loadbalance", faulty: [1], shape: leaf(1, 1) },
+    name: "loadbalance",
+    faulty: [1],
+    shape: leaf(1, 1),
     config: (target) => ({
       strategy: { mode: "loadbalance" },
       targets: [target(0, { weight: 0 }), target(1, { weight: 0.1 }), target(2, { weight: 5 })],
     }),
   },
   {
-    ...{ name: "conditional", faulty: [1], shape: leaf(1, 1) },
+    name: "conditional",
+    faulty: [1],
+    shape: leaf(1, 1),
     config: (target) => ({
       strategy: {
-        ...{ mode: "conditional", default: "other" },
+        mode: "conditional",
+        default: "other",
         conditions: [
           { query: { "metadata.tier": "gold" }, then: "other" },
           {
@@ -87,7 +103,8 @@ const strategies: readonly StrategyRow[] = [
     }),
   },
   {
-    ...{ name: "nested", faulty: [0, 1, 2] },
+    name: "nested",
+    faulty: [0, 1, 2],
     shape: {
       then: [{ codes: [429, 500], then: [leaf(0, 0, 0), { ...leaf(1, 0, 1), own: 0 }] }, leaf(2, 1, 0, 1), leaf(3, 2)],
     },

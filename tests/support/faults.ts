@@ -25,7 +25,9 @@ const firstEvent = event({ id: "x", choices: [{ index: 0, delta: { content: "Hi"
 const lastEvents = `${event({ id: "x", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}data: [DONE]\n\n`;
 const message = { role: "assistant", content: "Hi" };
 const answer = JSON.stringify({
-  ...{ id: "x", object: "chat.completion", model: "upstream-model" },
+  id: "x",
+  object: "chat.completion",
+  model: "upstream-model",
   choices: [{ index: 0, message, finish_reason: "stop" }],
   usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
 });
@@ -98,16 +100,26 @@ export const faults: readonly Fault[] = [
   ].map((headers) => ({ ...status(429, headers), asksTooLong: true })),
   { name: "reset before headers", whole: 502, stream: 502, serve: reset },
   {
-    ...{ name: "reset inside the body", whole: 502, stream: 200, breaksLater: true },
+    name: "reset inside the body",
+    whole: 502,
+    stream: 200,
+    breaksLater: true,
     serve: (response, streamed) => begin(response, streamed, () => reset(response)),
   },
   { name: "stall before headers", whole: 408, stream: 408, stalls: true, serve: () => {} },
   {
-    ...{ name: "stall inside the body", whole: 408, stream: 200, stalls: true, breaksLater: true },
+    name: "stall inside the body",
+    whole: 408,
+    stream: 200,
+    stalls: true,
+    breaksLater: true,
     serve: begin,
   },
   {
-    ...{ name: "stall before the first event", whole: 408, stream: 408, stalls: true },
+    name: "stall before the first event",
+    whole: 408,
+    stream: 408,
+    stalls: true,
     serve(response, streamed) {
       response.writeHead(200, streamed ? events : json);
       response.write(streamed ? ": wait\n\n" : " ");

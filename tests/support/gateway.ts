@@ -260,10 +260,20 @@ export async function readPepper(database: Database): Promise<Uint8Array<ArrayBu
 
 /** What the row of a key holds that says nothing special. */
 export const plainKey = {
-  ...{ alertEmails: null, creationMode: "api", defaults: null, description: null, formerDigest: null },
+  alertEmails: null,
+  creationMode: "api",
+  defaults: null,
+  description: null,
+  formerDigest: null,
   formerOfAnyForm: false,
-  ...{ lastResetAt: null, lastRotatedAt: null, lastUpdatedAt: 0, rateLimits: null, rotationPolicy: null },
-  ...{ transitionEndsAt: null, usageLimits: null, userId: null },
+  lastResetAt: null,
+  lastRotatedAt: null,
+  lastUpdatedAt: 0,
+  rateLimits: null,
+  rotationPolicy: null,
+  transitionEndsAt: null,
+  usageLimits: null,
+  userId: null,
 } satisfies Partial<ApiKeyRow>;
 
 /** Stores a key of any form; what is not given is taken from the first workspace key. */
@@ -272,16 +282,17 @@ export async function insertKey(database: Database, key: string, changes: Partia
   const id = crypto.randomUUID();
   const row: ApiKeyRow = {
     ...plainKey,
-    ...{
-      id,
-      lookupId: readLookupId(key, "gk") ?? null,
-      name: "Test key",
-      kind: "workspace-service",
-      masked: "te*****key",
-      createdAt: 0,
-    },
-    ...{ organisationId: String(rows[0]?.organisation_id), workspaceId: String(rows[0]?.workspace_id) },
-    ...{ scopes: String(rows[0]?.scopes), status: "active", expiresAt: null },
+    id,
+    lookupId: readLookupId(key, "gk") ?? null,
+    name: "Test key",
+    kind: "workspace-service",
+    masked: "te*****key",
+    createdAt: 0,
+    organisationId: String(rows[0]?.organisation_id),
+    workspaceId: String(rows[0]?.workspace_id),
+    scopes: String(rows[0]?.scopes),
+    status: "active",
+    expiresAt: null,
     digest: await webMac(await readPepper(database))(key),
     ...changes,
   };
@@ -289,8 +300,18 @@ export async function insertKey(database: Database, key: string, changes: Partia
     {
       sql: "INSERT INTO api_keys (id, lookup_id, organisation_id, workspace_id, name, kind, digest, masked, scopes, status, expires_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
       args: [
-        ...[row.id, row.lookupId, row.organisationId, row.workspaceId, row.name, row.kind, row.digest, row.masked],
-        ...[row.scopes, row.status, row.expiresAt, row.createdAt],
+        row.id,
+        row.lookupId,
+        row.organisationId,
+        row.workspaceId,
+        row.name,
+        row.kind,
+        row.digest,
+        row.masked,
+        row.scopes,
+        row.status,
+        row.expiresAt,
+        row.createdAt,
       ],
     },
   ]);

@@ -35,18 +35,25 @@ export async function askGuarded(
   const hasOwnProvider = "provider" in config || "targets" in config;
   const sent = requestHeaders({
     ...(hasOwnProvider && { "x-gateway-provider": null }),
-    ...{ "x-gateway-trace-id": trace, ...configHeader(config), ...headers },
+    "x-gateway-trace-id": trace,
+    ...configHeader(config),
+    ...headers,
   });
   const asked = { model: "echo-1", messages: [{ role: "user", content: "Hello there" }], ...body };
   const request = new Request(`http://gateway.test${path}`, {
-    ...{ method: "POST", headers: sent, body: JSON.stringify(asked) },
+    method: "POST",
+    headers: sent,
+    body: JSON.stringify(asked),
   });
   const response = await gateway.fetch(request);
   const text = await response.text();
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
   const events = isStream ? [...readEvents(text)] : [];
   return {
-    ...{ status: response.status, headers: response.headers, text, trace },
+    status: response.status,
+    headers: response.headers,
+    text,
+    trace,
     body: isStream ? {} : JSON.parse(text),
     events: events.map(({ event, data }) => ({ event, data: parseJson(data) ?? data })),
   };

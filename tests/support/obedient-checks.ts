@@ -50,7 +50,10 @@ const obey: Check<Orders> = {
     const seen = orders.isBlind ? {} : { saw: input.text.slice(0, 40), length: input.text.length };
     const { isTransformed } = input.response ?? input.request;
     return {
-      ...{ pass, isSkipped, headers, data: { ...seen, isTransformed, ...orders.data } },
+      pass,
+      isSkipped,
+      headers,
+      data: { ...seen, isTransformed, ...orders.data },
       ...(suffix !== undefined && { texts: input.texts.map((text) => `${text}${suffix}`) }),
       ...(member !== undefined && { body: { ...(input.response ?? input.request).body, [member]: true } }),
     };

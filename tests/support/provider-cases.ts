@@ -133,7 +133,10 @@ const converseSay = (...content: unknown[]) => ({ messages: [{ role: "user", con
 /** Providers and what their upstreams see and answer. */
 export const cases: readonly NativeCase[] = [
   {
-    ...{ provider: "openai", model: "gpt-5.1", identity: bearer, sent: openaiSent },
+    provider: "openai",
+    model: "gpt-5.1",
+    identity: bearer,
+    sent: openaiSent,
     callIds: ["call_fxA1", "call_fxA2"],
     silentThoughts: "its chat API tells how many tokens were thought, never the thoughts",
     tokens: {
@@ -143,7 +146,8 @@ export const cases: readonly NativeCase[] = [
     },
   },
   {
-    ...{ provider: "anthropic", model: "claude-sonnet-4-6" },
+    provider: "anthropic",
+    model: "claude-sonnet-4-6",
     identity: hasHeader("x-api-key", "fake-provider-key"),
     sent: {
       text: say(text.text),
@@ -168,7 +172,8 @@ export const cases: readonly NativeCase[] = [
     },
   },
   {
-    ...{ provider: "google", model: "gemini-3-flash" },
+    provider: "google",
+    model: "gemini-3-flash",
     identity: hasHeader("x-goog-api-key", "fake-provider-key"),
     sent: geminiSent({ includeThoughts: true, thinkingLevel: "LOW" }),
     callIds: ["fc_fx_1", "fc_fx_2"],
@@ -181,7 +186,9 @@ export const cases: readonly NativeCase[] = [
     },
   },
   {
-    ...{ provider: "vertex-ai", model: "gemini-2.5-flash", apiKey: "ya29.fake-access-token" },
+    provider: "vertex-ai",
+    model: "gemini-2.5-flash",
+    apiKey: "ya29.fake-access-token",
     headers: { "x-gateway-vertex-project-id": "fake-project", "x-gateway-vertex-region": "us-central1" },
     identity: hasHeader("authorization", "Bearer ya29.fake-access-token"),
     sent: geminiSent({ includeThoughts: true, thinkingBudget: 1024 }),
@@ -195,7 +202,8 @@ export const cases: readonly NativeCase[] = [
     },
   },
   {
-    ...{ provider: "bedrock", model: "anthropic.claude-sonnet-4-6-v1:0" },
+    provider: "bedrock",
+    model: "anthropic.claude-sonnet-4-6-v1:0",
     headers: {
       "x-gateway-aws-access-key-id": awsKeys.accessKeyId,
       "x-gateway-aws-secret-access-key": awsKeys.secretAccessKey,
@@ -238,7 +246,8 @@ export const cases: readonly NativeCase[] = [
     },
   },
   {
-    ...{ provider: "azure-openai", model: "gpt-5.1" },
+    provider: "azure-openai",
+    model: "gpt-5.1",
     headers: {
       "x-gateway-azure-deployment-id": "fake-deployment",
       "x-gateway-azure-api-version": "2024-10-21",
@@ -255,7 +264,9 @@ export const cases: readonly NativeCase[] = [
     },
   },
   {
-    ...{ provider: "cohere", model: "command-a-reasoning-08-2025", identity: bearer },
+    provider: "cohere",
+    model: "command-a-reasoning-08-2025",
+    identity: bearer,
     sent: {
       ...openaiSent,
       tools: { ...say(tools.text), tools: openaiSent.tools.tools },
@@ -271,7 +282,10 @@ export const cases: readonly NativeCase[] = [
     },
   },
   {
-    ...{ provider: "mistral-ai", model: "magistral-medium-latest", identity: bearer, sent: openaiSent },
+    provider: "mistral-ai",
+    model: "magistral-medium-latest",
+    identity: bearer,
+    sent: openaiSent,
     callIds: ["fxAbC1234", "fxAbC5678"],
     wholeArguments: "its events hold calls whole, all of them in one",
     // thoughts are not counted apart

@@ -18,9 +18,12 @@ export const shapes: readonly Shape[] = [
   { provider: "anthropic", slug: "anthropic", model: "claude-sonnet-4-6" },
   { provider: "google", slug: "google", model: "gemini-3-flash" },
   {
-    ...{ provider: "bedrock", slug: "bedrock", model: "anthropic.claude-sonnet-4-6-v1:0" },
+    provider: "bedrock",
+    slug: "bedrock",
+    model: "anthropic.claude-sonnet-4-6-v1:0",
     headers: {
-      ...{ "x-gateway-aws-access-key-id": "AKIAFAKEFAKEFAKE0000", "x-gateway-aws-region": "us-east-1" },
+      "x-gateway-aws-access-key-id": "AKIAFAKEFAKEFAKE0000",
+      "x-gateway-aws-region": "us-east-1",
       "x-gateway-aws-secret-access-key": "fake-secret-access-key-for-tests",
     },
   },
@@ -61,12 +64,20 @@ export async function callResponses(
 
 /** A response as OpenAI gives it. */
 export const nativeResponse = {
-  ...{ id: "resp_native1", object: "response", created_at: 1, model: "gpt-5.1", status: "completed", error: null },
+  id: "resp_native1",
+  object: "response",
+  created_at: 1,
+  model: "gpt-5.1",
+  status: "completed",
+  error: null,
   incomplete_details: null,
   output: [
     { id: "rs_1", type: "reasoning", summary: [{ type: "summary_text", text: "Hm." }], encrypted_content: "opaque" },
     {
-      ...{ id: "msg_1", type: "message", role: "assistant", status: "completed" },
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      status: "completed",
       content: [{ type: "output_text", text: "The harbour opens at six.", annotations: [], logprobs: [] }],
     },
     {
@@ -79,7 +90,10 @@ export const nativeResponse = {
     },
   ],
   usage: {
-    ...{ input_tokens: 20, input_tokens_details: { cached_tokens: 5 }, output_tokens: 9, total_tokens: 29 },
+    input_tokens: 20,
+    input_tokens_details: { cached_tokens: 5 },
+    output_tokens: 9,
+    total_tokens: 29,
     output_tokens_details: { reasoning_tokens: 3 },
   },
 };

@@ -122,7 +122,9 @@ export async function ask(
   const text = await response.text();
   const answer = response.status === 200 ? {} : JSON.parse(text);
   return {
-    ...{ status: response.status, trace, text },
+    status: response.status,
+    trace,
+    text,
     label: response.headers.get("x-gateway-last-used-option-index"),
     retries: response.headers.get("x-gateway-retry-attempt-count"),
     code: answer.error?.code ?? null,

@@ -82,7 +82,9 @@ export async function createScimClient(gateway: TestGateway, key: string = admin
     return sendScim<Shape>(gateway, path, { authorization: `Bearer ${token}` }, body);
   };
   return {
-    ...{ token, tokenId, send },
+    token,
+    tokenId,
+    send,
     async done<Shape = Resource>(route: string, body?: unknown) {
       const answer = await send<Shape>(route, body);
       if (answer.status < 300) return answer.body;

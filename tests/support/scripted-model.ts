@@ -29,13 +29,17 @@ const shared = { id: "chatcmpl-scripted", created: 1_760_000_000, model: "script
 const usage = { prompt_tokens: 12, completion_tokens: 7, total_tokens: 19 };
 
 const chatCall = ({ name, input }: Script["tool"], more: object = {}) => ({
-  ...{ id: "call_scripted1", type: "function", function: { name, arguments: JSON.stringify(input) } },
+  id: "call_scripted1",
+  type: "function",
+  function: { name, arguments: JSON.stringify(input) },
   ...more,
 });
 
 function chatEvents(step: Step): object[] {
   const chunk = (delta: object, finish_reason: string | null = null) => ({
-    ...{ ...shared, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] },
+    ...shared,
+    object: "chat.completion.chunk",
+    choices: [{ index: 0, delta, finish_reason }],
   });
   const said =
     "text" in step
@@ -57,7 +61,8 @@ function geminiAnswer(step: Step): object {
   return {
     candidates: [{ index: 0, content: { role: "model", parts: [part] }, finishReason: "STOP" }],
     usageMetadata: { promptTokenCount: 12, candidatesTokenCount: 7, totalTokenCount: 19 },
-    ...{ modelVersion: "scripted-1", responseId: "scripted" },
+    modelVersion: "scripted-1",
+    responseId: "scripted",
   };
 }
 
@@ -67,8 +72,14 @@ const claudeBlock = (step: Step) =>
     : { type: "tool_use", id: "toolu_scripted1", name: step.call.name, input: step.call.input };
 
 const claudeMessage = (content: object[], stop_reason: string | null) => ({
-  ...{ id: "msg_scripted", type: "message", role: "assistant", model: "scripted-1", content, stop_reason },
-  ...{ stop_sequence: null, usage: { input_tokens: 12, output_tokens: 7 } },
+  id: "msg_scripted",
+  type: "message",
+  role: "assistant",
+  model: "scripted-1",
+  content,
+  stop_reason,
+  stop_sequence: null,
+  usage: { input_tokens: 12, output_tokens: 7 },
 });
 
 const claudeReason = (step: Step) => ("text" in step ? "end_turn" : "tool_use");

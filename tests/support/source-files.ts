@@ -25,15 +25,16 @@ export function toSourceFile(path: string, text: string): SourceFile {
   return { path, text, tokens: tokenize(text) };
 }
 
-/** `mod.ts` where there is one, and every TypeScript file below `src`. */
-export function readSourceFiles(): SourceFile[] {
+/** `mod.ts` where there is one, and every TypeScript file below the folders. */
+export function readSourceFiles(...folders: readonly string[]): SourceFile[] {
   const below = (folder: string): string[] =>
     readdirSync(join(repository, folder), { withFileTypes: true }).flatMap((entry) => {
       const path = `${folder}/${entry.name}`;
-      return entry.isDirectory() ? below(path) : [path];
+      if (entry.isDirectory()) return entry.name === "node_modules" ? [] : below(path);
+      return path.endsWith(".ts") ? [path] : [];
     });
   const top = readdirSync(repository).filter((name) => name === "mod.ts");
-  const paths = [...top, ...below("src").filter((path) => path.endsWith(".ts"))];
+  const paths = [...top, ...folders.flatMap(below)];
   return paths.sort().map((path) => toSourceFile(path, readFileSync(join(repository, path), "utf8")));
 }
 

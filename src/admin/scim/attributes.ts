@@ -151,7 +151,12 @@ export function toDraft(row: UserRow): UserDraft {
 
 /** A person of whom nothing is said yet. */
 export const blankDraft: UserDraft = {
-  ...{ userName: "", externalId: null, firstName: null, lastName: null, email: null, active: true },
+  userName: "",
+  externalId: null,
+  firstName: null,
+  lastName: null,
+  email: null,
+  active: true,
 };
 
 /**

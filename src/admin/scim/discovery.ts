@@ -6,8 +6,12 @@ import { defineScimRead } from "./serve.ts";
 
 /** What an attribute is that says nothing else of itself (RFC 7643, section 2.2). */
 const plainAttribute = {
-  ...{ multiValued: false, required: false, caseExact: false },
-  ...{ mutability: "readWrite", returned: "default", uniqueness: "none" },
+  multiValued: false,
+  required: false,
+  caseExact: false,
+  mutability: "readWrite",
+  returned: "default",
+  uniqueness: "none",
 };
 
 const text = (name: string, description: string) => ({ name, type: "string", description, ...plainAttribute });
@@ -48,7 +52,11 @@ const groupAttributes = [
   { ...text("displayName", "Name of the group"), required: true, uniqueness: "server" },
   { ...text("externalId", "Name the identity provider has for the group"), caseExact: true },
   {
-    ...{ name: "members", type: "complex", description: "People in the group", ...plainAttribute, multiValued: true },
+    name: "members",
+    type: "complex",
+    description: "People in the group",
+    ...plainAttribute,
+    multiValued: true,
     subAttributes: [
       { ...text("value", "Id of the user"), mutability: "immutable" },
       { ...text("type", "Always User"), mutability: "immutable" },
@@ -75,7 +83,10 @@ function metaOf(call: AdminCall<undefined>, resourceType: string, path: string) 
 async function readSchemas(call: AdminCall<undefined>) {
   const schemas = kinds.map(({ id, description, describe }) => ({
     schemas: ["urn:ietf:params:scim:schemas:core:2.0:Schema"],
-    ...{ id: schemaIds[id], name: id, description, attributes: describe() },
+    id: schemaIds[id],
+    name: id,
+    description,
+    attributes: describe(),
     meta: metaOf(call, "Schema", `Schemas/${schemaIds[id]}`),
   }));
   return toListResponse(schemas, schemas.length);
@@ -84,7 +95,12 @@ async function readSchemas(call: AdminCall<undefined>) {
 async function readResourceTypes(call: AdminCall<undefined>) {
   const types = kinds.map(({ id, endpoint, description }) => ({
     schemas: ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],
-    ...{ id, name: id, endpoint, description, schema: schemaIds[id], schemaExtensions: [] },
+    id,
+    name: id,
+    endpoint,
+    description,
+    schema: schemaIds[id],
+    schemaExtensions: [],
     meta: metaOf(call, "ResourceType", `ResourceTypes/${id}`),
   }));
   return toListResponse(types, types.length);

@@ -46,7 +46,7 @@ function toValue(text: string): Condition["value"] {
  *
  * @throws {InvalidRequestError} If it says anything else.
  */
-export function readFilter(text: string): Condition[] {
+function readFilter(text: string): Condition[] {
   const conditions: Condition[] = [];
   let position = 0;
   while (conditions.length < maxConditions) {

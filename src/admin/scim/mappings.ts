@@ -38,7 +38,9 @@ async function listMappings(call: AdminCall<undefined>) {
   const nameOf = new Map(groups.map(({ id, displayName }) => [id, displayName]));
   return {
     mappings: rows.map((row) => toRecord(row, nameOf.get(row.groupId) ?? "")),
-    ...{ total_count: total, page: page.offset / page.limit, page_size: page.limit },
+    total_count: total,
+    page: page.offset / page.limit,
+    page_size: page.limit,
   };
 }
 
@@ -131,7 +133,8 @@ async function listGroups({ stores, tenant, query }: AdminCall<undefined>) {
 const path = "/v1/scim/workspaces";
 const audit = (action: string) => ({ resource: "scim_mappings", action });
 const row = (verb: string) => ({
-  ...{ tag: "SCIM", acceptsScim: true },
+  tag: "SCIM",
+  acceptsScim: true,
   access: { keys: "admin" as const, scopes: [`organisation_users.${verb}`] },
 });
 const paging = [
@@ -142,7 +145,11 @@ const paging = [
 /** Rows that say which groups of identity providers work in which workspaces. */
 export const scimMappingEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    ...{ ...row("list"), method: "GET", path, summary: "List which groups work where", handle: listMappings },
+    ...row("list"),
+    method: "GET",
+    path,
+    summary: "List which groups work where",
+    handle: listMappings,
     query: [
       { name: "workspace_id", description: "Id or slug of a workspace" },
       { name: "scim_group_id", description: "Id of a group" },
@@ -151,15 +158,27 @@ export const scimMappingEndpoints: readonly AdminEndpoint[] = [
     ],
   }),
   defineWrite({
-    ...{ ...row("create"), method: "POST", path, summary: "Let a group work in a workspace" },
-    ...{ audit: audit("create"), body: CreateScimMapping, handle: createMapping },
+    ...row("create"),
+    method: "POST",
+    path,
+    summary: "Let a group work in a workspace",
+    audit: audit("create"),
+    body: CreateScimMapping,
+    handle: createMapping,
   }),
   defineWrite({
-    ...{ ...row("delete"), method: "DELETE", path: `${path}/:id`, summary: "End a group's work in a workspace" },
-    ...{ audit: audit("delete"), handle: deleteMapping },
+    ...row("delete"),
+    method: "DELETE",
+    path: `${path}/:id`,
+    summary: "End a group's work in a workspace",
+    audit: audit("delete"),
+    handle: deleteMapping,
   }),
   defineRead({
-    ...{ ...row("list"), method: "GET", path: "/v1/scim/groups", summary: "List groups of identity providers" },
+    ...row("list"),
+    method: "GET",
+    path: "/v1/scim/groups",
+    summary: "List groups of identity providers",
     query: [{ name: "search", description: "Letters of the name, at least 2" }, ...paging],
     handle: listGroups,
   }),

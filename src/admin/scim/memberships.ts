@@ -24,7 +24,7 @@ function findWorkspace(workspaces: readonly WorkspaceRow[], named: string): Work
 }
 
 /** All that decides about memberships of some people. Handlers change it to what will be, before memberships are planned. */
-export interface MembershipFacts {
+interface MembershipFacts {
   /** Whose memberships are decided. */
   userIds: readonly string[];
   /** Those of them who are active. */
@@ -78,7 +78,11 @@ export async function readMembershipFacts(
   const members = new Map<string, Set<string>>(named.map((id) => [id, new Set()]));
   for (const { groupId, userId } of links) members.get(groupId)?.add(userId);
   return {
-    ...{ userIds, members, mappings, workspaces, current },
+    userIds,
+    members,
+    mappings,
+    workspaces,
+    current,
     active: new Set(users.map(({ id }) => id)),
     groups: new Map(groups.map((group) => [group.id, group])),
   };

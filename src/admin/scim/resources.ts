@@ -52,7 +52,9 @@ export function toUserResource(call: AdminCall<unknown>, row: UserRow, groups: r
     emails: [{ value: email, type: "work", primary: true }],
     active: row.status === "active",
     groups: groups.map((group) => ({
-      ...{ value: group.id, display: group.displayName, type: "direct" },
+      value: group.id,
+      display: group.displayName,
+      type: "direct",
       $ref: `${baseOf(call)}/Groups/${group.id}`,
     })),
     meta: metaOf(call, "User", row),

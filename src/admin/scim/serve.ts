@@ -11,8 +11,22 @@ import { auditRefusals, checkBody, readAdminBody, requirePlainPath } from "../se
 /** Names of attributes and of members of messages; they are read in any case (RFC 7643, section 2.1). */
 const names = new Map(
   [
-    ...["schemas", "userName", "externalId", "name", "givenName", "familyName", "emails", "value", "type", "primary"],
-    ...["active", "displayName", "members", "Operations", "op", "path"],
+    "schemas",
+    "userName",
+    "externalId",
+    "name",
+    "givenName",
+    "familyName",
+    "emails",
+    "value",
+    "type",
+    "primary",
+    "active",
+    "displayName",
+    "members",
+    "Operations",
+    "op",
+    "path",
   ].map((name) => [name.toLowerCase(), name]),
 );
 
@@ -63,7 +77,9 @@ export function defineScimRead(
 ): ScimEndpoint {
   const { handle, ...row } = definition;
   return {
-    ...{ ...row, ...common, success: 200 },
+    ...row,
+    ...common,
+    success: 200,
     handleScim: async (_body, context, services) => toReply(await handle(toCall(undefined, context, services)), 200),
   };
 }
@@ -80,7 +96,8 @@ export function defineScimWrite<Schema extends v.GenericSchema = v.GenericSchema
   const { handle, ...row } = definition;
   const { audit, success: status } = row;
   return {
-    ...{ ...row, ...common },
+    ...row,
+    ...common,
     async handleScim(body, context, services) {
       // the schema of the row made the value
       const call = toCall(body as v.InferOutput<Schema>, context, services);

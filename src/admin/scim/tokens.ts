@@ -8,8 +8,13 @@ import { readPage, refuseField, requireFound, requireId, toIso, toList } from ".
 
 function toRecord({ id, name, organisationId, masked, expiresAt, createdAt }: ScimTokenRow, token: string = masked) {
   return {
-    ...{ id, token, name, organisation_id: organisationId },
-    ...{ expires_at: toIso(expiresAt), created_at: toIso(createdAt), object: "scim-token" },
+    id,
+    token,
+    name,
+    organisation_id: organisationId,
+    expires_at: toIso(expiresAt),
+    created_at: toIso(createdAt),
+    object: "scim-token",
   };
 }
 
@@ -19,8 +24,14 @@ async function createToken({ body, stores, tenant, now, services }: AdminCall<Cr
   const { key: token, lookupId } = mintApiKey(scimTokenPrefix);
   const { organisationId } = tenant;
   const row: ScimTokenRow = {
-    ...{ id: crypto.randomUUID(), organisationId, name, lookupId, expiresAt, createdAt: now },
-    ...{ digest: await services.keyMac(token), masked: maskSecret(token) },
+    id: crypto.randomUUID(),
+    organisationId,
+    name,
+    lookupId,
+    expiresAt,
+    createdAt: now,
+    digest: await services.keyMac(token),
+    masked: maskSecret(token),
   };
   return { answer: toRecord(row, token), recordId: row.id, statements: [stores.scimTokens.insert(tenant, row)] };
 }
@@ -48,14 +59,28 @@ const row = (verb: string) => ({
 /** Rows of the tokens identity providers call with. */
 export const scimTokenEndpoints: readonly AdminEndpoint[] = [
   defineWrite({
-    ...{ ...row("create"), method: "POST", path, summary: "Make a token for an identity provider; shown once" },
-    ...{ audit: audit("create"), body: CreateScimToken, bodyOptional: true, handle: createToken },
+    ...row("create"),
+    method: "POST",
+    path,
+    summary: "Make a token for an identity provider; shown once",
+    audit: audit("create"),
+    body: CreateScimToken,
+    bodyOptional: true,
+    handle: createToken,
   }),
   defineRead({
-    ...{ ...row("list"), method: "GET", path, summary: "List tokens of identity providers", handle: listTokens },
+    ...row("list"),
+    method: "GET",
+    path,
+    summary: "List tokens of identity providers",
+    handle: listTokens,
   }),
   defineWrite({
-    ...{ ...row("delete"), method: "DELETE", path: `${path}/:id`, summary: "Take a token away" },
-    ...{ audit: audit("delete"), handle: deleteToken },
+    ...row("delete"),
+    method: "DELETE",
+    path: `${path}/:id`,
+    summary: "Take a token away",
+    audit: audit("delete"),
+    handle: deleteToken,
   }),
 ];

@@ -147,10 +147,7 @@ async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft
   return {
     answer: await toAnswer(call, { ...row, ...changes }),
     recordId: row.id,
-    statements: [
-      stores.users.update(tenant, { id: row.id }, changes),
-      ...[...ended.statements, ...restored.statements],
-    ],
+    statements: [stores.users.update(tenant, { id: row.id }, changes), ...ended.statements, ...restored.statements],
     changed: [...ended.changed, ...restored.changed],
   };
 }
@@ -177,8 +174,17 @@ async function createUser(call: AdminCall<ScimUser>) {
   // someone who is made inactive is not to come in by a link either
   const ended = draft.active ? undefined : await cancelInvites(call, tenant, email);
   const row: UserRow = {
-    ...{ id: crypto.randomUUID(), organisationId, email, role: "member", status },
-    ...{ userName, externalId, firstName, lastName, createdAt: now, lastUpdatedAt: now },
+    id: crypto.randomUUID(),
+    organisationId,
+    email,
+    role: "member",
+    status,
+    userName,
+    externalId,
+    firstName,
+    lastName,
+    createdAt: now,
+    lastUpdatedAt: now,
   };
   return {
     answer: select(call, toUserResource(call, row, [])),
@@ -225,7 +231,10 @@ const audit = (action: string) => ({ resource: "users", action });
 /** Rows of people. */
 export const scimUserEndpoints: readonly ScimEndpoint[] = [
   defineScimRead({
-    ...{ method: "GET", path: "/scim/v2/Users", summary: "List provisioned people", handle: listUsers },
+    method: "GET",
+    path: "/scim/v2/Users",
+    summary: "List provisioned people",
+    handle: listUsers,
     query: [
       {
         name: "filter",
@@ -236,20 +245,39 @@ export const scimUserEndpoints: readonly ScimEndpoint[] = [
     ],
   }),
   defineScimWrite({
-    ...{ method: "POST", path: "/scim/v2/Users", summary: "Provision a person", success: 201 },
-    ...{ audit: audit("create"), body: ScimUser, handle: createUser },
+    method: "POST",
+    path: "/scim/v2/Users",
+    summary: "Provision a person",
+    success: 201,
+    audit: audit("create"),
+    body: ScimUser,
+    handle: createUser,
   }),
-  defineScimRead({ ...{ method: "GET", path: one, summary: "Show a person", handle: readUser } }),
+  defineScimRead({ method: "GET", path: one, summary: "Show a person", handle: readUser }),
   defineScimWrite({
-    ...{ method: "PUT", path: one, summary: "Replace a person's attributes", success: 200 },
-    ...{ audit: audit("update"), body: ScimUser, handle: replaceUser },
+    method: "PUT",
+    path: one,
+    summary: "Replace a person's attributes",
+    success: 200,
+    audit: audit("update"),
+    body: ScimUser,
+    handle: replaceUser,
   }),
   defineScimWrite({
-    ...{ method: "PATCH", path: one, summary: "Change a person's attributes", success: 200 },
-    ...{ audit: audit("update"), body: ScimPatch, handle: changeUser },
+    method: "PATCH",
+    path: one,
+    summary: "Change a person's attributes",
+    success: 200,
+    audit: audit("update"),
+    body: ScimPatch,
+    handle: changeUser,
   }),
   defineScimWrite({
-    ...{ method: "DELETE", path: one, summary: "Take a person away", success: 204 },
-    ...{ audit: audit("delete"), handle: deleteUser },
+    method: "DELETE",
+    path: one,
+    summary: "Take a person away",
+    success: 204,
+    audit: audit("delete"),
+    handle: deleteUser,
   }),
 ];

@@ -27,7 +27,9 @@ export interface PieceStore {
  */
 export function refuseContent(cause?: unknown): never {
   throw new UnavailableError("Cannot read the file: its content is not available", {
-    ...{ cause, code: "file_unavailable", retryAfterSeconds: 5 },
+    cause,
+    code: "file_unavailable",
+    retryAfterSeconds: 5,
   });
 }
 
@@ -77,7 +79,9 @@ export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound
     );
     try {
       return await tools.outbound(url, {
-        ...{ method, origin: "fixed", signal: AbortSignal.timeout(answerTimeoutMs) },
+        method,
+        origin: "fixed",
+        signal: AbortSignal.timeout(answerTimeoutMs),
         headers: { ...headers, ...signed },
         ...(body && { body }),
       });
@@ -95,7 +99,8 @@ export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound
       if (response.status === 200) return [];
       throw new UnavailableError("Cannot store the file: the store does not take it", {
         cause: new Error(`the S3 store answered ${response.status}`),
-        ...{ code: "file_store_unavailable", retryAfterSeconds: 5 },
+        code: "file_store_unavailable",
+        retryAfterSeconds: 5,
       });
     },
     async get(place, seq) {

@@ -21,13 +21,13 @@ export interface FileLimits {
 }
 
 /** What a new file is called and for. */
-export interface NewFile {
+interface NewFile {
   filename: string;
   purpose: string;
 }
 
 /** A file that comes. */
-export interface Upload {
+interface Upload {
   filename: string;
   content: AsyncIterable<Uint8Array>;
   /** What is known once the content is there; what it throws undoes the upload. Times are Unix milliseconds. */
@@ -62,7 +62,7 @@ export interface FileStorage {
 }
 
 /** What the storage is made from. */
-export interface FileStorageOptions {
+interface FileStorageOptions {
   database: Database;
   stores: Pick<ControlStores, "gatewayFiles" | "secrets">;
   vault: Vault;
@@ -269,8 +269,17 @@ class Storage implements FileStorage {
     const key = randomBytes(32);
     const place = { ...tenant, kind: secretKind, recordId: id, field: secretField };
     const row: GatewayFileRow = {
-      ...{ id, ...tenant, filename, purpose, status: "writing", bytes: 0, pieces: 0 },
-      ...{ storage: this.#target.name, pieceBytes, createdAt: now, expiresAt: givenUpAt },
+      id,
+      ...tenant,
+      filename,
+      purpose,
+      status: "writing",
+      bytes: 0,
+      pieces: 0,
+      storage: this.#target.name,
+      pieceBytes,
+      createdAt: now,
+      expiresAt: givenUpAt,
     };
     const statements: InStatement[] = [
       stores.gatewayFiles.insert(tenant, row),
@@ -296,7 +305,8 @@ class Storage implements FileStorage {
       if (row.bytes + piece.length > fileBytes) {
         const megabytes = Math.floor(fileBytes / 2 ** 20);
         throw new BodyTooLargeError(`Cannot store the file: it is larger than ${megabytes} MiB`, {
-          ...{ code: "file_too_large", param: "file" },
+          code: "file_too_large",
+          param: "file",
         });
       }
       if (row.bytes + piece.length > room) refuseRoom();

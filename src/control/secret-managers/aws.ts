@@ -6,7 +6,7 @@ import type { AwsAuth } from "../../schemas/secret-references.ts";
 import { askStore, requireText, SecretUnavailableError, type StoreRequest } from "./request.ts";
 
 /** Credentials requests to AWS are signed with. */
-export interface AwsCredentials {
+interface AwsCredentials {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken?: string;
@@ -40,7 +40,11 @@ async function sign(
   { now, awsEndpoint = defaultEndpoint }: AwsOptions,
 ): Promise<StoreRequest & { url: string }> {
   const signer = new AwsV4Signer({
-    ...{ service, region, ...credentials, ...request, url: `${awsEndpoint(service, region)}/` },
+    service,
+    region,
+    ...credentials,
+    ...request,
+    url: `${awsEndpoint(service, region)}/`,
     datetime: new Date(now()).toISOString().replace(/[:-]|\.\d{3}/g, ""),
   });
   const { url, headers } = await signer.sign();
@@ -62,8 +66,11 @@ async function assumeRole(
     throw new SecretUnavailableError("roles cannot be assumed: the operator gave this gateway no identity at AWS");
   }
   const fields = {
-    ...{ Action: "AssumeRole", Version: "2011-06-15", RoleArn: auth.aws_role_arn },
-    ...{ RoleSessionName: "gateway", DurationSeconds: "900" },
+    Action: "AssumeRole",
+    Version: "2011-06-15",
+    RoleArn: auth.aws_role_arn,
+    RoleSessionName: "gateway",
+    DurationSeconds: "900",
     // one tenant cannot use a role that trusts this gateway for another
     ExternalId: auth.aws_external_id ?? organisationId,
   };

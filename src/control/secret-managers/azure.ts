@@ -21,8 +21,10 @@ async function login(
   const { json } = await askStore(outbound, "Microsoft Entra", {
     url: joinUrl(azureLoginUrl, `/${auth.azure_entra_tenant_id}/oauth2/v2.0/token`),
     ...formRequest({
-      ...{ grant_type: "client_credentials", client_id: auth.azure_entra_client_id },
-      ...{ client_secret: auth.azure_entra_client_secret, scope: "https://vault.azure.net/.default" },
+      grant_type: "client_credentials",
+      client_id: auth.azure_entra_client_id,
+      client_secret: auth.azure_entra_client_secret,
+      scope: "https://vault.azure.net/.default",
     }),
   });
   return requireText(isObject(json) ? json.access_token : undefined, "access_token");

@@ -5,7 +5,7 @@ import type { VaultAuth } from "../../schemas/secret-references.ts";
 import { askStore, requireText, SecretUnavailableError, toSegments } from "./request.ts";
 
 /** What reading from a HashiCorp Vault needs. */
-export interface HashicorpOptions {
+interface HashicorpOptions {
   outbound: Outbound;
   /** Checks an address data named. */
   requireAddress(text: string): string;

@@ -21,7 +21,7 @@ const timeoutMs = 10_000;
 const maxAnswerBytes = 512 * 1024;
 
 /** What a store answered. */
-export interface StoreAnswer {
+interface StoreAnswer {
   text: string;
   /** The text as JSON; undefined when it is none. */
   json: unknown;

@@ -118,7 +118,8 @@ export function createBatchStore(database: Database): BatchStore {
             .update(gatewayBatches)
             // one that waits for its provider is taken up at once
             .set({
-              ...{ status: "cancelling", cancellingAt: now },
+              status: "cancelling",
+              cancellingAt: now,
               leaseUntil: sql`CASE WHEN lease_owner IS NULL THEN 0 ELSE lease_until END`,
             })
             .where(

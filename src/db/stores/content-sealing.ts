@@ -7,7 +7,7 @@ import { type IntegrationRow, integrations } from "../tables/integrations.ts";
 import { type SecretRow, secrets } from "../tables/secrets.ts";
 
 /** A version of a content, of any organisation. */
-export interface StoredVersion {
+interface StoredVersion {
   id: string;
   organisationId: string;
   workspaceId: string | null;

@@ -38,14 +38,14 @@ export interface StoredLog {
 }
 
 /** What a list found. */
-export interface LogPage {
+interface LogPage {
   rows: StoredLog[];
   /** Where the search goes on: older than this id. Null where enough was found, or there is nothing more. */
   stoppedAt: string | null;
 }
 
 /** What hooks said that ran behind the answer of a request. */
-export interface LateHooks {
+interface LateHooks {
   organisationId: string;
   workspaceId: string | null;
   logId: string;

@@ -68,7 +68,9 @@ export function createRotationStore(database: Database): RotationStore {
               .set(wrapped)
               .where(
                 and(
-                  ...[eq(secrets.kind, row.kind), eq(secrets.recordId, row.recordId), eq(secrets.field, row.field)],
+                  eq(secrets.kind, row.kind),
+                  eq(secrets.recordId, row.recordId),
+                  eq(secrets.field, row.field),
                   eq(secrets.wrappedKey, row.wrappedKey),
                 ),
               ),

@@ -11,8 +11,11 @@ export function toChatUsage(usage: unknown): Members | undefined {
   if (!isObject(usage)) return undefined;
   const { input_tokens, output_tokens, total_tokens, input_tokens_details, output_tokens_details } = usage;
   return {
-    ...{ prompt_tokens: input_tokens, completion_tokens: output_tokens, total_tokens },
-    ...{ prompt_tokens_details: input_tokens_details, completion_tokens_details: output_tokens_details },
+    prompt_tokens: input_tokens,
+    completion_tokens: output_tokens,
+    total_tokens,
+    prompt_tokens_details: input_tokens_details,
+    completion_tokens_details: output_tokens_details,
   };
 }
 

@@ -100,8 +100,15 @@ function toReasoning({ thinking, reasoning_effort: effort }: ChatRequest): Membe
 const same = ["model", "stream", "temperature", "top_p", "user"];
 const mapped = new Set([
   ...same,
-  ...["messages", "max_tokens", "max_completion_tokens", "tools", "tool_choice", "parallel_tool_calls"],
-  ...["response_format", "thinking", "reasoning_effort"],
+  "messages",
+  "max_tokens",
+  "max_completion_tokens",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "thinking",
+  "reasoning_effort",
 ]);
 
 /** A chat as a request to the Responses API (https://platform.openai.com/docs/api-reference/responses/create); nothing of it is stored. */

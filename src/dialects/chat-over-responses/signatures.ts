@@ -1,5 +1,5 @@
 /** What a thought needs to be given back to the provider that had it. */
-export interface ReasoningProof {
+interface ReasoningProof {
   id: string;
   encrypted: string;
 }

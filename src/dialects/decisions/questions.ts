@@ -10,7 +10,7 @@ const maxOutcomes = 255;
 const maxQuestions = 64;
 
 /** One way a question may come out. */
-export interface Outcome {
+interface Outcome {
   /** What a model calls it: letters. */
   label: string;
   /** Its name in the answer. */
@@ -101,7 +101,8 @@ export function readQuestions(request: Partial<DecisionsRequest>): Question[] {
   const list = listQuestions(request);
   if (list.length > maxQuestions) {
     throw new InvalidRequestError(`Invalid questions: a chat model is asked at most ${maxQuestions} at once`, {
-      ...{ param: "questions", code: "invalid_body" },
+      param: "questions",
+      code: "invalid_body",
     });
   }
   return list.map(([name, question]) => {

@@ -37,7 +37,9 @@ export function fromUsageMetadata(answer: object): Members | undefined {
   const prompt = readCount(given, "promptTokenCount") + readCount(given, "toolUsePromptTokenCount");
   const completion = readCount(given, "candidatesTokenCount") + reasoning;
   return {
-    ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
     prompt_tokens_details: {
       cached_tokens: readCount(given, "cachedContentTokenCount"),
       audio_tokens: countOfKind(given.promptTokensDetails, "AUDIO"),

@@ -40,7 +40,8 @@ export function createEvents(request: GenerateContentRequest, { id }: DialectOpt
   const slice = (made: readonly object[], usage?: unknown): DialectEvent => ({
     candidates: made,
     ...(usage !== undefined && { usageMetadata: usage }),
-    ...{ modelVersion, responseId: id },
+    modelVersion,
+    responseId: id,
   });
   return {
     push(chunk) {

@@ -8,15 +8,32 @@ import { toModalities } from "./sound.ts";
 
 /** Members that are mapped. */
 const mapped = new Set([
-  ...["temperature", "topP", "candidateCount", "maxOutputTokens", "stopSequences", "responseMimeType"],
-  ...["responseSchema", "responseJsonSchema", "seed", "presencePenalty", "frequencyPenalty", "responseLogprobs"],
-  ...["logprobs", "responseModalities", "speechConfig", "thinkingConfig"],
+  "temperature",
+  "topP",
+  "candidateCount",
+  "maxOutputTokens",
+  "stopSequences",
+  "responseMimeType",
+  "responseSchema",
+  "responseJsonSchema",
+  "seed",
+  "presencePenalty",
+  "frequencyPenalty",
+  "responseLogprobs",
+  "logprobs",
+  "responseModalities",
+  "speechConfig",
+  "thinkingConfig",
 ]);
 
 /** Numbers by the names chats have for them. */
 const numbers: Readonly<Record<string, string>> = {
-  ...{ temperature: "temperature", topP: "top_p", maxOutputTokens: "max_completion_tokens", seed: "seed" },
-  ...{ presencePenalty: "presence_penalty", frequencyPenalty: "frequency_penalty" },
+  temperature: "temperature",
+  topP: "top_p",
+  maxOutputTokens: "max_completion_tokens",
+  seed: "seed",
+  presencePenalty: "presence_penalty",
+  frequencyPenalty: "frequency_penalty",
 };
 
 function toNumbers(config: Members): Members {
@@ -34,7 +51,8 @@ function toFormat({ responseMimeType: type, responseSchema, responseJsonSchema }
   if (type === undefined || type === null || type === "" || type === "text/plain") return {};
   if (type !== "application/json") {
     throw new InvalidRequestError(`Cannot ask this model for ${JSON.stringify(type)}: it answers text or JSON`, {
-      ...{ param: "generationConfig.responseMimeType", code: "unsupported_parameter" },
+      param: "generationConfig.responseMimeType",
+      code: "unsupported_parameter",
     });
   }
   const schema = isObject(responseJsonSchema)

@@ -4,8 +4,13 @@ import { type Members, membersOf, textOf } from "./members.ts";
 
 /** Formats of sound by their media types. */
 const soundFormats: Readonly<Record<string, string>> = {
-  ...{ "audio/mpeg": "mp3", "audio/mpga": "mp3", "audio/x-wav": "wav", "audio/wave": "wav", "audio/x-m4a": "m4a" },
-  ...{ "audio/l16": "pcm16", "audio/pcm": "pcm16" },
+  "audio/mpeg": "mp3",
+  "audio/mpga": "mp3",
+  "audio/x-wav": "wav",
+  "audio/wave": "wav",
+  "audio/x-m4a": "m4a",
+  "audio/l16": "pcm16",
+  "audio/pcm": "pcm16",
 };
 
 /** Base64 in the alphabet that every provider reads. */
@@ -34,7 +39,8 @@ function fromAddress(file: Members): Part[] {
   const type = textOf(file.mimeType) ?? "";
   if (!/^https?:\/\//.test(url) || url.startsWith("https://generativelanguage.googleapis.com/")) {
     throw new InvalidRequestError("Cannot send this file: the provider of this model cannot read it where it lies", {
-      ...{ param: "contents.fileData", code: "unsupported_parameter" },
+      param: "contents.fileData",
+      code: "unsupported_parameter",
     });
   }
   if (type.startsWith("video/")) return [{ type: "video_url", video_url: { url } }];

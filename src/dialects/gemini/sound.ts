@@ -10,8 +10,12 @@ const usualVoice = "alloy";
 
 /** Media types of formats of chats; samples have 24,000 a second. */
 const mediaTypes: Readonly<Record<string, string>> = {
-  ...{ pcm16: "audio/L16;codec=pcm;rate=24000", wav: "audio/wav", mp3: "audio/mpeg", flac: "audio/flac" },
-  ...{ opus: "audio/ogg", aac: "audio/aac" },
+  pcm16: "audio/L16;codec=pcm;rate=24000",
+  wav: "audio/wav",
+  mp3: "audio/mpeg",
+  flac: "audio/flac",
+  opus: "audio/ogg",
+  aac: "audio/aac",
 };
 
 function modalitiesOf({ responseModalities }: Members): string[] {

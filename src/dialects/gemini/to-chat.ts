@@ -10,7 +10,14 @@ import { toMessages, toSystem } from "./turns.ts";
 
 /** Members that are mapped. */
 const mapped = new Set([
-  ...["model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "cachedContent"],
+  "model",
+  "stream",
+  "contents",
+  "systemInstruction",
+  "tools",
+  "toolConfig",
+  "generationConfig",
+  "cachedContent",
 ]);
 
 /**
@@ -23,13 +30,15 @@ export function toChat(request: GenerateContentRequest, options: DialectOptions)
   tellUnmapped(given, mapped, options.drop);
   if (typeof given.cachedContent === "string" && given.cachedContent !== "") {
     throw new InvalidRequestError("Cannot use cachedContent: the provider of this model does not hold it", {
-      ...{ param: "cachedContent", code: "unsupported_parameter" },
+      param: "cachedContent",
+      code: "unsupported_parameter",
     });
   }
   const messages = [...toSystem(given.systemInstruction, options), ...toMessages(given.contents, options)];
   if (messages.length === 0) {
     throw new InvalidRequestError("Invalid request body: contents: they say nothing", {
-      ...{ param: "contents", code: "invalid_body" },
+      param: "contents",
+      code: "invalid_body",
     });
   }
   return {

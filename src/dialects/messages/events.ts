@@ -73,8 +73,14 @@ export function createEvents(request: MessagesRequest, { id }: DialectOptions): 
     if (isStarted) return [];
     isStarted = true;
     const message = {
-      ...{ id: `msg_${id}`, type: "message", role: "assistant", model: model ?? request.model, content: [] },
-      ...{ stop_reason: null, stop_sequence: null, usage: { input_tokens: 0, output_tokens: 0 } },
+      id: `msg_${id}`,
+      type: "message",
+      role: "assistant",
+      model: model ?? request.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 0, output_tokens: 0 },
     };
     return [{ type: "message_start", message }, { type: "ping" }];
   };

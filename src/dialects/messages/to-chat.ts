@@ -10,8 +10,19 @@ type Members = Record<string, unknown>;
 
 /** Members that are mapped. */
 const mapped = new Set([
-  ...["model", "messages", "system", "max_tokens", "temperature", "top_p", "stop_sequences", "stream", "metadata"],
-  ...["thinking", "tools", "tool_choice", "output_config"],
+  "model",
+  "messages",
+  "system",
+  "max_tokens",
+  "temperature",
+  "top_p",
+  "stop_sequences",
+  "stream",
+  "metadata",
+  "thinking",
+  "tools",
+  "tool_choice",
+  "output_config",
 ]);
 
 function toSystem({ system }: MessagesRequest): ChatRequest["messages"] {
@@ -29,7 +40,8 @@ function toTools({ tools, tool_choice: choice }: MessagesRequest, { drop }: Dial
   for (const tool of tools) if (!isOwn(tool)) drop(`tools.${tool.type}`);
   if (choice?.type === "tool" && !own.some(({ name }) => name === choice.name)) {
     throw new InvalidRequestError("Cannot force this tool: the provider of this model does not have it", {
-      ...{ param: "tool_choice", code: "unsupported_parameter" },
+      param: "tool_choice",
+      code: "unsupported_parameter",
     });
   }
   if (own.length === 0) return {};

@@ -27,7 +27,9 @@ export interface OpenItem {
 }
 
 const event = (type: string, { id, index }: Place, members: Item): DialectEvent => ({
-  ...{ type: `response.${type}`, item_id: id, output_index: index },
+  type: `response.${type}`,
+  item_id: id,
+  output_index: index,
   ...members,
 });
 

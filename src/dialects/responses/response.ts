@@ -7,10 +7,24 @@ type Members = Record<string, unknown>;
 
 /** Members of a request its answer repeats, with what they are where the request has none. */
 const echoes: Readonly<Members> = {
-  ...{ background: false, instructions: null, max_output_tokens: null, max_tool_calls: null, metadata: {} },
-  ...{ parallel_tool_calls: true, previous_response_id: null, prompt_cache_key: null, safety_identifier: null },
-  ...{ service_tier: "default", store: true, temperature: 1, tool_choice: "auto", tools: [], top_logprobs: 0 },
-  ...{ top_p: 1, truncation: "disabled", user: null },
+  background: false,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  prompt_cache_key: null,
+  safety_identifier: null,
+  service_tier: "default",
+  store: true,
+  temperature: 1,
+  tool_choice: "auto",
+  tools: [],
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: "disabled",
+  user: null,
 };
 
 function echo(request: ResponsesRequest): Members {

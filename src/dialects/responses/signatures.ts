@@ -1,5 +1,5 @@
 /** What an item of reasoning carries for the model that thought: clients send it back unread. */
-export interface Carried {
+interface Carried {
   /** `thought`: proves the summary. `redacted`: is the thought itself. `call`: belongs to the call behind the item. */
   kind: "thought" | "redacted" | "call";
   text: string;

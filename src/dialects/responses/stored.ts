@@ -8,8 +8,12 @@ import { readEncryptedContent } from "./signatures.ts";
 type Item = Record<string, unknown>;
 
 const prefixes: Readonly<Record<string, string>> = {
-  ...{ function_call: "fc", custom_tool_call: "ctc", reasoning: "rs", message: "msg" },
-  ...{ function_call_output: "fco", custom_tool_call_output: "cto" },
+  function_call: "fc",
+  custom_tool_call: "ctc",
+  reasoning: "rs",
+  message: "msg",
+  function_call_output: "fco",
+  custom_tool_call_output: "cto",
 };
 
 /** Content as a list of parts. */
@@ -60,7 +64,8 @@ function replayPart(part: Item, place: Item): DialectEvent[] {
     const { refusal } = part;
     return [
       tell("content_part.added", { part: { ...part, refusal: "" } }),
-      ...[tell("refusal.delta", { delta: refusal }), tell("refusal.done", { refusal })],
+      tell("refusal.delta", { delta: refusal }),
+      tell("refusal.done", { refusal }),
       tell("content_part.done", { part }),
     ];
   }
@@ -70,8 +75,10 @@ function replayPart(part: Item, place: Item): DialectEvent[] {
   );
   return [
     tell("content_part.added", { part: { ...part, text: "", annotations: [], logprobs: [] } }),
-    ...[tell("output_text.delta", { delta: text, logprobs }), ...added],
-    ...[tell("output_text.done", { text, logprobs }), tell("content_part.done", { part })],
+    tell("output_text.delta", { delta: text, logprobs }),
+    ...added,
+    tell("output_text.done", { text, logprobs }),
+    tell("content_part.done", { part }),
   ];
 }
 
@@ -83,8 +90,10 @@ function replaySummary(part: Item, place: Item): DialectEvent[] {
   });
   const { text } = part;
   return [
-    ...[tell("part.added", { part: { ...part, text: "" } }), tell("text.delta", { delta: text })],
-    ...[tell("text.done", { text }), tell("part.done", { part })],
+    tell("part.added", { part: { ...part, text: "" } }),
+    tell("text.delta", { delta: text }),
+    tell("text.done", { text }),
+    tell("part.done", { part }),
   ];
 }
 

@@ -59,7 +59,8 @@ function toTextFunction(tool: Members, name: string): Members {
   const parameters = {
     type: "object",
     properties: { input: { type: "string", description: "The text the tool is given, as it is" } },
-    ...{ required: ["input"], additionalProperties: false },
+    required: ["input"],
+    additionalProperties: false,
   };
   return toFunction({ ...tool, description: describeCustom(tool), parameters, strict: undefined }, name);
 }

@@ -167,7 +167,8 @@ class MessageBuilder {
 
 function refuseReference(): never {
   throw new InvalidRequestError("Cannot use item_reference here: the provider of this model keeps no items", {
-    ...{ param: "input", code: "unsupported_parameter" },
+    param: "input",
+    code: "unsupported_parameter",
   });
 }
 

@@ -147,7 +147,8 @@ function toOutcome(body: Body, { images, failures }: Fetched, failOnError: boole
   const problem = "Cannot fetch all images of the request";
   if (failures.length > 0 && failOnError) throw new CheckError(problem, { data });
   return {
-    ...{ pass: true, data },
+    pass: true,
+    data,
     ...(failures.length > 0 && { error: problem }),
     ...(images.size > 0 && { body: inlineAll(body, (url) => images.get(url)) }),
   };

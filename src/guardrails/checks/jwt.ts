@@ -210,7 +210,10 @@ function createVerifier({ clock }: CheckTools, sources: KeySources): Validate {
     if (!key) throw new TokenProblem("The token's key is not known");
     const currentDate = new Date(clock.now());
     await jwtVerify(token, key, {
-      ...{ algorithms: [...algorithms], requiredClaims: ["exp"], clockTolerance: tolerance, currentDate },
+      algorithms: [...algorithms],
+      requiredClaims: ["exp"],
+      clockTolerance: tolerance,
+      currentDate,
     });
     return { claims, header };
   };

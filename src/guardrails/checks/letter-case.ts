@@ -8,7 +8,10 @@ type LetterCase = v.InferOutput<typeof LetterCase>;
 function createCaseCheck(id: string, name: "lower" | "upper", aliases: readonly string[] = []): Check<LetterCase> {
   const others = name === "lower" ? /[A-Z]/ : /[a-z]/;
   return {
-    ...{ id, aliases, phases: bothPhases, parameters: LetterCase },
+    id,
+    aliases,
+    phases: bothPhases,
+    parameters: LetterCase,
     run({ text, work }, { not }) {
       const isAll = !work.spend(() => others.test(text));
       const wanted = not ? "that not all are" : "that all are";

@@ -8,8 +8,13 @@ const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length 
 
 /** Blocks and items of answers that call tools of the caller. Tools a provider runs itself leave a text to be expected. */
 const callTypes: ReadonlySet<unknown> = new Set([
-  ...["tool_use", "function_call", "custom_tool_call"],
-  ...["computer_call", "local_shell_call", "shell_call", "apply_patch_call"],
+  "tool_use",
+  "function_call",
+  "custom_tool_call",
+  "computer_call",
+  "local_shell_call",
+  "shell_call",
+  "apply_patch_call",
 ]);
 
 const isCall = ({ type }: Record<string, unknown>): boolean => callTypes.has(type);

@@ -55,15 +55,24 @@ function toBatchObject(row: GatewayBatchRow, hasDetails = false): BatchObject {
   // the column is only ever written with such a list, and with what the schema of the request took
   const errors = Array.isArray(row.errors) ? (row.errors as BatchError[]) : undefined;
   return {
-    ...{ id: row.id, object: "batch", endpoint: row.endpoint, model: row.model },
+    id: row.id,
+    object: "batch",
+    endpoint: row.endpoint,
+    model: row.model,
     errors: errors ? { object: "list", data: errors } : null,
-    ...{ input_file_id: row.inputFileId, completion_window: row.completionWindow, status: row.status },
+    input_file_id: row.inputFileId,
+    completion_window: row.completionWindow,
+    status: row.status,
     output_file_id: isOver ? row.outputFileId : null,
     error_file_id: isOver ? row.errorFileId : null,
-    ...{ created_at: toSeconds(row.createdAt) ?? 0, in_progress_at: toSeconds(row.inProgressAt) },
-    ...{ expires_at: toSeconds(row.expiresAt), finalizing_at: toSeconds(row.finalizingAt) },
-    ...{ completed_at: toSeconds(row.completedAt), failed_at: toSeconds(row.failedAt) },
-    ...{ expired_at: toSeconds(row.expiredAt), cancelling_at: toSeconds(row.cancellingAt) },
+    created_at: toSeconds(row.createdAt) ?? 0,
+    in_progress_at: toSeconds(row.inProgressAt),
+    expires_at: toSeconds(row.expiresAt),
+    finalizing_at: toSeconds(row.finalizingAt),
+    completed_at: toSeconds(row.completedAt),
+    failed_at: toSeconds(row.failedAt),
+    expired_at: toSeconds(row.expiredAt),
+    cancelling_at: toSeconds(row.cancellingAt),
     cancelled_at: toSeconds(row.cancelledAt),
     request_counts: countsOf(row, isOver),
     // the schema of the request that made the row
@@ -81,7 +90,8 @@ async function requireBatch(
   const row = await services.control.stores.gatewayBatches.find(tenantOf(context), { id: id ?? "" });
   if (row) return row;
   throw new NotFoundError("Cannot find this batch: batches of a provider need its name in x-gateway-provider", {
-    ...{ code: "batch_not_found", param: "batch_id" },
+    code: "batch_not_found",
+    param: "batch_id",
   });
 }
 
@@ -97,7 +107,8 @@ async function requireInput(id: string, context: CallerContext, services: Servic
   const { purpose } = await requireFile(id, context, { services, param: "input_file_id" });
   if (purpose === "batch") return;
   throw new InvalidRequestError(`Cannot use this file as input: its purpose is ${purpose}, not batch`, {
-    ...{ code: "invalid_file_purpose", param: "input_file_id" },
+    code: "invalid_file_purpose",
+    param: "input_file_id",
   });
 }
 
@@ -135,15 +146,24 @@ export async function createBatch(context: CallerContext, services: Services): P
   await requireInput(body.input_file_id, context, services);
   if ((await batches.store.countOpen(tenant)) >= maxOpen) {
     throw new RateLimitError(`Cannot make a batch: ${maxOpen} of this workspace are not over`, {
-      ...{ code: "too_many_batches", headers: { "retry-after": "60" } },
+      code: "too_many_batches",
+      headers: { "retry-after": "60" },
     });
   }
   const id = `gw_batch_${crypto.randomUUID()}`;
   const now = clock.now();
   const row: NewGatewayBatchRow = {
-    ...{ id, ...tenant, apiKeyId, status: "validating", endpoint: body.endpoint, inputFileId: body.input_file_id },
-    ...{ completionWindow: body.completion_window, model: body.model ?? body.provider_options?.model ?? null },
-    ...{ metadata: (body.metadata ?? null) as JsonValue, createdAt: now, expiresAt: now + livesForMs },
+    id,
+    ...tenant,
+    apiKeyId,
+    status: "validating",
+    endpoint: body.endpoint,
+    inputFileId: body.input_file_id,
+    completionWindow: body.completion_window,
+    model: body.model ?? body.provider_options?.model ?? null,
+    metadata: (body.metadata ?? null) as JsonValue,
+    createdAt: now,
+    expiresAt: now + livesForMs,
     outputSeconds: body.output_expires_after?.seconds ?? null,
     ...(await ofProvider(body, options, context, services)),
   };
@@ -188,7 +208,8 @@ export async function retrieveBatchOutput(context: CallerContext, services: Serv
   const row = await requireBatch(context, services);
   if (!finalStates.has(row.status)) {
     throw new ConflictError(`Cannot give the output yet: the batch is ${row.status}`, {
-      ...{ code: "batch_not_ready", headers: { "retry-after": "5" } },
+      code: "batch_not_ready",
+      headers: { "retry-after": "5" },
     });
   }
   const fileId = row.outputFileId ?? row.errorFileId;

@@ -33,7 +33,7 @@ export interface LineResult {
 }
 
 /** How the lines of a batch are called. */
-export interface LineCalls {
+interface LineCalls {
   batchId: string;
   headers: Readonly<Record<string, string>>;
   connection: ConnectionInfo;
@@ -87,7 +87,7 @@ export function errorOf(body: unknown, status: number): { code: string; message:
 }
 
 /** How long an answer asks to wait, in milliseconds; bounded. */
-export function retryAfterMs(response: Response): number {
+function retryAfterMs(response: Response): number {
   const seconds = Number(response.headers.get("retry-after") ?? 0);
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, maxWaitMs) : 0;
 }

@@ -54,7 +54,7 @@ function costOf(body: unknown, { model, ...target }: LinePrices): number | null 
 }
 
 /** What a step of reading works with. */
-export interface CollectParts extends StepParts {
+interface CollectParts extends StepParts {
   /** Makes a line of our form of one of the provider's; absent: they have it already. */
   toLine?: InlineRules["toLine"] | undefined;
 }

@@ -7,8 +7,16 @@ import { type BatchError, BatchLine } from "../../schemas/batches.ts";
 
 /** Routes a batch may call. */
 export const batchEndpoints: readonly string[] = [
-  ...["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/messages"],
-  ...["/v1/moderations", "/v1/rerank", "/v1/ocr", "/v1/decisions", "/v1/images/generations"],
+  "/v1/chat/completions",
+  "/v1/completions",
+  "/v1/embeddings",
+  "/v1/responses",
+  "/v1/messages",
+  "/v1/moderations",
+  "/v1/rerank",
+  "/v1/ocr",
+  "/v1/decisions",
+  "/v1/images/generations",
 ];
 
 /** Longest line of an input. */

@@ -140,7 +140,9 @@ export async function storeResults(
   const statements = [...(await append(row.outputFileId, completed)), ...(await append(row.errorFileId, failed))];
   const change: Change = {
     ...others,
-    ...{ position, completed: row.completed + completed.length, failed: row.failed + failed.length },
+    position,
+    completed: row.completed + completed.length,
+    failed: row.failed + failed.length,
     usage: addTokens(row.usage, results),
     cost: addCosts(row.cost, results),
   };

@@ -19,8 +19,11 @@ export function withOptions(
   const providerCredential = options.authorization?.replace(/^bearer\s+/i, "").trim();
   return {
     ...context,
-    ...{ headers, header: createHeaderReader(headers, headerPrefixes), log: createLogDraft() },
-    ...{ providerCredential, providerAuthorization: undefined },
+    headers,
+    header: createHeaderReader(headers, headerPrefixes),
+    log: createLogDraft(),
+    providerCredential,
+    providerAuthorization: undefined,
   };
 }
 

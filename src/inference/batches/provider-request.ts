@@ -42,7 +42,7 @@ async function toFailure(what: string, row: GatewayBatchRow, response: Response)
 }
 
 /** A request about the records of a batch's provider. */
-export interface ProviderRequest extends Omit<OwnRequestInit, "signal" | "headers"> {
+interface ProviderRequest extends Omit<OwnRequestInit, "signal" | "headers"> {
   /** What it is for, such as `upload the input`. */
   what: string;
   path: string;

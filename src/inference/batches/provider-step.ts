@@ -74,7 +74,9 @@ function toJob(row: GatewayBatchRow, { hasOptions }: BatchRules): object {
   const hasRoom = Object.keys(facts).length < maxFacts;
   const options = isObject(row.providerOptions) ? row.providerOptions : {};
   return {
-    ...{ input_file_id: row.providerFileId, endpoint: row.endpoint, completion_window: "24h" },
+    input_file_id: row.providerFileId,
+    endpoint: row.endpoint,
+    completion_window: "24h",
     metadata: { ...facts, ...(hasRoom && { gateway_batch_id: row.id }) },
     ...(hasOptions && { provider_options: { ...(row.model !== null && { model: row.model }), ...options } }),
   };
@@ -134,7 +136,8 @@ async function follow(row: GatewayBatchRow, batch: ProviderBatch, parts: StepPar
   const status = stateOf(batch);
   const isWished = row.status === "cancelling";
   const change: Change = {
-    ...{ providerBatchId: row.providerBatchId ?? batch.id, providerStatus: status },
+    providerBatchId: row.providerBatchId ?? batch.id,
+    providerStatus: status,
     providerBatch: toStoredBatch(batch),
     inProgressAt: row.inProgressAt ?? (status === "validating" ? null : now),
     errors: toErrors(batch, row),
@@ -167,7 +170,10 @@ async function check(row: GatewayBatchRow, parts: StepParts): Promise<void> {
 }
 
 const timeOfState: Readonly<Record<string, keyof Change>> = {
-  ...{ completed: "completedAt", failed: "failedAt", expired: "expiredAt", cancelled: "cancelledAt" },
+  completed: "completedAt",
+  failed: "failedAt",
+  expired: "expiredAt",
+  cancelled: "cancelledAt",
 };
 
 function endCancelled(row: GatewayBatchRow, parts: StepParts): Promise<void> {

@@ -17,7 +17,7 @@ export interface BatchRunnerSettings {
 }
 
 /** What the runner is made from. */
-export interface BatchRunnerOptions extends BatchRunnerSettings {
+interface BatchRunnerOptions extends BatchRunnerSettings {
   services: Services;
   warn(message: string, error: unknown): void;
 }

@@ -8,8 +8,13 @@ import { receiveFile } from "./upload.ts";
 
 function toFileObject(row: GatewayFileRow): FileObject {
   return {
-    ...{ id: row.id, object: "file", bytes: row.bytes, created_at: toSeconds(row.createdAt) ?? 0 },
-    ...{ filename: row.filename, purpose: row.purpose, status: row.status },
+    id: row.id,
+    object: "file",
+    bytes: row.bytes,
+    created_at: toSeconds(row.createdAt) ?? 0,
+    filename: row.filename,
+    purpose: row.purpose,
+    status: row.status,
     ...(row.expiresAt !== null && { expires_at: toSeconds(row.expiresAt) }),
   };
 }
@@ -23,7 +28,8 @@ export async function requireFile(
   const row = await services.files.find(tenantOf(context), id);
   if (row) return row;
   throw new NotFoundError("Cannot find this file: files of a provider need its name in x-gateway-provider", {
-    ...{ code: "file_not_found", param },
+    code: "file_not_found",
+    param,
   });
 }
 

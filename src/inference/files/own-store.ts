@@ -7,7 +7,7 @@ import { readRequestConfig } from "../config-source.ts";
 import { listLeaves, storedNameOf } from "../leaf.ts";
 
 /** Name by which requests ask for the gateway's own files and batches. */
-export const ownSlug = "gateway";
+const ownSlug = "gateway";
 
 /** What answers a route. */
 export type KeyHandler = (context: CallerContext, services: Services) => Reply | Promise<Reply>;
@@ -55,7 +55,8 @@ export function readLimit({ url }: CallerContext, { most, usual }: { most: numbe
   const limit = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= most) return limit;
   throw new InvalidRequestError(`Cannot use limit: write a whole number from 1 to ${most}`, {
-    ...{ param: "limit", code: "invalid_query" },
+    param: "limit",
+    code: "invalid_query",
   });
 }
 

@@ -158,7 +158,8 @@ export async function receiveFile(context: CallerContext, services: Services): P
   const { body } = context.request;
   if (boundary === undefined || body === null) {
     throw new UnsupportedMediaError("Cannot store the file: send multipart/form-data", {
-      ...{ param: "content-type", code: "invalid_content_type" },
+      param: "content-type",
+      code: "invalid_content_type",
     });
   }
   const bytes = services.files.limits.fileBytes + formBytes;

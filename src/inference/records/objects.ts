@@ -12,7 +12,7 @@ import { receiveUpload, refuseUpload, sendRows, toRows } from "./upload.ts";
 const partBytes = 8 * 1024 * 1024;
 
 /** Objects of a store, and how it is reached. */
-export interface ObjectStore {
+interface ObjectStore {
   rules: ObjectRules;
   store: BoundProvider;
 }
@@ -26,7 +26,8 @@ export function requireObject(id: string, { rules }: ObjectStore, { destination 
   const found = rules.find(id);
   if (destination.managed && rules.bucket === undefined) {
     throw new InvalidRequestError("Cannot reach files with a stored provider: set the bucket on its integration", {
-      ...{ code: "bucket_required", param: "file_id" },
+      code: "bucket_required",
+      param: "file_id",
     });
   }
   if (found && (rules.bucket === undefined || rules.bucket === found.bucket)) return found.path;

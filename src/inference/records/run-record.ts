@@ -68,7 +68,10 @@ async function callMapped(call: RecordCall, request: RecordRequest, target: Reco
   const { method = "GET", headers } = call;
   const body = call.toUpstream && JSON.stringify(call.toUpstream(request));
   const sent = {
-    ...{ method, path: call.path(request), headers, ...(body !== undefined && { body }) },
+    method,
+    path: call.path(request),
+    headers,
+    ...(body !== undefined && { body }),
     ...(call.passesBody && passedBody(target)),
     ...(call.at === "store" && { store: target.destination.provider.store }),
   };
@@ -128,7 +131,9 @@ async function download(
     });
   }
   const { upstream, attempt } = await sendRecord(target, {
-    ...{ method: "GET", path: found.path, store: isInStore ? store : undefined },
+    method: "GET",
+    path: found.path,
+    store: isInStore ? store : undefined,
   });
   const { toLine } = rules;
   return streamReply(toLine ? toLines(upstream, toLine, batch) : readPieces(upstream), attempt, target);
@@ -232,7 +237,9 @@ async function callAt(
   requirePassable(destination);
   const { context, services } = parts;
   const request: RecordRequest = {
-    ...{ id: context.params.id ?? "", query: context.url.searchParams, name: context.id.toLowerCase() },
+    id: context.params.id ?? "",
+    query: context.url.searchParams,
+    name: context.id.toLowerCase(),
     now: Math.floor(services.clock.now() / 1000),
     body: withBody.has(route) ? await readBody() : {},
   };

@@ -31,7 +31,7 @@ export interface RecordSend {
 }
 
 /** An answer that is read by whoever asked; the attempt is released when that is done. */
-export interface RecordAnswer {
+interface RecordAnswer {
   upstream: Response;
   attempt: Attempt;
 }
@@ -43,7 +43,9 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
   const { provider, customHost, credential, managed } = destination;
   const headers: Record<string, string> = {
     ...managed?.headers,
-    ...{ accept: "application/json", "accept-encoding": "identity", "user-agent": productName },
+    accept: "application/json",
+    "accept-encoding": "identity",
+    "user-agent": productName,
     ...(typeof body === "string" && { "content-type": "application/json" }),
     ...call.headersOfBody,
     ...call.headers,
@@ -61,7 +63,12 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
       provider: store ?? provider,
       // a host the caller names is the provider's, never that of another service
       customHost: store ? undefined : customHost,
-      ...{ credential, method, path, headers, raw: false, ...(body !== undefined && { body }) },
+      credential,
+      method,
+      path,
+      headers,
+      raw: false,
+      ...(body !== undefined && { body }),
     };
     const upstream = await send(prepared, attempt, context, services);
     if (upstream.status >= 200 && upstream.status < 300) return { upstream, attempt };

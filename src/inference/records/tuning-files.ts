@@ -43,7 +43,8 @@ async function uploadToProvider(
   const row = await requireFile(id, context, { services, param });
   if (row.purpose !== "fine-tune") {
     throw new InvalidRequestError(`Cannot use this file as ${param}: its purpose is ${row.purpose}, not fine-tune`, {
-      ...{ code: "invalid_file_purpose", param },
+      code: "invalid_file_purpose",
+      param,
     });
   }
   // where files are objects, a second upload takes the place of the first one
@@ -51,7 +52,8 @@ async function uploadToProvider(
   const form = createFileForm(services.files.read(row), { purpose: row.purpose, filename });
   const headers = {
     ...headersOfTarget(context, services),
-    ...{ "content-type": form.contentType, "x-gateway-provider-file-name": filename },
+    "content-type": form.contentType,
+    "x-gateway-provider-file-name": filename,
   };
   const { signal } = context.request;
   const request = createOwnRequest("/v1/files", { method: "POST", headers, body: form.body, signal });
@@ -72,7 +74,8 @@ function toUploadError(
   const retryAfter = headers.get("retry-after");
   const slug = typeof provider === "string" ? provider : log.provider;
   return new UpstreamError(status, `Cannot upload ${param} to the provider: ${message}`, {
-    ...{ param, code: typeof told.code === "string" ? told.code : "upload_failed" },
+    param,
+    code: typeof told.code === "string" ? told.code : "upload_failed",
     ...(slug !== null && { provider: slug }),
     ...(retryAfter !== null && { headers: { "retry-after": retryAfter } }),
   });
@@ -96,7 +99,8 @@ function withBody(context: CallerContext, text: string, { headerPrefixes }: Serv
   const known = new HeaderMap(headers);
   return {
     ...context,
-    ...{ headers: known, header: createHeaderReader(known, headerPrefixes) },
+    headers: known,
+    header: createHeaderReader(known, headerPrefixes),
     request: new Request(request.url, { method: "POST", headers, body: text, signal: request.signal }),
   };
 }
@@ -116,7 +120,8 @@ export async function createTuningJobByOptions(context: CallerContext, services:
   const asked = withOptions(context, { ...options, "content-type": "application/json" }, services);
   if (await isForOwnStore(asked, services)) {
     throw new InvalidRequestError("Cannot tune a model here: name a provider in x-gateway-provider", {
-      ...{ code: "provider_required", param: "x-gateway-provider" },
+      code: "provider_required",
+      param: "x-gateway-provider",
     });
   }
   const headers = new Headers(asked.headers.values());

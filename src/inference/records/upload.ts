@@ -15,7 +15,7 @@ import { convertRecord, parseRecord, type RecordSend, type RecordTarget, readRec
 const maxFieldBytes = 1_000;
 
 /** A file of a form that still comes. */
-export interface ReceivedFile {
+interface ReceivedFile {
   filename: string;
   purpose: string;
   file: MultipartPart;
@@ -50,7 +50,9 @@ export async function* toRows(
     } catch (cause) {
       if (!(cause instanceof GatewayError)) throw cause;
       throw new InvalidRequestError(`Cannot convert line ${number}: ${cause.message}`, {
-        ...{ cause, param: cause.param ?? "file", code: cause.code ?? "invalid_file" },
+        cause,
+        param: cause.param ?? "file",
+        code: cause.code ?? "invalid_file",
       });
     }
   }
@@ -110,7 +112,8 @@ export async function receiveUpload(
   const { body } = context.request;
   if (boundary === undefined || body === null) {
     throw new UnsupportedMediaError("Cannot store the file: send multipart/form-data", {
-      ...{ param: "content-type", code: "invalid_content_type" },
+      param: "content-type",
+      code: "invalid_content_type",
     });
   }
   const bytes = services.limits.streamedBodyBytes;

@@ -30,16 +30,31 @@ const EmbedReply = v.looseObject({ results: v.array(v.looseObject({ embedding: v
 const toScale = (value: unknown) => (typeof value === "number" ? { scale: value } : value);
 
 const members = {
-  ...{ n: "numResults", temperature: "temperature", top_p: "topP", min_tokens: "minTokens", top_k: "topKReturn" },
-  ...{ maxTokens: "maxTokens", minTokens: "minTokens", topP: "topP", topKReturn: "topKReturn" },
-  ...{ countPenalty: "countPenalty", numResults: "numResults" },
+  n: "numResults",
+  temperature: "temperature",
+  top_p: "topP",
+  min_tokens: "minTokens",
+  top_k: "topKReturn",
+  maxTokens: "maxTokens",
+  minTokens: "minTokens",
+  topP: "topP",
+  topKReturn: "topKReturn",
+  countPenalty: "countPenalty",
+  numResults: "numResults",
   stop: ["stopSequences", toList],
   presence_penalty: ["presencePenalty", toScale],
   frequency_penalty: ["frequencyPenalty", toScale],
 } satisfies MemberMap;
 
 const handled = [
-  ...["model", "messages", "prompt", "max_tokens", "max_completion_tokens", "tools", "functions", "tool_choice"],
+  "model",
+  "messages",
+  "prompt",
+  "max_tokens",
+  "max_completion_tokens",
+  "tools",
+  "functions",
+  "tool_choice",
   "response_format",
 ];
 

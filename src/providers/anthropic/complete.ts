@@ -11,19 +11,17 @@ const defaultMaxTokens = 4_096;
 
 /** Members that are converted. */
 const mapped = new Set([
-  ...[
-    "model",
-    "prompt",
-    "max_tokens",
-    "temperature",
-    "top_p",
-    "top_k",
-    "stop",
-    "stream",
-    "stream_options",
-    "user",
-    "n",
-  ],
+  "model",
+  "prompt",
+  "max_tokens",
+  "temperature",
+  "top_p",
+  "top_k",
+  "stop",
+  "stream",
+  "stream_options",
+  "user",
+  "n",
 ]);
 
 function readPrompt({ prompt }: CompletionRequest): string {

@@ -7,7 +7,7 @@ import { type Block, cacheControl, refuse, replayBlocks, toBlocks } from "./part
 type Message = ChatRequest["messages"][number];
 
 /** A turn of a conversation (https://docs.claude.com/en/api/messages). */
-export interface Turn {
+interface Turn {
   role: "user" | "assistant";
   content: string | Block[];
 }

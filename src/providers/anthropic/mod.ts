@@ -54,7 +54,7 @@ export function claudeVersions(
 }
 
 /** Settings of hosts that speak Anthropic's API. */
-export interface ClaudeSettings {
+interface ClaudeSettings {
   version?: string | undefined;
   /** Betas, divided by commas. */
   beta?: string | undefined;

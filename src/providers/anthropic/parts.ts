@@ -11,8 +11,18 @@ const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /** Types of blocks that callers write in Claude's own shape. */
 const nativeTypes = new Set([
-  ...["image", "document", "search_result", "container_upload", "tool_reference", "tool_result", "tool_use"],
-  ...["thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result"],
+  "image",
+  "document",
+  "search_result",
+  "container_upload",
+  "tool_reference",
+  "tool_result",
+  "tool_use",
+  "thinking",
+  "redacted_thinking",
+  "server_tool_use",
+  "web_search_tool_result",
+  "web_fetch_tool_result",
 ]);
 
 /** Member that marks the end of a cached prefix, whole as the caller wrote it. */

@@ -22,7 +22,9 @@ const MessageBatch = v.looseObject({
 });
 
 const states: Readonly<Record<string, string>> = {
-  ...{ in_progress: "in_progress", canceling: "cancelling", ended: "completed" },
+  in_progress: "in_progress",
+  canceling: "cancelling",
+  ended: "completed",
 };
 
 /** State of a batch; one whose every request was cancelled is so itself. */
@@ -40,9 +42,18 @@ function toBatch(body: unknown): BatchObject {
   const status = stateOf(batch);
   const endedAt = toSeconds(batch.ended_at);
   return {
-    ...{ id: batch.id, object: "batch", endpoint: "/v1/messages", completion_window: "24h", status, errors: null },
-    ...{ input_file_id: null, output_file_id: null, error_file_id: null, metadata: null },
-    ...{ created_at: toSeconds(batch.created_at) ?? 0, expires_at: toSeconds(batch.expires_at) },
+    id: batch.id,
+    object: "batch",
+    endpoint: "/v1/messages",
+    completion_window: "24h",
+    status,
+    errors: null,
+    input_file_id: null,
+    output_file_id: null,
+    error_file_id: null,
+    metadata: null,
+    created_at: toSeconds(batch.created_at) ?? 0,
+    expires_at: toSeconds(batch.expires_at),
     cancelling_at: toSeconds(batch.cancel_initiated_at),
     ...(status === "completed" && { completed_at: endedAt }),
     ...(status === "cancelled" && { cancelled_at: endedAt }),
@@ -79,7 +90,8 @@ function toMessageBatch({ body }: RecordRequest): object {
     return { ...rest, requests };
   }
   throw new InvalidRequestError("Cannot make the batch: this provider takes requests: [{custom_id, params}]", {
-    ...{ code: "invalid_body", param: "requests" },
+    code: "invalid_body",
+    param: "requests",
   });
 }
 

@@ -25,10 +25,33 @@ type Members = Record<string, unknown>;
 
 /** Members that are mapped, or that the gateway itself answers to. */
 const mappedMembers = new Set([
-  ...["model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature"],
-  ...["top_p", "top_k", "stop", "stop_sequences", "n", "user", "safety_identifier", "metadata", "tools", "functions"],
-  ...["tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort", "thinking", "service_tier"],
-  ...["output_config", "speed", "anthropic_beta", "anthropic_version"],
+  "model",
+  "messages",
+  "stream",
+  "stream_options",
+  "max_tokens",
+  "max_completion_tokens",
+  "temperature",
+  "top_p",
+  "top_k",
+  "stop",
+  "stop_sequences",
+  "n",
+  "user",
+  "safety_identifier",
+  "metadata",
+  "tools",
+  "functions",
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "reasoning_effort",
+  "thinking",
+  "service_tier",
+  "output_config",
+  "speed",
+  "anthropic_beta",
+  "anthropic_version",
 ]);
 
 /** A number within 0 and 1, or undefined. */

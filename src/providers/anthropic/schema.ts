@@ -4,8 +4,19 @@ type Schema = Record<string, unknown>;
 
 /** Keywords that are refused in schemas of answers (https://docs.claude.com/en/docs/build-with-claude/structured-outputs). */
 const refusedKeywords = new Set([
-  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"],
-  ...["maxItems", "uniqueItems", "minProperties", "maxProperties", "minContains", "maxContains"],
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "maxItems",
+  "uniqueItems",
+  "minProperties",
+  "maxProperties",
+  "minContains",
+  "maxContains",
 ]);
 const schemaMaps = new Set(["properties", "$defs", "definitions"]);
 const schemaLists = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);

@@ -7,7 +7,7 @@ import { pickExtras, toFinishReason, toUsage } from "./response.ts";
 import { WireEvent, type WireUsage } from "./wire.ts";
 
 /** How a stream is mapped. */
-export interface ClaudeStreamOptions extends Pick<ConversionOptions, "strict" | "answerId" | "created"> {
+interface ClaudeStreamOptions extends Pick<ConversionOptions, "strict" | "answerId" | "created"> {
   /** Slug of the provider, for its failures. */
   provider: string;
 }
@@ -147,8 +147,13 @@ function readWireEvent(data: string): WireEvent {
 export function createClaudeStream(request: Pick<ChatRequest, "model">, options: ClaudeStreamOptions): StreamMapper {
   const { answerId: id = "", created = 0 } = options;
   const state: StreamState = {
-    ...{ id, created, model: request.model, usage: undefined, calls: 0 },
-    ...{ blocks: new Map(), isComplete: false },
+    id,
+    created,
+    model: request.model,
+    usage: undefined,
+    calls: 0,
+    blocks: new Map(),
+    isComplete: false,
   };
   return {
     map({ data }: UpstreamEvent) {

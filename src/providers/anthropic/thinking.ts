@@ -11,7 +11,12 @@ export interface ThinkingMembers {
 }
 
 const budgets: Readonly<Record<string, number>> = {
-  ...{ minimal: 1_024, low: 1_024, medium: 8_192, high: 16_384, xhigh: 32_768, max: 32_768 },
+  minimal: 1_024,
+  low: 1_024,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 32_768,
 };
 const leastBudget = 1_024;
 

@@ -39,7 +39,7 @@ function toBuiltInTool(tool: Tool): Tool {
 }
 
 /** What of a request says which tools there are and how they are used. */
-export interface ToolMembers {
+interface ToolMembers {
   tools?: readonly Tool[];
   tool_choice?: Tool;
 }

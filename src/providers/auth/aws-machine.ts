@@ -12,7 +12,11 @@ import type { FetchedToken } from "./token-cache.ts";
 const containerHost = "http://169.254.170.2";
 /** Hosts a whole address may name: this machine, and those of ECS and EKS (https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html). */
 const containerHosts: ReadonlySet<string> = new Set([
-  ...["localhost", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"],
+  "localhost",
+  "[::1]",
+  "169.254.170.2",
+  "169.254.170.23",
+  "[fd00:ec2::23]",
 ]);
 /** Instance metadata (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html). */
 const instanceHost = "http://169.254.169.254";
@@ -32,7 +36,7 @@ const Keys = v.looseObject({
 });
 
 /** Who asks, and for which provider. */
-export interface MachineTools {
+interface MachineTools {
   /** Slug of the provider, for messages. */
   provider: string;
   tools: AuthTools;
@@ -61,7 +65,8 @@ export function containerAddress(environment: AuthTools["environment"]): string 
 
 function fail(problem: string, { provider }: MachineTools, cause?: unknown): never {
   throw new UpstreamError(502, `Cannot sign in to ${provider}: ${problem}`, {
-    ...{ provider, code: "provider_sign_in_failed" },
+    provider,
+    code: "provider_sign_in_failed",
     ...(cause !== undefined && { cause }),
   });
 }

@@ -30,7 +30,7 @@ export interface StsPlace {
 }
 
 /** A role and the keys it is assumed with. */
-export interface RoleRequest {
+interface RoleRequest {
   role: string;
   externalId: string | undefined;
   keys: AwsKeys;
@@ -70,7 +70,8 @@ function textOf(xml: string, name: string): string | undefined {
 
 function fail(status: number, problem: string, { provider, cause }: { provider: string; cause?: unknown }): never {
   throw new UpstreamError(status, `Cannot sign in to ${provider}: ${problem}`, {
-    ...{ provider, code: "provider_sign_in_failed" },
+    provider,
+    code: "provider_sign_in_failed",
     ...(cause !== undefined && { cause }),
   });
 }
@@ -154,7 +155,9 @@ export function assumeRole(
   place: StsPlace,
 ): Promise<AwsKeys> {
   const parameters = {
-    ...{ Action: "AssumeRole", RoleArn: role, RoleSessionName: sessionName(place.tools) },
+    Action: "AssumeRole",
+    RoleArn: role,
+    RoleSessionName: sessionName(place.tools),
     ...(externalId && { ExternalId: externalId }),
     ...Object.fromEntries(
       tags.flatMap(([name, value], index) => [

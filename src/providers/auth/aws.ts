@@ -41,7 +41,7 @@ export const AwsSettings = v.object(awsEntries);
 export type AwsSettings = v.InferOutput<typeof AwsSettings>;
 
 /** Where a provider's requests are signed for. */
-export interface AwsService {
+interface AwsService {
   /** Slug of the provider, for messages. */
   provider: string;
   /** Name of the service in signatures. */
@@ -164,7 +164,12 @@ export async function signAwsRequest(
     ([name]) => (name === "content-type" || name.startsWith("x-amz-")) && !replaced.has(name),
   );
   const signer = new AwsV4Signer({
-    ...{ ...keys, method, url, service, region, allHeaders: true },
+    ...keys,
+    method,
+    url,
+    service,
+    region,
+    allHeaders: true,
     headers: [...signed, ...(isStreamed ? [["x-amz-content-sha256", "UNSIGNED-PAYLOAD"] as [string, string]] : [])],
     // the DOM types know no bytes over shared memory
     body: (body ?? null) as BodyInit | null,

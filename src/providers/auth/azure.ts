@@ -106,8 +106,11 @@ async function federatedToken(
   const wanted = settings.entra_scope ?? defaultScope;
   return tools.tokens.get([...tools.tenant, mode, tenant, client, wanted], async () => {
     const fields = {
-      ...{ grant_type: "client_credentials", client_id: client, scope: wanted },
-      ...{ client_assertion_type: assertionType, client_assertion: (await readFile(file)).trim() },
+      grant_type: "client_credentials",
+      client_id: client,
+      scope: wanted,
+      client_assertion_type: assertionType,
+      client_assertion: (await readFile(file)).trim(),
     };
     const url = tokenUrl(tenant, authority);
     return requestToken({ url, origin: "fixed", fields, param: "azure_workload_tenant_id" }, tools);

@@ -16,7 +16,10 @@ const scope = "https://www.googleapis.com/auth/cloud-platform";
 const defaultTokenUri = "https://oauth2.googleapis.com/token";
 /** Hosts that give tokens for service accounts. */
 const tokenHosts = new Set([
-  ...["oauth2.googleapis.com", "oauth2.mtls.googleapis.com", "www.googleapis.com", "accounts.google.com"],
+  "oauth2.googleapis.com",
+  "oauth2.mtls.googleapis.com",
+  "www.googleapis.com",
+  "accounts.google.com",
 ]);
 /** Longest a statement about a service account lasts. */
 const assertionSeconds = 3600;
@@ -30,7 +33,7 @@ const ServiceAccountKey = v.looseObject({
   project_id: v.nullish(nonEmpty),
   token_uri: v.nullish(nonEmpty),
 });
-export type ServiceAccountKey = v.InferOutput<typeof ServiceAccountKey>;
+type ServiceAccountKey = v.InferOutput<typeof ServiceAccountKey>;
 
 /** The key of a service account from its JSON; undefined when it is none. */
 export function readServiceAccount(text: string): ServiceAccountKey | undefined {
@@ -39,7 +42,7 @@ export function readServiceAccount(text: string): ServiceAccountKey | undefined 
 }
 
 /** Who asks, besides the credential of the request. */
-export interface GoogleIdentity {
+interface GoogleIdentity {
   serviceAccount: ServiceAccountKey | undefined;
   /** How to prove it: `basic` by the credential, `serviceAccount`, or `workload` by the operator's own identity. */
   authType: "basic" | "serviceAccount" | "workload" | undefined;
@@ -114,7 +117,10 @@ async function signCallerIdentity(
   if (!/^[a-z0-9-]{1,63}$/.test(region)) refuse("Cannot use AWS_REGION: it is no region", "AWS_REGION");
   const signer = new AwsV4Signer({
     url: `https://sts.${region}.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15`,
-    ...{ method: "POST", service: "sts", region, headers: { "x-goog-cloud-target-resource": audience } },
+    method: "POST",
+    service: "sts",
+    region,
+    headers: { "x-goog-cloud-target-resource": audience },
     ...keys,
     datetime: toSignatureTime(clock.now()),
   });
@@ -180,7 +186,9 @@ function impersonate(email: string, token: string, tools: AuthTools): Promise<Fe
 async function exchange(audience: string, tools: AuthTools): Promise<FetchedToken> {
   const fields = {
     grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
-    ...{ audience, scope, requested_token_type: "urn:ietf:params:oauth:token-type:access_token" },
+    audience,
+    scope,
+    requested_token_type: "urn:ietf:params:oauth:token-type:access_token",
     ...(await readSubject(audience, tools)),
   };
   const url = "https://sts.googleapis.com/v1/token";

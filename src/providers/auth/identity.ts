@@ -21,6 +21,7 @@ export function mayUseIdentity({ tenant, identityOrganisations }: AuthTools): bo
 export function requireIdentity(tools: AuthTools, param: string): void {
   if (mayUseIdentity(tools)) return;
   throw new InvalidRequestError("Cannot use the gateway's own identity: the operator lends it to other organisations", {
-    ...{ param, code: "identity_not_lent" },
+    param,
+    code: "identity_not_lent",
   });
 }

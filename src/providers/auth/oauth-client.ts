@@ -21,7 +21,7 @@ const OauthSettings = v.object(
   },
   "must be a JSON object with token_url, client_id and client_secret",
 );
-export type OauthSettings = v.InferOutput<typeof OauthSettings>;
+type OauthSettings = v.InferOutput<typeof OauthSettings>;
 
 /**
  * The settings of an OAuth client in their JSON text.
@@ -68,7 +68,10 @@ export async function authorizeByOauth(
   const token = await tools.tokens.get([...tools.tenant, ...key], () =>
     requestToken(
       {
-        ...{ url, origin, fields: fieldsOf(settings), param: "oauth.token_url" },
+        url,
+        origin,
+        fields: fieldsOf(settings),
+        param: "oauth.token_url",
         ...(method !== "post" && { headers: { authorization: basic } }),
       },
       tools,

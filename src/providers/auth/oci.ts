@@ -4,7 +4,7 @@ import type { AuthTools, SignableRequest } from "../types.ts";
 import { readRsaKey } from "./private-key.ts";
 
 /** Who signs: a user of a tenancy with an API key. */
-export interface OciIdentity {
+interface OciIdentity {
   tenancy: string;
   user: string;
   /** Of the public key, hexadecimal pairs with colons. */
@@ -47,7 +47,9 @@ export async function signOci(
   const date = new Date(clock.now()).toUTCString();
   const described = ["post", "put", "patch"].includes(method) ? await bodyHeaders(request) : {};
   const signed: Record<string, string> = {
-    ...{ "(request-target)": `${method} ${pathname}${search}`, "x-date": date, host },
+    "(request-target)": `${method} ${pathname}${search}`,
+    "x-date": date,
+    host,
     ...described,
   };
   const text = Object.entries(signed)
@@ -56,8 +58,11 @@ export async function signOci(
   const key = await readRsaKey(privateKey, { passphrase, param: "oracle_private_key" });
   const signature = toBase64(new Uint8Array(await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key, encoder.encode(text))));
   const parts = {
-    ...{ version: "1", keyId: `${tenancy}/${user}/${fingerprint}`, algorithm: "rsa-sha256" },
-    ...{ headers: Object.keys(signed).join(" "), signature },
+    version: "1",
+    keyId: `${tenancy}/${user}/${fingerprint}`,
+    algorithm: "rsa-sha256",
+    headers: Object.keys(signed).join(" "),
+    signature,
   };
   const list = Object.entries(parts).map(([name, value]) => `${name}="${value}"`);
   const sent = Object.entries({ ...described, "x-date": date }).filter(([name]) => name !== "content-length");

@@ -7,7 +7,8 @@ const encoder = new TextEncoder();
 
 function refuse(param: string, problem: string, cause?: unknown): never {
   throw new InvalidRequestError(`Cannot use ${param}: ${problem}`, {
-    ...{ param, code: "invalid_private_key" },
+    param,
+    code: "invalid_private_key",
     ...(cause !== undefined && { cause }),
   });
 }

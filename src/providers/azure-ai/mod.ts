@@ -90,8 +90,10 @@ export const azureAi = defineProvider({
   operations: (values): OperationAdapters =>
     isClaudeAddress(values.foundry_url ?? "")
       ? {
-          ...{ chat: claude.chat, messages: claude.messages },
-          ...{ countTokens: claude.countTokens, countChat: claude.countChat },
+          chat: claude.chat,
+          messages: claude.messages,
+          countTokens: claude.countTokens,
+          countChat: claude.countChat,
         }
       : {
           ...inferenceOperations(values),

@@ -54,7 +54,7 @@ export const deploymentEntries = {
 export type DeploymentSettings = v.InferOutput<v.ObjectSchema<typeof deploymentEntries, undefined>>;
 
 /** One deployment of a model and how it is called. */
-export interface Deployment {
+interface Deployment {
   /** Undefined where the body names it. */
   name: string | undefined;
   apiVersion: string;
@@ -79,7 +79,8 @@ export function findDeployment(settings: DeploymentSettings, model: string): Dep
     const one = several.find(({ alias }) => alias === model) ?? several.find(({ is_default }) => is_default === true);
     if (!one) {
       throw new InvalidRequestError("No azure alias passed/default config found", {
-        ...{ param: "model", code: "invalid_deployment" },
+        param: "model",
+        code: "invalid_deployment",
       });
     }
     const { azure_deployment_name: name, azure_api_version: apiVersion, azure_model_slug: slug } = one;

@@ -37,13 +37,23 @@ const Job = v.looseObject({
 type Job = v.InferOutput<typeof Job>;
 
 const states: Readonly<Record<string, string>> = {
-  ...{ Submitted: "validating", Validating: "validating", Scheduled: "validating", InProgress: "in_progress" },
-  ...{ Stopping: "cancelling", Stopped: "cancelled", Completed: "completed", PartiallyCompleted: "completed" },
-  ...{ Failed: "failed", Expired: "expired" },
+  Submitted: "validating",
+  Validating: "validating",
+  Scheduled: "validating",
+  InProgress: "in_progress",
+  Stopping: "cancelling",
+  Stopped: "cancelled",
+  Completed: "completed",
+  PartiallyCompleted: "completed",
+  Failed: "failed",
+  Expired: "expired",
 };
 
 const timeOfState: Readonly<Record<string, string>> = {
-  ...{ completed: "completed_at", failed: "failed_at", expired: "expired_at", cancelled: "cancelled_at" },
+  completed: "completed_at",
+  failed: "failed_at",
+  expired: "expired_at",
+  cancelled: "cancelled_at",
 };
 
 const inputOf = (job: Job) => job.inputDataConfig?.s3InputDataConfig?.s3Uri ?? undefined;
@@ -66,7 +76,10 @@ function toBatch(job: Job): BatchObject {
   return {
     id: encodeURIComponent(job.jobArn),
     object: "batch",
-    ...{ endpoint: "/v1/chat/completions", completion_window: "24h", status, model: job.modelId ?? null },
+    endpoint: "/v1/chat/completions",
+    completion_window: "24h",
+    status,
+    model: job.modelId ?? null,
     input_file_id: input === undefined ? null : encodeURIComponent(input),
     output_file_id: status === "completed" && output !== undefined ? encodeURIComponent(output) : null,
     error_file_id: null,
@@ -111,7 +124,9 @@ function toJob(request: RecordRequest, statedModel: string | undefined): object 
   const s3Uri = requireS3(request.body.input_file_id, "input_file_id");
   const jobName = optionOf(request, "job_name");
   return {
-    ...{ modelId, roleArn, jobName: typeof jobName === "string" ? jobName : `gateway-${request.name}` },
+    modelId,
+    roleArn,
+    jobName: typeof jobName === "string" ? jobName : `gateway-${request.name}`,
     modelInvocationType: "Converse",
     inputDataConfig: { s3InputDataConfig: { s3Uri, s3InputFormat: "JSONL" } },
     outputDataConfig: outputConfig(request, s3Uri),
@@ -129,9 +144,17 @@ const retrieve = { path: jobPath, fromUpstream: (body: unknown) => toBatch(v.par
 function fromCreated(body: unknown, request: RecordRequest): object {
   const { jobArn } = v.parse(Created, body);
   return {
-    ...{ id: encodeURIComponent(jobArn), object: "batch", endpoint: request.body.endpoint ?? "/v1/chat/completions" },
-    ...{ completion_window: "24h", status: "validating", input_file_id: request.body.input_file_id },
-    ...{ output_file_id: null, error_file_id: null, errors: null, created_at: request.now, metadata: null },
+    id: encodeURIComponent(jobArn),
+    object: "batch",
+    endpoint: request.body.endpoint ?? "/v1/chat/completions",
+    completion_window: "24h",
+    status: "validating",
+    input_file_id: request.body.input_file_id,
+    output_file_id: null,
+    error_file_id: null,
+    errors: null,
+    created_at: request.now,
+    metadata: null,
     request_counts: { total: 0, completed: 0, failed: 0 },
   };
 }

@@ -15,10 +15,19 @@ const renamed: ReadonlyMap<string, string | undefined> = new Map([
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html).
  */
 const known: ReadonlySet<string> = new Set([
-  ...["computer-use-2024-10-22", "computer-use-2025-01-24", "computer-use-2025-11-24", "effort-2025-11-24"],
-  ...["token-efficient-tools-2025-02-19", "output-128k-2025-02-19", "dev-full-thinking-2025-05-14"],
-  ...["interleaved-thinking-2025-05-14", "context-1m-2025-08-07", "context-management-2025-06-27"],
-  ...["fine-grained-tool-streaming-2025-05-14", "tool-search-tool-2025-10-19", "tool-examples-2025-10-29"],
+  "computer-use-2024-10-22",
+  "computer-use-2025-01-24",
+  "computer-use-2025-11-24",
+  "effort-2025-11-24",
+  "token-efficient-tools-2025-02-19",
+  "output-128k-2025-02-19",
+  "dev-full-thinking-2025-05-14",
+  "interleaved-thinking-2025-05-14",
+  "context-1m-2025-08-07",
+  "context-management-2025-06-27",
+  "fine-grained-tool-streaming-2025-05-14",
+  "tool-search-tool-2025-10-19",
+  "tool-examples-2025-10-29",
 ]);
 
 function toKnownName(name: string): string | undefined {

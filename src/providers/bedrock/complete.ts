@@ -36,14 +36,21 @@ const handled = ["model", "prompt", "stream"];
 const toScale = (value: unknown) => (typeof value === "number" ? { scale: value } : value);
 
 const cohereMembers = {
-  ...{ max_tokens: "max_tokens", top_p: "p", top_k: "k", logit_bias: "logit_bias", n: "num_generations" },
+  max_tokens: "max_tokens",
+  top_p: "p",
+  top_k: "k",
+  logit_bias: "logit_bias",
+  n: "num_generations",
   temperature: ["temperature", clamp(0, 5)],
   frequency_penalty: ["frequency_penalty", clamp(0, 1)],
   presence_penalty: ["presence_penalty", clamp(0, 1)],
   stop: ["end_sequences", toList],
 } satisfies MemberMap;
 const CohereSaid = v.looseObject({
-  ...{ text, finish_reason: text, index: count, is_finished: v.nullish(v.boolean()) },
+  text,
+  finish_reason: text,
+  index: count,
+  is_finished: v.nullish(v.boolean()),
   generations: v.nullish(v.array(v.looseObject({ text: v.string(), finish_reason: text }))),
 });
 
@@ -93,7 +100,10 @@ const mistral: Family = {
   toBody(prompt, request, { drop }) {
     requireOneChoice("bedrock", request);
     const members = {
-      ...{ max_tokens: "max_tokens", temperature: "temperature", top_p: "top_p", top_k: "top_k" },
+      max_tokens: "max_tokens",
+      temperature: "temperature",
+      top_p: "top_p",
+      top_k: "top_k",
       stop: ["stop", toList],
     } satisfies MemberMap;
     return { ...copyMembers(request, members, { handled, drop }), prompt };
@@ -107,7 +117,9 @@ const mistral: Family = {
 };
 
 const TitanSaid = v.looseObject({
-  ...{ outputText: text, completionReason: text, inputTextTokenCount: count },
+  outputText: text,
+  completionReason: text,
+  inputTextTokenCount: count,
   results: v.nullish(v.array(v.looseObject({ outputText: text, completionReason: text, tokenCount: count }))),
 });
 
@@ -116,7 +128,9 @@ const amazon: Family = {
   toBody(prompt, request, { drop }) {
     requireOneChoice("bedrock", request);
     const members = {
-      ...{ max_tokens: "maxTokenCount", temperature: "temperature", top_p: "topP" },
+      max_tokens: "maxTokenCount",
+      temperature: "temperature",
+      top_p: "topP",
       stop: ["stopSequences", toList],
     } satisfies MemberMap;
     const { taken, unknown } = splitMembers(request, members, { handled, drop });
@@ -148,7 +162,10 @@ const ai21: Family = {
   toBody(prompt, request, { drop }) {
     refuseStream("bedrock", request);
     const members = {
-      ...{ max_tokens: "maxTokens", temperature: "temperature", top_p: "topP", n: "numResults" },
+      max_tokens: "maxTokens",
+      temperature: "temperature",
+      top_p: "topP",
+      n: "numResults",
       stop: ["stopSequences", toList],
       presence_penalty: ["presencePenalty", toScale],
       frequency_penalty: ["frequencyPenalty", toScale],
@@ -218,7 +235,9 @@ function createMapper(family: Family, { model }: CompletionRequest, options: Con
   let isComplete = false;
   let usage: Usage | undefined;
   const toChunk = ({ text: piece, reason, index = 0 }: Said) => ({
-    ...{ ...head, object: "text_completion", model },
+    ...head,
+    object: "text_completion",
+    model,
     choices: [{ index, text: piece, logprobs: null, finish_reason: reason ? toFinishReason(reason) : null }],
   });
   return {

@@ -25,7 +25,7 @@ export const fileEntries = {
   provider_file_name: v.optional(v.pipe(v.string(), v.check(isSafeKey, "must be the key of an object"))),
   provider_model: v.optional(v.string()),
 };
-export type FileSettings = v.InferOutput<v.ObjectSchema<typeof fileEntries, undefined>>;
+type FileSettings = v.InferOutput<v.ObjectSchema<typeof fileEntries, undefined>>;
 
 function refuse(message: string, param: string): never {
   throw new InvalidRequestError(message, { param, code: "invalid_header" });

@@ -72,7 +72,10 @@ function operations({ bedrock_model: stated, region }: BedrockSettings): Operati
       fromUpstream: (body) => ({
         object: "list",
         data: (v.parse(FoundationModels, body).modelSummaries ?? []).map(({ modelId, providerName }) => ({
-          ...{ id: modelId, object: "model", created: 0, owned_by: providerName ?? "bedrock" },
+          id: modelId,
+          object: "model",
+          created: 0,
+          owned_by: providerName ?? "bedrock",
         })),
       }),
     },
@@ -116,7 +119,8 @@ export const bedrock = defineProvider<BedrockSettings>({
       // which objects the operator's own role may read is not for callers to choose from
       if (settings.auth_type === "serviceRole" || usesApiKey(settings, request.credential)) {
         throw new InvalidRequestError("Cannot reach S3: give keys of AWS, or a role to assume", {
-          ...{ param: "x-gateway-aws-access-key-id", code: "invalid_credentials" },
+          param: "x-gateway-aws-access-key-id",
+          code: "invalid_credentials",
         });
       }
       return signForStore(request, settings, tools);

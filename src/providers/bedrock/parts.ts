@@ -17,9 +17,16 @@ export function textOf(value: unknown): string | undefined {
 
 /** Formats by media types whose second half does not name them. */
 const formats: Readonly<Record<string, string>> = {
-  ...{ "image/jpg": "jpeg", "video/quicktime": "mov", "video/x-matroska": "mkv", "video/x-ms-wmv": "wmv" },
-  ...{ "video/x-flv": "flv", "video/3gpp": "three_gp", "text/plain": "txt", "text/markdown": "md" },
-  ...{ "application/msword": "doc", "application/vnd.ms-excel": "xls" },
+  "image/jpg": "jpeg",
+  "video/quicktime": "mov",
+  "video/x-matroska": "mkv",
+  "video/x-ms-wmv": "wmv",
+  "video/x-flv": "flv",
+  "video/3gpp": "three_gp",
+  "text/plain": "txt",
+  "text/markdown": "md",
+  "application/msword": "doc",
+  "application/vnd.ms-excel": "xls",
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
   "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
 };
@@ -27,11 +34,29 @@ const documentFormats = new Set(["pdf", "csv", "doc", "docx", "xls", "xlsx", "ht
 
 /** Media types by the endings of names. */
 const typesOfEndings: Readonly<Record<string, string>> = {
-  ...{ png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp" },
-  ...{ mp4: "video/mp4", mov: "video/quicktime", mkv: "video/x-matroska", webm: "video/webm", mpg: "video/mpg" },
-  ...{ mpeg: "video/mpeg", flv: "video/x-flv", wmv: "video/x-ms-wmv", "3gp": "video/3gpp", pdf: "application/pdf" },
-  ...{ csv: "text/csv", html: "text/html", txt: "text/plain", md: "text/markdown", doc: "application/msword" },
-  ...{ docx: "application/docx", xls: "application/vnd.ms-excel", xlsx: "application/xlsx" },
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+  mp4: "video/mp4",
+  mov: "video/quicktime",
+  mkv: "video/x-matroska",
+  webm: "video/webm",
+  mpg: "video/mpg",
+  mpeg: "video/mpeg",
+  flv: "video/x-flv",
+  wmv: "video/x-ms-wmv",
+  "3gp": "video/3gpp",
+  pdf: "application/pdf",
+  csv: "text/csv",
+  html: "text/html",
+  txt: "text/plain",
+  md: "text/markdown",
+  doc: "application/msword",
+  docx: "application/docx",
+  xls: "application/vnd.ms-excel",
+  xlsx: "application/xlsx",
 };
 
 function typeOfEnding(name: string): string | undefined {

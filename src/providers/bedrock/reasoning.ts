@@ -4,14 +4,19 @@ import { type BedrockModel, claudeFamily } from "./model.ts";
 
 /** Part of the tokens of an answer that older Claude models may think with. */
 const budgetShares: Readonly<Record<string, number>> = {
-  ...{ minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.8, max: 0.8 },
+  minimal: 0.1,
+  low: 0.2,
+  medium: 0.5,
+  high: 0.8,
+  xhigh: 0.8,
+  max: 0.8,
 };
 const leastBudget = 1024;
 /** Size of an answer that is assumed where the request bounds none. */
 const assumedAnswer = 20_480;
 
 /** What a request says of reasoning. */
-export interface ReasoningRequest {
+interface ReasoningRequest {
   effort: string | undefined;
   /** The native switch of Claude. */
   thinking: Record<string, unknown> | undefined;

@@ -73,7 +73,9 @@ export function createRerank(region: string): OperationAdapter<"rerank"> {
     toUpstream: (request, options) => toBody(request, region, options),
     fromUpstream(body, request, options) {
       const results = v.parse(Reply, body).results.map(({ index, relevanceScore, document }) => ({
-        ...{ index, score: relevanceScore, text: document?.textDocument?.text ?? undefined },
+        index,
+        score: relevanceScore,
+        text: document?.textDocument?.text ?? undefined,
       }));
       return toRerankAnswer({ results }, request, options);
     },

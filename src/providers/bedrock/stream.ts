@@ -17,7 +17,9 @@ export function requireNoFailure(event: string, data: string): void {
   if (!/(?:exception|error)$/i.test(event)) return;
   const { error } = v.parse(StreamFailure, parseJson(data));
   throw new UpstreamError(error.status ?? 502, `bedrock error: ${error.message}`, {
-    ...{ provider: "bedrock", type: error.type, code: error.type },
+    provider: "bedrock",
+    type: error.type,
+    code: error.type,
   });
 }
 

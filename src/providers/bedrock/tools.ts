@@ -5,7 +5,7 @@ import { takesToolChoice } from "./model.ts";
 import { type Block, refuse, textOf } from "./parts.ts";
 
 /** Tools of a request as Converse has them, and those only the model's own members can name. */
-export interface ConvertedTools {
+interface ConvertedTools {
   toolConfig: Block | undefined;
   /** For `additionalModelRequestFields.tools`. */
   native: Block[];

@@ -29,7 +29,11 @@ const Job = v.looseObject({
 });
 
 const states: Readonly<Record<string, string>> = {
-  ...{ InProgress: "running", Completed: "succeeded", Failed: "failed", Stopping: "cancelled", Stopped: "cancelled" },
+  InProgress: "running",
+  Completed: "succeeded",
+  Failed: "failed",
+  Stopping: "cancelled",
+  Stopped: "cancelled",
 };
 
 /** Names of the service for parameters of a tuning. */
@@ -53,12 +57,18 @@ function toTuningJob(body: unknown): Record<string, unknown> & { id: string } {
   const message = job.failureMessage;
   return {
     id: encodeURIComponent(job.jobArn),
-    ...{ object: "fine_tuning.job", status: states[job.status ?? ""] ?? "running", model: job.baseModelArn ?? null },
-    ...{ created_at: toSeconds(job.creationTime) ?? 0, finished_at: toSeconds(job.endTime) },
+    object: "fine_tuning.job",
+    status: states[job.status ?? ""] ?? "running",
+    model: job.baseModelArn ?? null,
+    created_at: toSeconds(job.creationTime) ?? 0,
+    finished_at: toSeconds(job.endTime),
     fine_tuned_model: job.outputModelArn ?? job.customModelArn ?? null,
     error: message ? { code: "failed", message, param: null } : null,
     hyperparameters: { n_epochs: "auto", ...Object.fromEntries(known) },
-    ...{ training_file: toFile(job.trainingDataConfig?.s3Uri), organization_id: "", result_files: [], seed: 0 },
+    training_file: toFile(job.trainingDataConfig?.s3Uri),
+    organization_id: "",
+    result_files: [],
+    seed: 0,
     validation_file: toFile(job.validationDataConfig?.validators?.[0]?.s3Uri),
     trained_tokens: null,
   };
@@ -108,15 +118,21 @@ export const tuningCalls: RecordAdapters["calls"] = {
       const { jobArn } = v.parse(Created, body);
       const { model, training_file, validation_file = null } = request.body;
       return {
-        ...{
-          id: encodeURIComponent(jobArn),
-          object: "fine_tuning.job",
-          status: "queued",
-          created_at: request.now,
-          model,
-        },
-        ...{ training_file, validation_file, fine_tuned_model: null, finished_at: null, error: null, seed: 0 },
-        ...{ hyperparameters: { n_epochs: "auto" }, organization_id: "", result_files: [], trained_tokens: null },
+        id: encodeURIComponent(jobArn),
+        object: "fine_tuning.job",
+        status: "queued",
+        created_at: request.now,
+        model,
+        training_file,
+        validation_file,
+        fine_tuned_model: null,
+        finished_at: null,
+        error: null,
+        seed: 0,
+        hyperparameters: { n_epochs: "auto" },
+        organization_id: "",
+        result_files: [],
+        trained_tokens: null,
       };
     },
   },

@@ -15,7 +15,13 @@ const Reply = v.looseObject({ output: v.union([v.string(), v.looseObject({ conte
 
 const members = { temperature: "temperature", top_p: "top_p", top_k: "top_k", seed: "seed" };
 const handled = [
-  ...["model", "messages", "max_tokens", "max_completion_tokens", "tools", "functions", "tool_choice"],
+  "model",
+  "messages",
+  "max_tokens",
+  "max_completion_tokens",
+  "tools",
+  "functions",
+  "tool_choice",
   "response_format",
 ];
 

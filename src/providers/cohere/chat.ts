@@ -30,7 +30,10 @@ function toExtras({ content, tool_plan, citations }: Message): object {
 function toLogprobs(logprobs: Reply["logprobs"]): object | null {
   if (!logprobs) return null;
   const content = logprobs.map(({ text, logprobs: values }) => ({
-    ...{ token: text ?? "", logprob: values?.[0] ?? 0, bytes: null, top_logprobs: [] },
+    token: text ?? "",
+    logprob: values?.[0] ?? 0,
+    bytes: null,
+    top_logprobs: [],
   }));
   return { content, refusal: null };
 }

@@ -20,7 +20,10 @@ const members = {
   output_dimension: "output_dimension",
   encoding_format: ["embedding_types", toList],
   embedding_types: ["embedding_types", toList],
-  ...{ input_type: "input_type", truncate: "truncate", max_tokens: "max_tokens", priority: "priority" },
+  input_type: "input_type",
+  truncate: "truncate",
+  max_tokens: "max_tokens",
+  priority: "priority",
 } satisfies MemberMap;
 
 /** Embeddings (https://docs.cohere.com/reference/embed). */

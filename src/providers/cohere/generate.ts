@@ -25,9 +25,20 @@ const Event = v.looseObject({
 });
 
 const members = {
-  ...{ max_tokens: "max_tokens", temperature: "temperature", seed: "seed", truncate: "truncate", preset: "preset" },
-  ...{ return_likelihoods: "return_likelihoods", raw_prompting: "raw_prompting", end_sequences: "end_sequences" },
-  ...{ top_k: "k", k: "k", p: "p", logit_bias: "logit_bias", n: "num_generations", num_generations: "num_generations" },
+  max_tokens: "max_tokens",
+  temperature: "temperature",
+  seed: "seed",
+  truncate: "truncate",
+  preset: "preset",
+  return_likelihoods: "return_likelihoods",
+  raw_prompting: "raw_prompting",
+  end_sequences: "end_sequences",
+  top_k: "k",
+  k: "k",
+  p: "p",
+  logit_bias: "logit_bias",
+  n: "num_generations",
+  num_generations: "num_generations",
   stop: ["stop_sequences", toList],
   stop_sequences: ["stop_sequences", toList],
   top_p: ["p", clamp(0.01, 0.99)],
@@ -74,7 +85,9 @@ function createMapper({ model }: CompletionRequest, options: ConversionOptions):
   let isComplete = false;
   let usage: Usage | undefined;
   const toChunk = (index: number, said: string, finish_reason: string | null = null) => ({
-    ...{ ...head, object: "text_completion", model },
+    ...head,
+    object: "text_completion",
+    model,
     choices: [{ index, text: said, logprobs: null, finish_reason }],
   });
   return {

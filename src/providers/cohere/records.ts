@@ -18,16 +18,27 @@ const Job = v.looseObject({
 });
 
 const states: Readonly<Record<string, string>> = {
-  ...{ processing: "in_progress", complete: "completed", cancelling: "cancelling", cancelled: "cancelled" },
+  processing: "in_progress",
+  complete: "completed",
+  cancelling: "cancelling",
+  cancelled: "cancelled",
   failed: "failed",
 };
 
 function toBatch(body: unknown): BatchObject {
   const { job_id, status, created_at, input_dataset_id, output_dataset_id, model } = v.parse(Job, body);
   return {
-    ...{ id: job_id, object: "batch", endpoint: "/v1/embeddings", completion_window: "24h", errors: null },
-    ...{ status: states[status ?? ""] ?? "in_progress", model: model ?? null, metadata: null, error_file_id: null },
-    ...{ input_file_id: input_dataset_id ?? null, output_file_id: output_dataset_id ?? null },
+    id: job_id,
+    object: "batch",
+    endpoint: "/v1/embeddings",
+    completion_window: "24h",
+    errors: null,
+    status: states[status ?? ""] ?? "in_progress",
+    model: model ?? null,
+    metadata: null,
+    error_file_id: null,
+    input_file_id: input_dataset_id ?? null,
+    output_file_id: output_dataset_id ?? null,
     created_at: toSeconds(created_at) ?? 0,
   };
 }
@@ -38,7 +49,12 @@ const Dataset = v.looseObject({ id: v.string(), name: text, created_at: text, va
 function toFile(body: unknown) {
   const { id, name, created_at, validation_status: status } = v.parse(Dataset, body);
   return {
-    ...{ id, object: "file", bytes: 0, created_at: toSeconds(created_at) ?? 0, filename: name ?? id, purpose: "batch" },
+    id,
+    object: "file",
+    bytes: 0,
+    created_at: toSeconds(created_at) ?? 0,
+    filename: name ?? id,
+    purpose: "batch",
     status: status === "validated" ? "processed" : status === "failed" ? "error" : "uploaded",
   };
 }
@@ -56,9 +72,12 @@ function toJob({ body, name }: RecordRequest): object {
     }
   }
   return {
-    ...{ model, dataset_id, input_type: body.input_type ?? "search_document" },
+    model,
+    dataset_id,
+    input_type: body.input_type ?? "search_document",
     name: body.job_name ?? options.job_name ?? `gateway-${name}`,
-    ...{ embedding_types: body.embedding_types, truncate: body.truncate },
+    embedding_types: body.embedding_types,
+    truncate: body.truncate,
   };
 }
 
@@ -101,7 +120,8 @@ export const cohereRecords: RecordAdapters = {
       toUpstream: toJob,
       fromUpstream: (body, { body: { input_file_id, model }, now }) => ({
         ...toBatch({ job_id: v.parse(Created, body).job_id, input_dataset_id: input_file_id, model }),
-        ...{ status: "validating", created_at: now },
+        status: "validating",
+        created_at: now,
       }),
     },
     retrieveBatch: retrieve,

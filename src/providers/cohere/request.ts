@@ -13,9 +13,19 @@ import {
 import type { ConversionOptions } from "../types.ts";
 
 const members = {
-  ...{ temperature: "temperature", seed: "seed", documents: "documents", citation_options: "citation_options" },
-  ...{ safety_mode: "safety_mode", priority: "priority", raw_prompting: "raw_prompting", k: "k", p: "p" },
-  ...{ top_k: "k", strict_tools: "strict_tools", logprobs: "logprobs", stream: "stream" },
+  temperature: "temperature",
+  seed: "seed",
+  documents: "documents",
+  citation_options: "citation_options",
+  safety_mode: "safety_mode",
+  priority: "priority",
+  raw_prompting: "raw_prompting",
+  k: "k",
+  p: "p",
+  top_k: "k",
+  strict_tools: "strict_tools",
+  logprobs: "logprobs",
+  stream: "stream",
   stop: ["stop_sequences", toList],
   top_p: ["p", clamp(0.01, 0.99)],
   frequency_penalty: ["frequency_penalty", clamp(0, 1)],
@@ -23,8 +33,16 @@ const members = {
 } satisfies MemberMap;
 
 const handled = [
-  ...["model", "messages", "max_tokens", "max_completion_tokens", "tools", "tool_choice", "response_format"],
-  ...["thinking", "reasoning_effort", "n"],
+  "model",
+  "messages",
+  "max_tokens",
+  "max_completion_tokens",
+  "tools",
+  "tool_choice",
+  "response_format",
+  "thinking",
+  "reasoning_effort",
+  "n",
 ];
 
 function toPart(part: Part, { drop }: ConversionOptions): object[] {
@@ -50,7 +68,9 @@ function toAssistant(message: Message, options: ConversionOptions): object {
     ...(isGiven(tool_plan) && { tool_plan }),
     ...(calls && {
       tool_calls: calls.map(({ id, function: { name, arguments: text } }) => ({
-        ...{ id, type: "function", function: { name, arguments: text ?? "{}" } },
+        id,
+        type: "function",
+        function: { name, arguments: text ?? "{}" },
       })),
     }),
     ...(isGiven(citations) && { citations }),

@@ -21,7 +21,13 @@ type ImageAdapter = OperationAdapter<"generateImage">;
 
 /** Members of OpenAI's own models of pictures. */
 export const gptImageMembers = [
-  ...["quality", "style", "background", "moderation", "output_format", "output_compression", "partial_images"],
+  "quality",
+  "style",
+  "background",
+  "moderation",
+  "output_format",
+  "output_compression",
+  "partial_images",
   "user",
 ] as const;
 
@@ -94,9 +100,16 @@ export const siliconflowImages: ImageAdapter = {
     requireAddresses("siliconflow", request);
     const { prompt, n, size } = request;
     const members = {
-      ...{ negative_prompt: "negative_prompt", seed: "seed", guidance_scale: "guidance_scale", image: "image" },
-      ...{ num_inference_steps: "num_inference_steps", steps: "num_inference_steps", cfg: "cfg" },
-      ...{ prompt_enhancement: "prompt_enhancement", image_size: "image_size", batch_size: "batch_size" },
+      negative_prompt: "negative_prompt",
+      seed: "seed",
+      guidance_scale: "guidance_scale",
+      image: "image",
+      num_inference_steps: "num_inference_steps",
+      steps: "num_inference_steps",
+      cfg: "cfg",
+      prompt_enhancement: "prompt_enhancement",
+      image_size: "image_size",
+      batch_size: "batch_size",
     };
     return {
       ...(typeof size === "string" && size !== "auto" && { image_size: size }),
@@ -122,8 +135,21 @@ export const hyperbolicImages: ImageAdapter = {
     requireBytes("hyperbolic", request);
     requireOnePicture("hyperbolic", request);
     const names = [
-      ...["steps", "cfg_scale", "seed", "negative_prompt", "prompt_2", "negative_prompt_2", "sampler", "backend"],
-      ...["enable_refiner", "image", "strength", "lora", "controlnet_name", "controlnet_image", "loras"],
+      "steps",
+      "cfg_scale",
+      "seed",
+      "negative_prompt",
+      "prompt_2",
+      "negative_prompt_2",
+      "sampler",
+      "backend",
+      "enable_refiner",
+      "image",
+      "strength",
+      "lora",
+      "controlnet_name",
+      "controlnet_image",
+      "loras",
     ];
     const members = Object.fromEntries(names.map((name) => [name, name]));
     return {

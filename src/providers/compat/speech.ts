@@ -18,13 +18,18 @@ export const minimaxSpeech: OperationAdapter<"speak"> = {
     refuseSpeechEvents("minimax", request);
     const { model, input, speed } = request;
     const members = {
-      ...{ language_boost: "language_boost", pronunciation_dict: "pronunciation_dict", voice_modify: "voice_modify" },
+      language_boost: "language_boost",
+      pronunciation_dict: "pronunciation_dict",
+      voice_modify: "voice_modify",
       timber_weights: "timber_weights",
     };
     const handled = ["model", "input", "voice", "speed", "response_format", "stream_format"];
     return {
       ...copyMembers(request, members, { handled, kind: "speech", drop }),
-      ...{ model, text: input, stream: false, output_format: "hex" },
+      model,
+      text: input,
+      stream: false,
+      output_format: "hex",
       voice_setting: {
         voice_id: voiceOf(request),
         ...(typeof speed === "number" && { speed: clamp(0.5, 2)(speed) }),

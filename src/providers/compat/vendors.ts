@@ -79,8 +79,12 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "models"],
     chat: {
       unsupported: [
-        ...["frequency_penalty", "logit_bias", "logprobs", "presence_penalty"],
-        ...["parallel_tool_calls", "service_tier"],
+        "frequency_penalty",
+        "logit_bias",
+        "logprobs",
+        "presence_penalty",
+        "parallel_tool_calls",
+        "service_tier",
       ],
       replay: "reasoning",
     },

@@ -103,7 +103,8 @@ const fireworks = openaiCompatible({
       baseUrl({ account_id: account }) {
         if (account !== undefined) return `https://api.fireworks.ai/v1/accounts/${account}`;
         throw new InvalidRequestError("Cannot reach files of fireworks-ai: name the account", {
-          ...{ param: "x-gateway-fireworks-account-id", code: "invalid_header" },
+          param: "x-gateway-fireworks-account-id",
+          code: "invalid_header",
         });
       },
       authenticate: bearer,

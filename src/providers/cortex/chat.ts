@@ -35,22 +35,29 @@ function fromAnswer(body: unknown, { model }: ChatRequest, options: ConversionOp
   const answer = v.parse(Answer, body);
   const choices = answer.choices.map(({ message, finish_reason: reason }, index) => {
     const calls = usesOf(message).map(({ id, name, input }) => ({
-      ...{ id, type: "function", function: { name, arguments: toArguments(input) } },
+      id,
+      type: "function",
+      function: { name, arguments: toArguments(input) },
     }));
     const text = textOfSaid(message);
     return {
       index,
       message: {
-        ...{ role: "assistant", content: text === "" && calls.length > 0 ? null : text },
+        role: "assistant",
+        content: text === "" && calls.length > 0 ? null : text,
         ...(calls.length > 0 && { tool_calls: calls }),
       },
-      ...{ logprobs: null, finish_reason: reason ?? (calls.length > 0 ? "tool_calls" : "stop") },
+      logprobs: null,
+      finish_reason: reason ?? (calls.length > 0 ? "tool_calls" : "stop"),
     };
   });
   const usage = toUsage(answer.usage);
   return {
-    ...{ id: idOf(answer, options), object: "chat.completion", created: answer.created ?? options.created ?? 0 },
-    ...{ model: answer.model ?? model, choices },
+    id: idOf(answer, options),
+    object: "chat.completion",
+    created: answer.created ?? options.created ?? 0,
+    model: answer.model ?? model,
+    choices,
     ...(usage && { usage }),
   };
 }
@@ -74,14 +81,16 @@ function createMapper({ model }: ChatRequest, options: ConversionOptions): Strea
       if (!event.choices) {
         if (!event.message) return [];
         throw new UpstreamError(502, `cortex error: ${event.message}`, {
-          ...{ provider: "cortex", code: String(event.code ?? "upstream_error") },
+          provider: "cortex",
+          code: String(event.code ?? "upstream_error"),
         });
       }
       const isFirst = shared === undefined;
       shared ??= {
-        ...{ id: idOf(event, options), object: "chat.completion.chunk" },
+        id: idOf(event, options),
+        object: "chat.completion.chunk",
         created: event.created ?? options.created ?? 0,
-        ...{ model: event.model ?? model },
+        model: event.model ?? model,
       };
       usage = toUsage(event.usage) ?? usage;
       const [choice] = event.choices;

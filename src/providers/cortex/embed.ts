@@ -23,7 +23,8 @@ export const embed: OperationAdapter<"embed"> = {
     return {
       object: "list",
       data: data.map(({ embedding, index }, place) => ({
-        ...{ object: "embedding", index: index ?? place },
+        object: "embedding",
+        index: index ?? place,
         embedding: encodeVector(Array.isArray(embedding[0]) ? embedding[0] : embedding, request),
       })),
       model: model ?? request.model,

@@ -21,8 +21,15 @@ import type { ConversionOptions } from "../types.ts";
 const passed = ["model", "temperature", "top_p", "guardrails", "provisioned_throughput_id"] as const;
 const read = new Set([
   ...passed,
-  ...["messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n"],
-  ...["tools", "tool_choice", "response_format"],
+  "messages",
+  "stream",
+  "stream_options",
+  "max_tokens",
+  "max_completion_tokens",
+  "n",
+  "tools",
+  "tool_choice",
+  "response_format",
 ]);
 
 function toItem(part: string | ForeignPart): object {

@@ -20,8 +20,11 @@ export type ContentItem = v.InferOutput<typeof ContentItem>;
 const Said = v.looseObject({
   content: v.nullish(v.string()),
   content_list: v.nullish(v.array(ContentItem)),
-  ...{ type: v.nullish(v.string()), text: v.nullish(v.string()) },
-  ...{ tool_use_id: v.nullish(v.string()), name: v.nullish(v.string()), input: v.nullish(v.unknown()) },
+  type: v.nullish(v.string()),
+  text: v.nullish(v.string()),
+  tool_use_id: v.nullish(v.string()),
+  name: v.nullish(v.string()),
+  input: v.nullish(v.unknown()),
 });
 export type Said = v.InferOutput<typeof Said>;
 

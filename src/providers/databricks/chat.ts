@@ -26,7 +26,8 @@ function createMapper({ strict }: ConversionOptions): StreamMapper {
       usage = told ?? usage;
       if (!choices && (chunk.error || chunk.error_code)) {
         throw new UpstreamError(502, `databricks error: ${chunk.message ?? JSON.stringify(chunk.error)}`, {
-          ...{ provider: "databricks", code: String(chunk.error_code ?? "upstream_error") },
+          provider: "databricks",
+          code: String(chunk.error_code ?? "upstream_error"),
         });
       }
       if (!choices || choices.length === 0) return [];

@@ -25,7 +25,8 @@ function splitContent(content: unknown): SplitContent {
     content: texts.length === 0 ? null : texts.join(""),
     reasoning: summaries.map(({ text }) => text ?? "").join(""),
     blocks: summaries.map(({ text, signature }) => ({
-      ...{ type: "thinking", thinking: text ?? "" },
+      type: "thinking",
+      thinking: text ?? "",
       ...(signature && { signature }),
     })),
   };

@@ -21,8 +21,12 @@ function lastPart(name: string): string {
 function toFile(body: unknown): Record<string, unknown> & { id: string } {
   const { name, displayName, createTime, state } = v.parse(Dataset, body);
   return {
-    ...{ id: lastPart(name), object: "file", bytes: 0, created_at: toSeconds(createTime) ?? 0 },
-    ...{ filename: displayName || lastPart(name), purpose: "fine-tune" },
+    id: lastPart(name),
+    object: "file",
+    bytes: 0,
+    created_at: toSeconds(createTime) ?? 0,
+    filename: displayName || lastPart(name),
+    purpose: "fine-tune",
     status: state === "READY" ? "processed" : "uploaded",
   };
 }
@@ -43,8 +47,15 @@ const Job = v.looseObject({
 });
 
 const states: Readonly<Record<string, string>> = {
-  ...{ CREATING: "running", RUNNING: "running", EVALUATION: "running", WRITING_RESULTS: "running" },
-  ...{ VALIDATING: "queued", COMPLETED: "succeeded", FAILED: "failed", CANCELLED: "cancelled", DELETING: "cancelled" },
+  CREATING: "running",
+  RUNNING: "running",
+  EVALUATION: "running",
+  WRITING_RESULTS: "running",
+  VALIDATING: "queued",
+  COMPLETED: "succeeded",
+  FAILED: "failed",
+  CANCELLED: "cancelled",
+  DELETING: "cancelled",
 };
 
 function toTuningJob(body: unknown): Record<string, unknown> & { id: string } {
@@ -52,14 +63,21 @@ function toTuningJob(body: unknown): Record<string, unknown> & { id: string } {
   const status = states[(job.state ?? "").replace(/^JOB_STATE_/, "")] ?? "queued";
   const message = status === "failed" ? job.status?.message : undefined;
   return {
-    ...{ id: lastPart(job.name), object: "fine_tuning.job", status, model: job.baseModel ?? null },
-    ...{ created_at: toSeconds(job.createTime) ?? 0, finished_at: toSeconds(job.completedTime) },
+    id: lastPart(job.name),
+    object: "fine_tuning.job",
+    status,
+    model: job.baseModel ?? null,
+    created_at: toSeconds(job.createTime) ?? 0,
+    finished_at: toSeconds(job.completedTime),
     fine_tuned_model: status === "succeeded" ? (job.outputModel ?? null) : null,
     error: message ? { code: job.status?.code ?? "failed", message, param: null } : null,
     training_file: job.dataset ? lastPart(job.dataset) : null,
     validation_file: job.evaluationDataset ? lastPart(job.evaluationDataset) : null,
     hyperparameters: { n_epochs: job.epochs ?? "auto", learning_rate_multiplier: job.learningRate ?? "auto" },
-    ...{ organization_id: "", result_files: [], seed: 0, trained_tokens: null },
+    organization_id: "",
+    result_files: [],
+    seed: 0,
+    trained_tokens: null,
   };
 }
 
@@ -88,41 +106,65 @@ export function createRecords(account: string): RecordAdapters {
   return {
     calls: {
       uploadFile: {
-        ...{ at, method: "POST", path: () => "/datasets" },
+        at,
+        method: "POST",
+        path: () => "/datasets",
         toUpstream: ({ name }) => ({ datasetId: `gateway-${name}`, dataset: { userUploaded: {} } }),
         followedBy: {
-          ...{ at, method: "POST", path: ({ name }) => `/datasets/gateway-${name}:upload`, passesBody: true },
+          at,
+          method: "POST",
+          path: ({ name }) => `/datasets/gateway-${name}:upload`,
+          passesBody: true,
           fromUpstream: (body, { name, now }) => ({
-            ...{ filename: "", bytes: 0, created_at: now, purpose: "fine-tune", ...body },
-            ...{ id: `gateway-${name}`, object: "file", status: "uploaded" },
+            filename: "",
+            bytes: 0,
+            created_at: now,
+            purpose: "fine-tune",
+            ...body,
+            id: `gateway-${name}`,
+            object: "file",
+            status: "uploaded",
           }),
         },
       },
       listFiles: {
-        ...{ at, path: () => "/datasets?pageSize=200" },
+        at,
+        path: () => "/datasets?pageSize=200",
         fromUpstream: (body, { query }) => cutPage((v.parse(Datasets, body).datasets ?? []).map(toFile), query),
       },
       retrieveFile: { at, path: datasetPath, fromUpstream: toFile },
       deleteFile: {
-        ...{ at, method: "DELETE", path: datasetPath },
+        at,
+        method: "DELETE",
+        path: datasetPath,
         fromUpstream: (_, { id }) => ({ id, object: "file", deleted: true }),
       },
       createFinetune: {
-        ...{ at, method: "POST", path: () => "/supervisedFineTuningJobs" },
+        at,
+        method: "POST",
+        path: () => "/supervisedFineTuningJobs",
         toUpstream: (request) => toJob(request, account),
         fromUpstream: toTuningJob,
       },
       listFinetunes: {
-        ...{ at, path: () => "/supervisedFineTuningJobs?pageSize=200" },
+        at,
+        path: () => "/supervisedFineTuningJobs?pageSize=200",
         fromUpstream: (body, { query }) =>
           cutPage((v.parse(Jobs, body).supervisedFineTuningJobs ?? []).map(toTuningJob), query),
       },
       retrieveFinetune: { at, path: jobPath, fromUpstream: toTuningJob },
       cancelFinetune: {
-        ...{ at, method: "DELETE", path: jobPath },
+        at,
+        method: "DELETE",
+        path: jobPath,
         // nothing is left to be read after it
         fromUpstream: (_, { id, now }) => ({
-          ...{ id, object: "fine_tuning.job", status: "cancelled", created_at: now, finished_at: now, error: null },
+          id,
+          object: "fine_tuning.job",
+          status: "cancelled",
+          created_at: now,
+          finished_at: now,
+          error: null,
         }),
       },
     },

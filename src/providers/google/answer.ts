@@ -21,7 +21,7 @@ export function sharedMembers(body: GenerateContentResponse, request: ChatReques
 }
 
 /** What the answer to a prompt that was refused says: nothing. */
-export function blockedChoice(): Record<string, unknown> {
+function blockedChoice(): Record<string, unknown> {
   return { index: 0, message: { role: "assistant", content: null }, logprobs: null, finish_reason: "content_filter" };
 }
 
@@ -97,7 +97,10 @@ export function fromGeminiAnswer(
   const ids = { id: answer.responseId || "0", strict, asWav: wantsWav(request) };
   const feedback = !strict && answer.promptFeedback ? { promptFeedback: answer.promptFeedback } : {};
   return {
-    ...{ id, object: "chat.completion", created, model },
+    id,
+    object: "chat.completion",
+    created,
+    model,
     choices: blocked ? [blockedChoice()] : candidates.map((one, position) => toChoice(one, position, ids)),
     usage: toUsage(answer.usageMetadata),
     ...feedback,

@@ -30,10 +30,19 @@ function toImagen(request: ImageRequest, slug: string, { drop }: ConversionOptio
   requireBytes(slug, request);
   const { prompt, n, output_format: format, output_compression: compression, quality } = request;
   const members = {
-    ...{ style: "sampleImageStyle", aspect_ratio: "aspectRatio", aspectRatio: "aspectRatio", seed: "seed" },
-    ...{ negative_prompt: "negativePrompt", negativePrompt: "negativePrompt", personGeneration: "personGeneration" },
-    ...{ person_generation: "personGeneration", safetySetting: "safetySetting", addWatermark: "addWatermark" },
-    ...{ imageSize: "imageSize", enhancePrompt: "enhancePrompt", storageUri: "storageUri" },
+    style: "sampleImageStyle",
+    aspect_ratio: "aspectRatio",
+    aspectRatio: "aspectRatio",
+    seed: "seed",
+    negative_prompt: "negativePrompt",
+    negativePrompt: "negativePrompt",
+    personGeneration: "personGeneration",
+    person_generation: "personGeneration",
+    safetySetting: "safetySetting",
+    addWatermark: "addWatermark",
+    imageSize: "imageSize",
+    enhancePrompt: "enhancePrompt",
+    storageUri: "storageUri",
   };
   const handled = [...pictureMembers, "quality", "output_format", "output_compression"];
   const type = typeof format === "string" && Object.hasOwn(outputTypes, format) ? outputTypes[format] : undefined;
@@ -106,7 +115,8 @@ function fromGemini(body: unknown, slug: string, { created = 0 }: ConversionOpti
   if (data.length === 0) {
     const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "no picture came";
     throw new UpstreamError(400, `${slug} error: the model made no picture: ${reason}`, {
-      ...{ provider: slug, code: "content_filter" },
+      provider: slug,
+      code: "content_filter",
     });
   }
   const input = usage?.promptTokenCount ?? 0;

@@ -7,7 +7,7 @@ import { type MediaPart, toMediaPart } from "./media.ts";
 import { traitsOf } from "./model.ts";
 
 /** One part of a turn (https://ai.google.dev/api/caching#Part). */
-export type RequestPart =
+type RequestPart =
   | (MediaPart & { thoughtSignature?: string })
   | { executableCode: object; thoughtSignature?: string }
   | { codeExecutionResult: object; thoughtSignature?: string }
@@ -16,13 +16,13 @@ export type RequestPart =
   | { functionResponse: { name: string; response: object } };
 
 /** One turn of a conversation. */
-export interface Content {
+interface Content {
   role: "user" | "model";
   parts: RequestPart[];
 }
 
 /** A conversation and what is said apart from it. */
-export interface Conversation {
+interface Conversation {
   contents: Content[];
   systemInstruction?: { parts: RequestPart[] };
 }
@@ -93,7 +93,8 @@ function argumentsOf(given: unknown): object {
   const value = typeof given === "string" ? parseJson(given) : given;
   if (isObject(value)) return value;
   throw new InvalidRequestError("Cannot send the arguments of a tool call: they are no JSON object", {
-    ...{ param: "messages", code: "invalid_tool_arguments" },
+    param: "messages",
+    code: "invalid_tool_arguments",
   });
 }
 

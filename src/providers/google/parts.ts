@@ -1,14 +1,14 @@
 import type { Candidate, LogprobsResult, Part, TokenOdds } from "./wire.ts";
 
 /** A call of a function, as it is answered. */
-export interface ToolCall {
+interface ToolCall {
   id: string;
   type: "function";
   function: { name: string; arguments: string; thought_signature?: string };
 }
 
 /** A block of an answer as it came: text, thoughts, media, code. */
-export interface Block {
+interface Block {
   /** Neighbours of one kind belong to one block of a stream. */
   kind: string;
   /** What it adds to a block of a stream. */

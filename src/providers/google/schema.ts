@@ -5,8 +5,19 @@ type Schema = Record<string, unknown>;
 
 /** Keywords that are taken as they are (https://ai.google.dev/api/caching#Schema). */
 const plainKeywords = [
-  ...["title", "description", "pattern", "minimum", "maximum", "nullable", "propertyOrdering"],
-  ...["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"],
+  "title",
+  "description",
+  "pattern",
+  "minimum",
+  "maximum",
+  "nullable",
+  "propertyOrdering",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
 ];
 const formats: Readonly<Record<string, readonly string[]>> = {
   string: ["enum", "date-time"],

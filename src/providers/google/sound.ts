@@ -30,7 +30,8 @@ export function wantsWav({ audio, stream }: Pick<ChatRequest, "stream"> & { audi
   if (format === "wav" && stream !== true) return true;
   const forms = stream === true ? "in streams as pcm16" : "as wav or pcm16";
   throw new InvalidRequestError(`Cannot send audio.format: models of Google speak ${forms}`, {
-    ...{ param: "audio.format", code: "unsupported_parameter" },
+    param: "audio.format",
+    code: "unsupported_parameter",
   });
 }
 

@@ -42,7 +42,8 @@ export const speak: OperationAdapter<"speak"> = {
     if (!first) {
       const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "no sound came";
       throw new UpstreamError(502, `google error: the model said nothing: ${reason}`, {
-        ...{ provider: "google", code: "upstream_bad_answer" },
+        provider: "google",
+        code: "upstream_bad_answer",
       });
     }
     const samples = joinBytes(sounds.map(({ data }) => fromBase64(data)));

@@ -7,8 +7,13 @@ import { type ModelTraits, traitsOf } from "./model.ts";
 const budgets = { none: 0, minimal: 1024, low: 1024, medium: 8192, high: 24_576, xhigh: 24_576, max: 24_576 } as const;
 /** How much a model of generation 3 thinks, by effort. */
 const levels = {
-  ...{ none: "MINIMAL", minimal: "MINIMAL", low: "LOW", medium: "MEDIUM" },
-  ...{ high: "HIGH", xhigh: "HIGH", max: "HIGH" },
+  none: "MINIMAL",
+  minimal: "MINIMAL",
+  low: "LOW",
+  medium: "MEDIUM",
+  high: "HIGH",
+  xhigh: "HIGH",
+  max: "HIGH",
 } as const;
 type Effort = keyof typeof budgets;
 

@@ -5,17 +5,26 @@ import { toOpenapiSchema } from "./schema.ts";
 
 /** Tools the models bring (https://ai.google.dev/api/caching#Tool), by the names they are asked for with. */
 const builtIn: Readonly<Record<string, string>> = {
-  ...{ googleSearch: "googleSearch", google_search: "googleSearch" },
-  ...{ googleSearchRetrieval: "googleSearchRetrieval", google_search_retrieval: "googleSearchRetrieval" },
-  ...{ googleMaps: "googleMaps", google_maps: "googleMaps", computerUse: "computerUse", computer_use: "computerUse" },
-  ...{ enterpriseWebSearch: "enterpriseWebSearch", enterprise_web_search: "enterpriseWebSearch" },
-  ...{ urlContext: "urlContext", url_context: "urlContext" },
-  ...{ codeExecution: "codeExecution", code_execution: "codeExecution" },
-  ...{ fileSearch: "fileSearch", file_search: "fileSearch" },
+  googleSearch: "googleSearch",
+  google_search: "googleSearch",
+  googleSearchRetrieval: "googleSearchRetrieval",
+  google_search_retrieval: "googleSearchRetrieval",
+  googleMaps: "googleMaps",
+  google_maps: "googleMaps",
+  computerUse: "computerUse",
+  computer_use: "computerUse",
+  enterpriseWebSearch: "enterpriseWebSearch",
+  enterprise_web_search: "enterpriseWebSearch",
+  urlContext: "urlContext",
+  url_context: "urlContext",
+  codeExecution: "codeExecution",
+  code_execution: "codeExecution",
+  fileSearch: "fileSearch",
+  file_search: "fileSearch",
 };
 
 /** Tools and how they are to be used. */
-export interface ToolMembers {
+interface ToolMembers {
   tools?: object[];
   toolConfig?: object;
 }

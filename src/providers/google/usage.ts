@@ -2,12 +2,23 @@ import type { Usage } from "../../schemas/chat.ts";
 import type { UsageMetadata } from "./wire.ts";
 
 const finishReasons: Readonly<Record<string, string>> = {
-  ...{ STOP: "stop", RECITATION: "stop", OTHER: "stop", FINISH_REASON_UNSPECIFIED: "stop" },
-  ...{ MALFORMED_FUNCTION_CALL: "stop", UNEXPECTED_TOOL_CALL: "stop", TOO_MANY_TOOL_CALLS: "stop" },
-  ...{ NO_IMAGE: "stop", IMAGE_OTHER: "stop", IMAGE_RECITATION: "stop" },
+  STOP: "stop",
+  RECITATION: "stop",
+  OTHER: "stop",
+  FINISH_REASON_UNSPECIFIED: "stop",
+  MALFORMED_FUNCTION_CALL: "stop",
+  UNEXPECTED_TOOL_CALL: "stop",
+  TOO_MANY_TOOL_CALLS: "stop",
+  NO_IMAGE: "stop",
+  IMAGE_OTHER: "stop",
+  IMAGE_RECITATION: "stop",
   MAX_TOKENS: "length",
-  ...{ SAFETY: "content_filter", PROHIBITED_CONTENT: "content_filter", BLOCKLIST: "content_filter" },
-  ...{ SPII: "content_filter", LANGUAGE: "content_filter", IMAGE_SAFETY: "content_filter" },
+  SAFETY: "content_filter",
+  PROHIBITED_CONTENT: "content_filter",
+  BLOCKLIST: "content_filter",
+  SPII: "content_filter",
+  LANGUAGE: "content_filter",
+  IMAGE_SAFETY: "content_filter",
   IMAGE_PROHIBITED_CONTENT: "content_filter",
 };
 

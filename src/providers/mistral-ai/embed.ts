@@ -5,8 +5,11 @@ import type { OperationAdapter } from "../types.ts";
 import { modelName } from "./request.ts";
 
 const members = {
-  ...{ dimensions: "output_dimension", output_dimension: "output_dimension", output_dtype: "output_dtype" },
-  ...{ encoding_format: "encoding_format", metadata: "metadata" },
+  dimensions: "output_dimension",
+  output_dimension: "output_dimension",
+  output_dtype: "output_dtype",
+  encoding_format: "encoding_format",
+  metadata: "metadata",
 } satisfies MemberMap;
 
 /** Embeddings (https://docs.mistral.ai/api/#tag/embeddings). */

@@ -7,16 +7,27 @@ import type { ConversionOptions } from "../types.ts";
 
 /** Members of both completions: chat and fill-in-the-middle. */
 export const sharedMembers = {
-  ...{ top_p: "top_p", stop: "stop", stream: "stream", seed: "random_seed", random_seed: "random_seed" },
-  ...{ metadata: "metadata", min_tokens: "min_tokens" },
+  top_p: "top_p",
+  stop: "stop",
+  stream: "stream",
+  seed: "random_seed",
+  random_seed: "random_seed",
+  metadata: "metadata",
+  min_tokens: "min_tokens",
   temperature: ["temperature", clamp(0, 1)],
 } satisfies MemberMap;
 
 const members = {
   ...sharedMembers,
-  ...{ n: "n", tool_choice: "tool_choice", parallel_tool_calls: "parallel_tool_calls", prediction: "prediction" },
-  ...{ response_format: "response_format", prompt_mode: "prompt_mode", reasoning_effort: "reasoning_effort" },
-  ...{ safe_prompt: "safe_prompt", safe_mode: "safe_prompt" },
+  n: "n",
+  tool_choice: "tool_choice",
+  parallel_tool_calls: "parallel_tool_calls",
+  prediction: "prediction",
+  response_format: "response_format",
+  prompt_mode: "prompt_mode",
+  reasoning_effort: "reasoning_effort",
+  safe_prompt: "safe_prompt",
+  safe_mode: "safe_prompt",
   presence_penalty: ["presence_penalty", clamp(-2, 2)],
   frequency_penalty: ["frequency_penalty", clamp(-2, 2)],
 } satisfies MemberMap;
@@ -75,7 +86,9 @@ function toMessage(message: Message, options: ConversionOptions): object {
     }),
     ...(calls && {
       tool_calls: calls.map(({ id, function: { name: called, arguments: text } }) => ({
-        ...{ id, type: "function", function: { name: called, arguments: text ?? "{}" } },
+        id,
+        type: "function",
+        function: { name: called, arguments: text ?? "{}" },
       })),
     }),
     ...(isGiven(tool_call_id) && { tool_call_id }),

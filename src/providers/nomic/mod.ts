@@ -12,8 +12,11 @@ const Reply = v.looseObject({
 });
 
 const members = {
-  ...{ task_type: "task_type", dimensions: "dimensionality", dimensionality: "dimensionality" },
-  ...{ long_text_mode: "long_text_mode", max_tokens_per_text: "max_tokens_per_text" },
+  task_type: "task_type",
+  dimensions: "dimensionality",
+  dimensionality: "dimensionality",
+  long_text_mode: "long_text_mode",
+  max_tokens_per_text: "max_tokens_per_text",
 } satisfies MemberMap;
 
 const embed: OperationAdapter<"embed"> = {

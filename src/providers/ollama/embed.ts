@@ -10,7 +10,10 @@ const Reply = v.looseObject({
 });
 
 const members = {
-  ...{ dimensions: "dimensions", truncate: "truncate", options: "options", keep_alive: "keep_alive" },
+  dimensions: "dimensions",
+  truncate: "truncate",
+  options: "options",
+  keep_alive: "keep_alive",
 } satisfies MemberMap;
 
 /** Embeddings (https://github.com/ollama/ollama/blob/main/docs/api.md#generate-embeddings). */

@@ -22,7 +22,15 @@ export type Members = Record<string, unknown>;
 
 /** Members of OpenAI's answers and chunks (https://platform.openai.com/docs/api-reference/chat). */
 export const plainAnswer: ReadonlySet<string> = new Set([
-  ...["id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier", "obfuscation"],
+  "id",
+  "object",
+  "created",
+  "model",
+  "choices",
+  "usage",
+  "system_fingerprint",
+  "service_tier",
+  "obfuscation",
 ]);
 
 /** Members of choices. */
@@ -33,7 +41,14 @@ export const plainChoice: Readonly<Record<AnswerReader["kind"], ReadonlySet<stri
 
 /** Members of messages; images are content, though OpenAI has no such member. */
 export const plainMessage: ReadonlySet<string> = new Set([
-  ...["role", "content", "refusal", "tool_calls", "function_call", "annotations", "audio", "images"],
+  "role",
+  "content",
+  "refusal",
+  "tool_calls",
+  "function_call",
+  "annotations",
+  "audio",
+  "images",
 ]);
 
 const commonReasons: Readonly<Record<string, string>> = {

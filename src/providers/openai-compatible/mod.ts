@@ -25,7 +25,7 @@ import { createChunkCorrector, createChunkMapper } from "./stream.ts";
 import { createThoughtRemover, readWithoutThoughts } from "./without-thoughts.ts";
 
 /** Operations in OpenAI's shapes. */
-export type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses" | MediaOperation;
+type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses" | MediaOperation;
 
 /** What differs between providers that speak OpenAI's shapes, whoever calls them. */
 export interface OpenaiCompatibleRules extends MediaRules {
@@ -74,7 +74,7 @@ export interface OpenaiCompatibleRules extends MediaRules {
 }
 
 /** What differs between providers that speak OpenAI's shapes. */
-export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
+interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   slug: string;
   baseUrl: string | ((settings: Settings, facts: { path: string }) => string);
   settings: SettingsDefinition<Settings>;

@@ -27,7 +27,7 @@ export interface RequestRules extends MessageRules {
 }
 
 /** Turns a request into the one that is sent; leaves its argument unchanged. */
-export type RequestMap = (request: object, options: ConversionOptions) => RequestBody;
+type RequestMap = (request: object, options: ConversionOptions) => RequestBody;
 
 const always = ["model", "messages", "prompt", "input", "stream"];
 

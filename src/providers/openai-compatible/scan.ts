@@ -4,7 +4,7 @@ const backslash = 0x5c;
 const space = 0x20;
 
 /** Names with the quote before them, in a table by their last two bytes. */
-export type NameTable = readonly (readonly Uint8Array[])[];
+type NameTable = readonly (readonly Uint8Array[])[];
 
 const places = 256;
 

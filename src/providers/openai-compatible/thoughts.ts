@@ -1,5 +1,5 @@
 /** A message, or what a chunk adds to one. */
-export type Message = Record<string, unknown>;
+type Message = Record<string, unknown>;
 
 /** What the model thought, under whichever of its names; empty where it did not. */
 function thoughtOf({ reasoning_content: content, reasoning }: Message): string {

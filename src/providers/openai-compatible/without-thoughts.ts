@@ -6,7 +6,12 @@ import { isSilent, type Members } from "./members.ts";
 
 /** Members of messages in which hosts tell what the model thought; OpenAI's have none. */
 const thoughtMembers: ReadonlySet<string> = new Set([
-  ...["reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks", "content_blocks"],
+  "reasoning_content",
+  "reasoning",
+  "reasoning_details",
+  "thinking",
+  "thinking_blocks",
+  "content_blocks",
 ]);
 const namesThoughts = createTextFinder([...thoughtMembers].map((name) => `"${name}"`));
 

@@ -31,7 +31,11 @@ export const openai = openaiCompatible({
   clientHeaders: ["openai-beta"],
   batches: {
     endpoints: [
-      ...["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/moderations"],
+      "/v1/chat/completions",
+      "/v1/completions",
+      "/v1/embeddings",
+      "/v1/responses",
+      "/v1/moderations",
       "/v1/images/generations",
     ],
   },

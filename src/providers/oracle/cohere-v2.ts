@@ -11,10 +11,21 @@ import { CohereV2Answer, CohereV2Event, type CohereV2Message, namesOf, toFinishR
 
 /** Members of Cohere's own requests and what they are called here. */
 const names: Readonly<Record<string, string>> = {
-  ...{ max_tokens: "maxTokens", temperature: "temperature", k: "topK", p: "topP", seed: "seed", priority: "priority" },
-  ...{ frequency_penalty: "frequencyPenalty", presence_penalty: "presencePenalty", documents: "documents" },
-  ...{ stop_sequences: "stopSequences", safety_mode: "safetyMode", citation_options: "citationOptions" },
-  ...{ strict_tools: "isStrictToolsEnabled", logprobs: "isLogProbsEnabled", raw_prompting: "isRawPrompting" },
+  max_tokens: "maxTokens",
+  temperature: "temperature",
+  k: "topK",
+  p: "topP",
+  seed: "seed",
+  priority: "priority",
+  frequency_penalty: "frequencyPenalty",
+  presence_penalty: "presencePenalty",
+  documents: "documents",
+  stop_sequences: "stopSequences",
+  safety_mode: "safetyMode",
+  citation_options: "citationOptions",
+  strict_tools: "isStrictToolsEnabled",
+  logprobs: "isLogProbsEnabled",
+  raw_prompting: "isRawPrompting",
   tool_choice: "toolsChoice",
 };
 
@@ -84,13 +95,17 @@ export function fromCohereV2Answer(body: unknown, request: ChatRequest, options:
   if (errorMessage) throw toFailure(errorMessage);
   const { content, toolPlan, toolCalls, citations } = message;
   const calls = toolCalls?.map(toCall).map(({ arguments: text, ...call }) => ({
-    ...{ id: call.id, function: { name: call.name, arguments: toArguments(text) } },
+    id: call.id,
+    function: { name: call.name, arguments: toArguments(text) },
   }));
   const reply = {
-    ...{ id, finish_reason: finishReason },
+    id,
+    finish_reason: finishReason,
     message: {
       content: content?.map(({ type, text, thinking }) => ({ type: type?.toLowerCase(), text, thinking })),
-      ...{ tool_plan: toolPlan, tool_calls: calls, citations },
+      tool_plan: toolPlan,
+      tool_calls: calls,
+      citations,
     },
   };
   const answer = cohereChat.fromUpstream(reply, request, options);
@@ -146,7 +161,8 @@ export function createCohereV2Mapper({ model }: ChatRequest, options: Conversion
       const { message, finishReason: reason, errorMessage, code } = event;
       if (typeof message === "string") {
         throw new UpstreamError(Number(code) || 502, `oracle error: ${message}`, {
-          ...{ provider: "oracle", code: String(code ?? "upstream_error") },
+          provider: "oracle",
+          code: String(code ?? "upstream_error"),
         });
       }
       if (errorMessage) throw toFailure(errorMessage);

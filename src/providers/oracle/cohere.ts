@@ -23,8 +23,16 @@ import { CohereAnswer, type CohereCall, CohereReply, namesOf, toFinishReason, to
 const { max_completion_tokens: _, n: __, logit_bias: ___, ...names } = numberNames;
 const read = new Set([
   ...Object.keys(names),
-  ...["model", "messages", "stream", "stream_options", "stop", "tools", "tool_choice", "response_format"],
-  ...["max_completion_tokens", "n"],
+  "model",
+  "messages",
+  "stream",
+  "stream_options",
+  "stop",
+  "tools",
+  "tool_choice",
+  "response_format",
+  "max_completion_tokens",
+  "n",
 ]);
 
 function toCalls({ calls }: PlainMessage): object[] {
@@ -102,7 +110,8 @@ export function toCohereRequest(request: ChatRequest, options: ConversionOptions
 function fromCalls(calls: readonly CohereCall[] | null | undefined): object[] {
   return (calls ?? []).map(({ name, parameters }, index) => ({
     id: `call_${index}`,
-    ...{ type: "function", function: { name, arguments: JSON.stringify(parameters) } },
+    type: "function",
+    function: { name, arguments: JSON.stringify(parameters) },
   }));
 }
 
@@ -117,11 +126,14 @@ export function fromCohereAnswer(body: unknown, { model }: ChatRequest, options:
   const calls = fromCalls(toolCalls);
   const usage = toUsage(told);
   const message = {
-    ...{ role: "assistant", content: calls.length > 0 && !text ? null : (text ?? "") },
+    role: "assistant",
+    content: calls.length > 0 && !text ? null : (text ?? ""),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
   return {
-    ...{ ...namesOf(options), object: "chat.completion", model: modelId ?? model },
+    ...namesOf(options),
+    object: "chat.completion",
+    model: modelId ?? model,
     choices: [{ index: 0, message, logprobs: null, finish_reason: reasonOf(reason, calls, options.strict) }],
     ...(usage && { usage }),
   };
@@ -146,7 +158,8 @@ export function createCohereMapper({ model }: ChatRequest, options: ConversionOp
       } = v.parse(CohereReply, JSON.parse(data));
       if (code && message) {
         throw new UpstreamError(Number(code) || 502, `oracle error: ${message}`, {
-          ...{ provider: "oracle", code: String(code) },
+          provider: "oracle",
+          code: String(code),
         });
       }
       usage = toUsage(told) ?? usage;

@@ -17,7 +17,9 @@ const Answer = v.looseObject({
 const upper = (value: unknown) => (typeof value === "string" ? value.toUpperCase() : value);
 
 const members = {
-  ...{ dimensions: "outputDimensions", output_dimensions: "outputDimensions", embedding_types: "embeddingTypes" },
+  dimensions: "outputDimensions",
+  output_dimensions: "outputDimensions",
+  embedding_types: "embeddingTypes",
   input_type: ["inputType", upper],
   truncate: ["truncate", upper],
 } satisfies MemberMap;

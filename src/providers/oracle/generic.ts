@@ -38,8 +38,15 @@ export const numberNames = {
 } as const;
 const read = new Set([
   ...Object.keys(numberNames),
-  ...["model", "messages", "stream", "stream_options", "stop", "tools", "tool_choice"],
-  ...["response_format", "reasoning_effort"],
+  "model",
+  "messages",
+  "stream",
+  "stream_options",
+  "stop",
+  "tools",
+  "tool_choice",
+  "response_format",
+  "reasoning_effort",
 ]);
 
 /** Parts of a message that are named by an address. */
@@ -99,7 +106,10 @@ export function stopsOf({ stop }: ChatRequest): string[] | undefined {
 /** The request of models of the generic format. */
 export function toGenericRequest(request: ChatRequest, options: ConversionOptions): object {
   const tools = readTools(request).map(({ name, description, parameters }) => ({
-    ...{ type: "FUNCTION", name, ...(description && { description }), parameters },
+    type: "FUNCTION",
+    name,
+    ...(description && { description }),
+    parameters,
   }));
   const stop = stopsOf(request);
   const choice = toChoice(request);
@@ -129,11 +139,13 @@ function textOf({ content }: GenericMessage): string {
 function fromMessage(message: GenericMessage, strict: boolean): object {
   const calls = (message.toolCalls ?? []).map(({ id, name, arguments: text }, index) => ({
     id: id || `call_${index}`,
-    ...{ type: "function", function: { name: name ?? "", arguments: text ?? "{}" } },
+    type: "function",
+    function: { name: name ?? "", arguments: text ?? "{}" },
   }));
   const text = textOf(message);
   return {
-    ...{ role: "assistant", content: text === "" && calls.length > 0 ? null : text },
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
     ...(message.refusal && { refusal: message.refusal }),
     ...(!strict && message.reasoningContent && { reasoning_content: message.reasoningContent }),
     ...(calls.length > 0 && { tool_calls: calls }),
@@ -146,7 +158,9 @@ export function fromGenericAnswer(body: unknown, { model }: ChatRequest, options
   const { modelId, chatResponse } = v.parse(GenericAnswer, body);
   const usage = toUsage(chatResponse.usage);
   return {
-    ...{ ...namesOf(options, chatResponse.timeCreated), object: "chat.completion", model: modelId ?? model },
+    ...namesOf(options, chatResponse.timeCreated),
+    object: "chat.completion",
+    model: modelId ?? model,
     choices: chatResponse.choices.map(({ index, message, finishReason: reason }, place) => ({
       index: index ?? place,
       message: fromMessage(message ?? {}, strict),
@@ -195,7 +209,8 @@ export function createGenericMapper({ model }: ChatRequest, options: ConversionO
       const { index, message, finishReason: reason, usage: told, code } = v.parse(GenericEvent, JSON.parse(data));
       if (typeof message === "string") {
         throw new UpstreamError(Number(code) || 502, `oracle error: ${message}`, {
-          ...{ provider: "oracle", code: String(code ?? "upstream_error") },
+          provider: "oracle",
+          code: String(code ?? "upstream_error"),
         });
       }
       usage = toUsage(told) ?? usage;

@@ -125,14 +125,15 @@ export function toUsage(usage: v.InferOutput<typeof Usage> | null | undefined) {
 }
 
 const finishReasons: Readonly<Record<string, string>> = {
-  ...{ stop: "stop", complete: "stop", stop_sequence: "stop" },
-  ...{ length: "length", max_tokens: "length" },
-  ...{
-    tool_calls: "tool_calls",
-    tool_call: "tool_calls",
-    content_filter: "content_filter",
-    error_toxic: "content_filter",
-  },
+  stop: "stop",
+  complete: "stop",
+  stop_sequence: "stop",
+  length: "length",
+  max_tokens: "length",
+  tool_calls: "tool_calls",
+  tool_call: "tool_calls",
+  content_filter: "content_filter",
+  error_toxic: "content_filter",
 };
 
 /** The gateway's word for why an answer ended; not strict: the upstream's own where ours is not known. */

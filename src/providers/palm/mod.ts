@@ -24,12 +24,22 @@ const TextReply = v.looseObject({ candidates: v.array(v.looseObject({ output: v.
 const EmbedReply = v.looseObject({ embedding: v.looseObject({ value: v.array(v.number()) }) });
 
 const members = {
-  ...{ top_p: "topP", top_k: "topK", n: "candidateCount", stop: ["stopSequences", toList] },
+  top_p: "topP",
+  top_k: "topK",
+  n: "candidateCount",
+  stop: ["stopSequences", toList],
   temperature: ["temperature", clamp(0, 1)],
 } satisfies MemberMap;
 
 const handled = [
-  ...["model", "messages", "prompt", "max_tokens", "max_completion_tokens", "tools", "functions", "tool_choice"],
+  "model",
+  "messages",
+  "prompt",
+  "max_tokens",
+  "max_completion_tokens",
+  "tools",
+  "functions",
+  "tool_choice",
   "response_format",
 ];
 

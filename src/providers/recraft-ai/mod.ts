@@ -8,8 +8,16 @@ export const recraft = declareCompatible({
   media: {
     generateImage: {
       only: [
-        ...["n", "size", "style", "style_id", "substyle", "response_format", "negative_prompt", "controls"],
-        ...["artistic_level", "text_layout"],
+        "n",
+        "size",
+        "style",
+        "style_id",
+        "substyle",
+        "response_format",
+        "negative_prompt",
+        "controls",
+        "artistic_level",
+        "text_layout",
       ],
     },
   },

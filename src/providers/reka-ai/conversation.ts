@@ -22,14 +22,26 @@ const Reply = v.looseObject({
 });
 
 const members = {
-  ...{ temperature: "temperature", top_p: "runtime_top_p", top_k: "runtime_top_k", seed: "random_seed" },
-  ...{ frequency_penalty: "frequency_penalty", presence_penalty: "presence_penalty" },
-  ...{ length_penalty: "length_penalty", retrieval_dataset: "retrieval_dataset" },
-  ...{ use_search_engine: "use_search_engine", assistant_start_text: "assistant_start_text" },
+  temperature: "temperature",
+  top_p: "runtime_top_p",
+  top_k: "runtime_top_k",
+  seed: "random_seed",
+  frequency_penalty: "frequency_penalty",
+  presence_penalty: "presence_penalty",
+  length_penalty: "length_penalty",
+  retrieval_dataset: "retrieval_dataset",
+  use_search_engine: "use_search_engine",
+  assistant_start_text: "assistant_start_text",
   stop: ["stop_words", toList],
 } satisfies MemberMap;
 const handled = [
-  ...["model", "messages", "max_tokens", "max_completion_tokens", "tools", "functions", "tool_choice"],
+  "model",
+  "messages",
+  "max_tokens",
+  "max_completion_tokens",
+  "tools",
+  "functions",
+  "tool_choice",
   "response_format",
 ];
 

@@ -10,12 +10,26 @@ import type { OperationAdapter } from "../types.ts";
 const Answer = v.looseObject({ image: v.union([v.string(), v.array(v.string())]) });
 
 const names = [
-  ...["negative_prompt", "scheduler", "guidance_scale", "seed", "strength", "refiner", "high_noise_fraction"],
-  ...["control_scale", "control_start", "control_end", "qr_text", "invert", "qr_size", "image"],
+  "negative_prompt",
+  "scheduler",
+  "guidance_scale",
+  "seed",
+  "strength",
+  "refiner",
+  "high_noise_fraction",
+  "control_scale",
+  "control_start",
+  "control_end",
+  "qr_text",
+  "invert",
+  "qr_size",
+  "image",
 ];
 const members = {
   ...Object.fromEntries(names.map((name) => [name, name])),
-  ...{ style: "style", num_inference_steps: "num_inference_steps", steps: "num_inference_steps" },
+  style: "style",
+  num_inference_steps: "num_inference_steps",
+  steps: "num_inference_steps",
 };
 
 /** Pictures (https://docs.segmind.com); some models answer with the picture itself. */

@@ -62,7 +62,7 @@ export function callId(answerId: string, index: number): string {
 }
 
 /** What an assistant said. */
-export interface AssistantMessage {
+interface AssistantMessage {
   content: string | null;
   toolCalls?: readonly UnifiedToolCall[];
   /** Members only answers that need not be strict have. */
@@ -80,7 +80,7 @@ export function toChoice(
 }
 
 /** What a chat answer is made from. */
-export interface ChatAnswer extends AnswerHead {
+interface ChatAnswer extends AnswerHead {
   model: string;
   choices: readonly Record<string, unknown>[];
   usage: Usage | undefined;
@@ -89,7 +89,11 @@ export interface ChatAnswer extends AnswerHead {
 /** A chat answer in the gateway's shape. */
 export function toChatAnswer({ id, created, model, choices, usage }: ChatAnswer): ChatResponse {
   return {
-    ...{ id, object: "chat.completion", created, model, choices: [...choices] },
+    id,
+    object: "chat.completion",
+    created,
+    model,
+    choices: [...choices],
     ...(usage && { usage }),
   };
 }
@@ -104,7 +108,10 @@ export type ChunkMaker = (
 /** Chunks of a stream with this head. */
 export function createChunkMaker({ id, created }: AnswerHead, model: string): ChunkMaker {
   return (delta, finish_reason = null, { index = 0, logprobs } = {}) => ({
-    ...{ id, object: "chat.completion.chunk", created, model },
+    id,
+    object: "chat.completion.chunk",
+    created,
+    model,
     choices: [{ index, delta, logprobs: logprobs ?? null, finish_reason }],
   });
 }

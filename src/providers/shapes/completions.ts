@@ -37,7 +37,10 @@ export function toTextCompletion(
   texts: readonly { text: string; finishReason: string }[],
 ): ChatResponse {
   const choices = texts.map(({ text, finishReason: finish_reason }, index) => ({
-    ...{ index, text, logprobs: null, finish_reason },
+    index,
+    text,
+    logprobs: null,
+    finish_reason,
   }));
   return { id, object: "text_completion", created, model, choices };
 }

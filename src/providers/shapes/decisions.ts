@@ -17,7 +17,9 @@ function requireAnswers(provider: string, answers: unknown, { questions }: Decis
     const answer: unknown = isObject(answers) && Object.hasOwn(answers, name) ? answers[name] : undefined;
     if (v.is(DecisionAnswer, answer) && answer.type === type) continue;
     throw new UpstreamError(502, `Cannot use the answer of ${provider}: question ${JSON.stringify(name)} has none`, {
-      ...{ provider, code: "upstream_bad_answer", param: `questions.${name}` },
+      provider,
+      code: "upstream_bad_answer",
+      param: `questions.${name}`,
     });
   }
 }

@@ -41,7 +41,9 @@ export function toEmbeddingAnswer(
   tokens: number | null | undefined,
 ): EmbeddingResponse {
   const data = vectors.map((vector, index) => ({
-    ...{ object: "embedding", index, embedding: encodeVector(vector, asked) },
+    object: "embedding",
+    index,
+    embedding: encodeVector(vector, asked),
   }));
   return { object: "list", data, model: asked.model, usage: usageOf(tokens) };
 }

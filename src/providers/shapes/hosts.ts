@@ -58,12 +58,3 @@ export function addQuery(query: string, name: string, value: string): string {
   const member = `${name}=${encodeURIComponent(value)}`;
   return query.length > 1 ? `${query}&${member}` : `?${member}`;
 }
-
-/** A segment of a path as the text it stands for; as it is where it cannot be read. */
-export function decodeSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}

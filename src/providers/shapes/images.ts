@@ -16,7 +16,8 @@ export function sizeOf({ size }: Pick<ImageRequest, "size">): { width: number; h
   const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(String(size)) ?? [];
   if (width !== undefined && height !== undefined) return { width: Number(width), height: Number(height) };
   throw new InvalidRequestError("Invalid size: write width and height, such as 1024x1024", {
-    ...{ param: "size", code: "invalid_size" },
+    param: "size",
+    code: "invalid_size",
   });
 }
 
@@ -88,7 +89,8 @@ export function toFilteredAnswer(
 ): ImageResponse {
   if (pictures.length > 0) return toImageAnswer(pictures, options);
   throw new UpstreamError(400, `${provider} error: the picture was filtered: ${reason ?? "no picture came"}`, {
-    ...{ provider, code: "content_filter" },
+    provider,
+    code: "content_filter",
   });
 }
 

@@ -11,7 +11,7 @@ export interface MemberMap {
 }
 
 /** What copying members goes by. */
-export interface MemberRules {
+interface MemberRules {
   /** Members the adapter converts itself. */
   handled: readonly string[];
   /** Default: text. */

@@ -14,8 +14,6 @@ const ToolCall = v.looseObject({
   id: v.nullish(v.string()),
   function: v.looseObject({ name: v.string(), arguments: v.nullish(v.string()) }),
 });
-/** A call of a tool an assistant asked for. */
-export type ToolCall = v.InferOutput<typeof ToolCall>;
 
 const Message = v.looseObject({
   role: v.string(),

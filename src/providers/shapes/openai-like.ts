@@ -51,7 +51,10 @@ const Chunk = v.looseObject({
   choices: v.nullish(
     v.array(
       v.looseObject({
-        ...{ index: count, delta: v.nullish(Message), finish_reason: text, logprobs: v.nullish(v.unknown()) },
+        index: count,
+        delta: v.nullish(Message),
+        finish_reason: text,
+        logprobs: v.nullish(v.unknown()),
       }),
     ),
   ),

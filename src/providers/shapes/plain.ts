@@ -22,7 +22,8 @@ function toPlainMessage(message: Message, { drop }: ConversionOptions): Message 
     ...(calls && {
       tool_calls: calls.map(
         ({ function: { thought_signature: _signature, ...called }, cache_control: _call, ...call }) => ({
-          ...{ ...call, function: called },
+          ...call,
+          function: called,
         }),
       ),
     }),

@@ -48,13 +48,15 @@ export function toRerankBody(
 ): Record<string, unknown> {
   return {
     ...unknownMembers(request),
-    ...{ model: request.model, query: request.query, documents: request.documents.map(documentText) },
+    model: request.model,
+    query: request.query,
+    documents: request.documents.map(documentText),
     ...takenMembers(request, members, options),
   };
 }
 
 /** What a provider says of one document. */
-export interface RankedDocument {
+interface RankedDocument {
   index: number;
   score: number;
   /** As it came back. */
@@ -62,7 +64,7 @@ export interface RankedDocument {
 }
 
 /** What a rerank answer is made from. */
-export interface Ranking {
+interface Ranking {
   id?: string | null | undefined;
   model?: string | null | undefined;
   results: readonly RankedDocument[];
@@ -142,7 +144,8 @@ export function readRanking(body: unknown): Ranking {
   const list = results ?? data;
   if (!list) throw new TypeError("no results");
   return {
-    ...{ id, model },
+    id,
+    model,
     searchUnits: usage?.search_units ?? usage?.rerank_units ?? meta?.billed_units?.search_units,
     totalTokens: usage?.total_tokens ?? meta?.tokens?.input_tokens,
     results: list.map(({ index, relevance_score, score, document }) => ({
@@ -154,7 +157,7 @@ export function readRanking(body: unknown): Ranking {
 }
 
 /** How a provider whose interface is Cohere's but for names reranks. */
-export interface RerankRules {
+interface RerankRules {
   path: string;
   members: RerankMembers;
 }

@@ -3,7 +3,11 @@ import { refuseMember } from "./messages.ts";
 
 /** Content types of the formats of speech (https://platform.openai.com/docs/api-reference/audio/createSpeech). */
 export const speechTypes: Readonly<Record<string, string>> = {
-  ...{ mp3: "audio/mpeg", opus: "audio/opus", aac: "audio/aac", flac: "audio/flac", wav: "audio/wav" },
+  mp3: "audio/mpeg",
+  opus: "audio/opus",
+  aac: "audio/aac",
+  flac: "audio/flac",
+  wav: "audio/wav",
   pcm: "audio/pcm",
 };
 

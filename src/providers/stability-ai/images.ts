@@ -27,8 +27,14 @@ const ratios = ["1:1", "16:9", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21
 
 /** Members the newer models take under their own names. */
 const newerMembers = {
-  ...{ negative_prompt: "negative_prompt", seed: "seed", style_preset: "style_preset", style: "style_preset" },
-  ...{ mode: "mode", output_format: "output_format", strength: "strength", aspect_ratio: "aspect_ratio" },
+  negative_prompt: "negative_prompt",
+  seed: "seed",
+  style_preset: "style_preset",
+  style: "style_preset",
+  mode: "mode",
+  output_format: "output_format",
+  strength: "strength",
+  aspect_ratio: "aspect_ratio",
   image: "image",
 } as const;
 
@@ -45,8 +51,14 @@ export function toNewer(provider: string, request: ImageRequest, { drop }: Conve
 }
 
 const engineMembers = {
-  ...{ cfg_scale: "cfg_scale", clip_guidance_preset: "clip_guidance_preset", sampler: "sampler", seed: "seed" },
-  ...{ steps: "steps", extras: "extras", style_preset: "style_preset", style: "style_preset" },
+  cfg_scale: "cfg_scale",
+  clip_guidance_preset: "clip_guidance_preset",
+  sampler: "sampler",
+  seed: "seed",
+  steps: "steps",
+  extras: "extras",
+  style_preset: "style_preset",
+  style: "style_preset",
 } as const;
 
 /** A request of the engines. */

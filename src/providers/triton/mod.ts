@@ -14,8 +14,13 @@ const Reply = v.looseObject({ text_output: v.string() });
 const defaults = { max_tokens: 100, temperature: 0.7, top_p: 0.7, top_k: 50 };
 
 const members = {
-  ...{ max_tokens: "max_tokens", temperature: "temperature", top_p: "top_p", top_k: "top_k", seed: "random_seed" },
-  ...{ bad_words: "bad_words", parameters: "parameters" },
+  max_tokens: "max_tokens",
+  temperature: "temperature",
+  top_p: "top_p",
+  top_k: "top_k",
+  seed: "random_seed",
+  bad_words: "bad_words",
+  parameters: "parameters",
   stop: ["stop_words", toList],
 } satisfies MemberMap;
 

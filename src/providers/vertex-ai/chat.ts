@@ -45,8 +45,12 @@ export const claudeHost: ClaudeHost = {
   hasBetasInBody: true,
   betas: new Map([
     ...[
-      ...["computer-use-2025-01-24", "context-1m-2025-08-07", "context-management-2025-06-27"],
-      ...["interleaved-thinking-2025-05-14", "tool-search-tool-2025-10-19", "web-search-2025-03-05"],
+      "computer-use-2025-01-24",
+      "context-1m-2025-08-07",
+      "context-management-2025-06-27",
+      "interleaved-thinking-2025-05-14",
+      "tool-search-tool-2025-10-19",
+      "web-search-2025-03-05",
     ].map((name) => [name, name] as const),
     ["advanced-tool-use-2025-11-20", "tool-search-tool-2025-10-19"],
   ]),

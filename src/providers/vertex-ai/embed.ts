@@ -54,7 +54,8 @@ function modelOf({ model }: EmbeddingRequest): PublishedModel {
   const found = readModel(model);
   if (found.dialect === "gemini") return found;
   throw new InvalidRequestError("Cannot embed with this model: only models of google can", {
-    ...{ param: "model", code: "unsupported_model" },
+    param: "model",
+    code: "unsupported_model",
   });
 }
 
@@ -113,13 +114,16 @@ function toBody(request: EmbeddingRequest, options: ConversionOptions): object {
 function fromMedia(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
   const { predictions } = v.parse(MediaPredictions, body);
   const data = predictions.map(({ textEmbedding, imageEmbedding, videoEmbeddings }, index) => ({
-    ...{ object: "embedding", index },
+    object: "embedding",
+    index,
     ...(textEmbedding && { embedding: encodeVector(textEmbedding, request) }),
     ...(imageEmbedding && { image_embedding: encodeVector(imageEmbedding, request) }),
     ...(videoEmbeddings && {
       video_embeddings: videoEmbeddings.map(({ embedding, startOffsetSec, endOffsetSec }) => ({
-        ...{ object: "embedding", embedding: encodeVector(embedding, request) },
-        ...{ start_offset: startOffsetSec, end_offset: endOffsetSec },
+        object: "embedding",
+        embedding: encodeVector(embedding, request),
+        start_offset: startOffsetSec,
+        end_offset: endOffsetSec,
       })),
     }),
   }));

@@ -19,7 +19,8 @@ function textOf({ content }: Members): string {
   const texts = (Array.isArray(parts) ? parts : [parts]).map((part) => (isObject(part) ? part.text : undefined));
   if (texts.every((text) => typeof text === "string" && text !== "")) return texts.join("\n");
   throw new InvalidRequestError("Cannot embed this content: give it as text", {
-    ...{ param: "content", code: "unsupported_parameter" },
+    param: "content",
+    code: "unsupported_parameter",
   });
 }
 
@@ -48,7 +49,8 @@ function toEmbeddings(model: string, requests: readonly Members[]): EmbeddingReq
   const shape = JSON.stringify(members);
   if (requests.some((request) => JSON.stringify(toMembers(request)) !== shape)) {
     throw new InvalidRequestError("Cannot embed these contents at once: they ask for different sizes or tasks", {
-      ...{ param: "requests", code: "unsupported_parameter" },
+      param: "requests",
+      code: "unsupported_parameter",
     });
   }
   return { model, input: requests.map(textOf), ...members };
@@ -57,7 +59,8 @@ function toEmbeddings(model: string, requests: readonly Members[]): EmbeddingReq
 /** Embeddings in Gemini's shape: the service has another one for most models, with the same tasks. */
 function createEmbedContent(embed: EmbedAdapter) {
   const toOne = (request: EmbedContentRequest): EmbeddingRequest => ({
-    ...{ model: request.model, input: textOf(request) },
+    model: request.model,
+    input: textOf(request),
     ...toMembers(request),
   });
   return {

@@ -71,7 +71,8 @@ export const vertexAi = defineProvider({
     const needsProject = request.url.includes("/publishers/google/models/") && projectOf(settings) === undefined;
     if (needsProject && !isApiKey(request.credential)) {
       throw new InvalidRequestError("Cannot call vertex-ai: name the project in x-gateway-vertex-project-id", {
-        ...{ param: "x-gateway-vertex-project-id", code: "invalid_header" },
+        param: "x-gateway-vertex-project-id",
+        code: "invalid_header",
       });
     }
     return authorizeGoogle(request, { serviceAccount, authType }, tools);
@@ -79,7 +80,9 @@ export const vertexAi = defineProvider({
   operations(settings) {
     const embed = createEmbed(settings);
     return {
-      ...{ chat: createChat(settings), embed, models },
+      chat: createChat(settings),
+      embed,
+      models,
       messages: createMessages(settings),
       countTokens: createCountTokens(settings),
       countChat: createCountChat(settings),

@@ -29,9 +29,25 @@ export function toOpenModelRequest(
 
 /** Members Mistral's models take (https://docs.mistral.ai/api). */
 const ofMistral = new Set([
-  ...["model", "messages", "temperature", "top_p", "max_tokens", "stream", "stop", "random_seed", "response_format"],
-  ...["tools", "tool_choice", "presence_penalty", "frequency_penalty", "n", "prediction", "parallel_tool_calls"],
-  ...["prompt_mode", "safe_prompt", "reasoning_effort"],
+  "model",
+  "messages",
+  "temperature",
+  "top_p",
+  "max_tokens",
+  "stream",
+  "stop",
+  "random_seed",
+  "response_format",
+  "tools",
+  "tool_choice",
+  "presence_penalty",
+  "frequency_penalty",
+  "n",
+  "prediction",
+  "parallel_tool_calls",
+  "prompt_mode",
+  "safe_prompt",
+  "reasoning_effort",
 ]);
 
 /** Body for Mistral's models (https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/mistral). */

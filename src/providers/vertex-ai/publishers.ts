@@ -5,7 +5,7 @@ import { encodeText } from "../shapes/hosts.ts";
 import { locationPath, projectOf, type VertexSettings } from "./settings.ts";
 
 /** Shape the models of a publisher speak. */
-export type Dialect = "gemini" | "openai" | "mistral" | "claude";
+type Dialect = "gemini" | "openai" | "mistral" | "claude";
 
 /** How the models of a publisher are called. */
 interface Publisher {
@@ -55,7 +55,8 @@ export function readModel(model: string): PublishedModel {
   if (!known) return { dialect: "gemini", publisher: "google", name: plain };
   if (known.isDeployed && !/^[A-Za-z0-9_-]{1,100}$/.test(name)) {
     throw new InvalidRequestError("Cannot call this endpoint: write endpoints.<id>", {
-      ...{ param: "model", code: "invalid_model" },
+      param: "model",
+      code: "invalid_model",
     });
   }
   return { ...known, publisher, name };

@@ -42,12 +42,21 @@ const Job = v.looseObject({
 type Job = v.InferOutput<typeof Job>;
 
 const states: Readonly<Record<string, string>> = {
-  ...{ CANCELLING: "cancelling", CANCELLED: "cancelled", EXPIRED: "expired", FAILED: "failed" },
-  ...{ SUCCEEDED: "completed", PARTIALLY_SUCCEEDED: "completed", RUNNING: "in_progress", UPDATING: "in_progress" },
+  CANCELLING: "cancelling",
+  CANCELLED: "cancelled",
+  EXPIRED: "expired",
+  FAILED: "failed",
+  SUCCEEDED: "completed",
+  PARTIALLY_SUCCEEDED: "completed",
+  RUNNING: "in_progress",
+  UPDATING: "in_progress",
 };
 
 const timeOfState: Readonly<Record<string, string>> = {
-  ...{ completed: "completed_at", failed: "failed_at", expired: "expired_at", cancelled: "cancelled_at" },
+  completed: "completed_at",
+  failed: "failed_at",
+  expired: "expired_at",
+  cancelled: "cancelled_at",
 };
 
 function stateOf({ state }: Job): string {
@@ -98,7 +107,11 @@ function toBatch(body: unknown): BatchObject {
     id: job.name.slice(job.name.lastIndexOf("/") + 1),
     object: "batch",
     endpoint: isEmbedding(job) ? "/v1/embeddings" : "/v1/chat/completions",
-    ...{ completion_window: "24h", status, model: job.model ?? null, metadata: null, error_file_id: null },
+    completion_window: "24h",
+    status,
+    model: job.model ?? null,
+    metadata: null,
+    error_file_id: null,
     input_file_id: input === undefined ? null : encodeURIComponent(input),
     output_file_id: output ? encodeURIComponent(output) : null,
     errors: error
@@ -107,7 +120,8 @@ function toBatch(body: unknown): BatchObject {
           data: [{ code: String(error.code ?? "failed"), message: error.message ?? null, param: null, line: null }],
         }
       : null,
-    ...{ created_at: toSeconds(job.createTime) ?? 0, in_progress_at: toSeconds(job.startTime) },
+    created_at: toSeconds(job.createTime) ?? 0,
+    in_progress_at: toSeconds(job.startTime),
     ...(timeName !== undefined && { [timeName]: toSeconds(job.endTime) }),
     request_counts: { total: (done ?? 0) + (failed ?? 0) + (rest ?? 0), completed: done ?? 0, failed: failed ?? 0 },
   };

@@ -23,12 +23,15 @@ function toBody(request: RerankRequest, options: ConversionOptions): object {
   const { model, query, documents, return_documents: returned } = request;
   if (documents.length > maxRecords) {
     throw new InvalidRequestError(`Cannot call vertex-ai: it ranks at most ${maxRecords} documents in one request`, {
-      ...{ param: "documents", code: "unsupported_parameter" },
+      param: "documents",
+      code: "unsupported_parameter",
     });
   }
   return {
     ...unknownMembers(request),
-    ...{ model: modelName(model), query, records: documents.map(toRecord) },
+    model: modelName(model),
+    query,
+    records: documents.map(toRecord),
     ...takenMembers(request, { top_n: "topN" }, options),
     ignoreRecordDetailsInResponse: returned !== true,
   };

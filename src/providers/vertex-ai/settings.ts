@@ -59,6 +59,7 @@ export function locationPath(settings: VertexSettings, version = "v1"): string {
   const project = projectOf(settings);
   if (project !== undefined) return `/${version}/projects/${project}/locations/${settings.region}`;
   throw new InvalidRequestError("Cannot call vertex-ai: name the project in x-gateway-vertex-project-id", {
-    ...{ param: "x-gateway-vertex-project-id", code: "invalid_header" },
+    param: "x-gateway-vertex-project-id",
+    code: "invalid_header",
   });
 }

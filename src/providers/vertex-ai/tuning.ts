@@ -27,8 +27,14 @@ const Job = v.looseObject({
 });
 
 const states: Readonly<Record<string, string>> = {
-  ...{ RUNNING: "running", UPDATING: "running", SUCCEEDED: "succeeded", PARTIALLY_SUCCEEDED: "succeeded" },
-  ...{ FAILED: "failed", CANCELLED: "cancelled", CANCELLING: "cancelled", EXPIRED: "cancelled" },
+  RUNNING: "running",
+  UPDATING: "running",
+  SUCCEEDED: "succeeded",
+  PARTIALLY_SUCCEEDED: "succeeded",
+  FAILED: "failed",
+  CANCELLED: "cancelled",
+  CANCELLING: "cancelled",
+  EXPIRED: "cancelled",
 };
 
 function toTuningJob(body: unknown): Record<string, unknown> & { id: string } {
@@ -47,11 +53,18 @@ function toTuningJob(body: unknown): Record<string, unknown> & { id: string } {
     id: name.slice(name.lastIndexOf("/") + 1),
     object: "fine_tuning.job",
     status: states[(state ?? "").replace(/^JOB_STATE_/, "")] ?? "queued",
-    ...{ model: baseModel ?? null, fine_tuned_model: tunedModel?.endpoint ?? tunedModel?.model ?? null },
-    ...{ created_at: toSeconds(createTime) ?? 0, finished_at: toSeconds(endTime) },
+    model: baseModel ?? null,
+    fine_tuned_model: tunedModel?.endpoint ?? tunedModel?.model ?? null,
+    created_at: toSeconds(createTime) ?? 0,
+    finished_at: toSeconds(endTime),
     error: error ? { code: String(error.code ?? "failed"), message: error.message ?? "", param: null } : null,
-    ...{ training_file: toFile(spec?.trainingDatasetUri), validation_file: toFile(spec?.validationDatasetUri) },
-    ...{ hyperparameters: { n_epochs: "auto" }, organization_id: "", result_files: [], seed: 0, trained_tokens: null },
+    training_file: toFile(spec?.trainingDatasetUri),
+    validation_file: toFile(spec?.validationDatasetUri),
+    hyperparameters: { n_epochs: "auto" },
+    organization_id: "",
+    result_files: [],
+    seed: 0,
+    trained_tokens: null,
   };
 }
 

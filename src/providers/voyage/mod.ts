@@ -12,11 +12,14 @@ import type { ConversionOptions } from "../types.ts";
 
 const handled = ["model", "input"];
 const shared = {
-  ...{ input_type: "input_type", truncation: "truncation" },
-  ...{ dimensions: "output_dimension", output_dimension: "output_dimension" },
+  input_type: "input_type",
+  truncation: "truncation",
+  dimensions: "output_dimension",
+  output_dimension: "output_dimension",
 } satisfies MemberMap;
 const members = {
-  ...{ ...shared, output_dtype: "output_dtype" },
+  ...shared,
+  output_dtype: "output_dtype",
   // numbers are what it answers with when no form is named
   encoding_format: ["encoding_format", (format: unknown) => (format === "float" ? undefined : format)],
 } satisfies MemberMap;

@@ -12,19 +12,32 @@ import { isOpenaiForm, Reply, Result, toText, toToolCalls } from "./wire.ts";
 
 /** Members of both completions: chat and text. */
 export const sharedMembers = {
-  ...{ top_p: "top_p", top_k: "top_k", seed: "seed", stream: "stream", raw: "raw", lora: "lora" },
-  ...{ repetition_penalty: "repetition_penalty", frequency_penalty: "frequency_penalty" },
-  ...{ presence_penalty: "presence_penalty" },
+  top_p: "top_p",
+  top_k: "top_k",
+  seed: "seed",
+  stream: "stream",
+  raw: "raw",
+  lora: "lora",
+  repetition_penalty: "repetition_penalty",
+  frequency_penalty: "frequency_penalty",
+  presence_penalty: "presence_penalty",
   temperature: ["temperature", clamp(0, 5)],
 } satisfies MemberMap;
 
 const members = {
   ...sharedMembers,
-  ...{ reasoning_effort: "reasoning_effort", chat_template_kwargs: "chat_template_kwargs" },
+  reasoning_effort: "reasoning_effort",
+  chat_template_kwargs: "chat_template_kwargs",
 } satisfies MemberMap;
 
 const handled = [
-  ...["model", "messages", "max_tokens", "max_completion_tokens", "tools", "tool_choice", "functions"],
+  "model",
+  "messages",
+  "max_tokens",
+  "max_completion_tokens",
+  "tools",
+  "tool_choice",
+  "functions",
   "response_format",
 ];
 

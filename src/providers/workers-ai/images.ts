@@ -8,8 +8,13 @@ import type { OperationAdapter } from "../types.ts";
 const Reply = v.looseObject({ result: v.looseObject({ image: v.string() }) });
 
 const members = {
-  ...{ negative_prompt: "negative_prompt", num_steps: "num_steps", steps: "steps", seed: "seed" },
-  ...{ guidance: "guidance", strength: "strength", image_b64: "image_b64" },
+  negative_prompt: "negative_prompt",
+  num_steps: "num_steps",
+  steps: "steps",
+  seed: "seed",
+  guidance: "guidance",
+  strength: "strength",
+  image_b64: "image_b64",
 };
 
 /** Pictures (https://developers.cloudflare.com/workers-ai/models/); some models answer with the picture itself. */

@@ -5,7 +5,9 @@ import { callId, toArguments, type UnifiedToolCall } from "../shapes/answers.ts"
 const text = v.nullish(v.string());
 
 const ToolCall = v.looseObject({
-  ...{ id: text, name: text, arguments: v.nullish(v.unknown()) },
+  id: text,
+  name: text,
+  arguments: v.nullish(v.unknown()),
   function: v.nullish(v.looseObject({ name: text, arguments: v.nullish(v.unknown()) })),
 });
 type ToolCall = v.InferOutput<typeof ToolCall>;
