@@ -156,6 +156,7 @@ export interface Services {
 
 /** One request's life. */
 export interface RequestContext {
+  readonly services: Services;
   readonly id: string;
   readonly traceId: string;
   readonly spanId: string | null;
@@ -327,6 +328,7 @@ export function createRequestContext(
   const header = createHeaderReader(headers, services.headerPrefixes);
   const { traceId, spanId, parentSpanId, spanName } = readTrace(headers, header);
   const context = {
+    services,
     id,
     traceId: traceId ?? id,
     spanId,

@@ -46,7 +46,7 @@ interface PublicEndpoint extends EndpointBase {
   readonly access: "public";
   /** Schema of the JSON body, for the OpenAPI document: the handler reads and checks it. */
   readonly body?: v.GenericSchema;
-  handle(context: RequestContext, services: Services): Reply | Promise<Reply>;
+  handle(context: RequestContext): Reply | Promise<Reply>;
 }
 
 /** A parsed JSON body. */
@@ -89,7 +89,7 @@ export interface KeyEndpoint extends EndpointBase {
   /** What it asks of providers that keep records in words of their own. */
   readonly record?: RecordRoute;
   /** The body is streamed or absent: the handler reads what it needs. */
-  handle(context: CallerContext, services: Services): Reply | Promise<Reply>;
+  handle(context: CallerContext): Reply | Promise<Reply>;
 }
 
 /** What the gateway does with saved prompts: no operation of a provider. */
@@ -107,7 +107,7 @@ export interface JsonEndpoint extends EndpointBase {
   /** The operation's request where the path says a part of it; absent: the body is the request. */
   toRequest?(body: Readonly<Record<string, unknown>>, params: CallerContext["params"]): Record<string, unknown>;
   /** Called with a value the schema accepted. */
-  handleJson(body: JsonBody<unknown>, context: CallerContext, services: Services): Promise<Reply>;
+  handleJson(body: JsonBody<unknown>, context: CallerContext): Promise<Reply>;
 }
 
 /** A route whose body is a form with files. */
@@ -121,7 +121,7 @@ export interface FormEndpoint extends EndpointBase {
   /** JSON with the same members is taken too. */
   readonly acceptsJson?: boolean;
   /** Called before the body is read; `read` gives it once the schema accepted it. */
-  handleForm(read: () => Promise<FormBody>, context: CallerContext, services: Services): Promise<Reply>;
+  handleForm(read: () => Promise<FormBody>, context: CallerContext): Promise<Reply>;
 }
 
 /** A route of the control plane. Its errors have the codes of the control plane, and what it changes is audited. */
@@ -135,7 +135,7 @@ export interface AdminEndpoint extends EndpointBase {
   /** Tokens of identity providers are taken too. */
   readonly acceptsScim?: boolean;
   /** Called with a body the schema made. */
-  handleAdmin(body: unknown, context: CallerContext, services: Services): Promise<Reply>;
+  handleAdmin(body: unknown, context: CallerContext): Promise<Reply>;
 }
 
 /** A route of the protocol of identity providers (RFC 7644). Their tokens are its only credential. */
@@ -146,7 +146,7 @@ export interface ScimEndpoint extends EndpointBase {
   readonly audit?: NonNullable<AdminEndpoint["audit"]>;
   readonly body?: v.GenericSchema;
   /** Called with a body the schema made. */
-  handleScim(body: unknown, context: CallerContext, services: Services): Promise<Reply>;
+  handleScim(body: unknown, context: CallerContext): Promise<Reply>;
 }
 
 /** One row of the API. */
@@ -160,7 +160,7 @@ export function isAdminEndpoint(endpoint: Endpoint): endpoint is AdminEndpoint {
 /** What is declared of a route with a JSON body. */
 interface JsonEndpointDefinition<Schema extends v.GenericSchema> extends Omit<JsonEndpoint, "handleJson" | "body"> {
   readonly body: Schema;
-  handle(body: JsonBody<v.InferOutput<Schema>>, context: CallerContext, services: Services): Promise<Reply>;
+  handle(body: JsonBody<v.InferOutput<Schema>>, context: CallerContext): Promise<Reply>;
 }
 
 /** Declares a route with a JSON body; the handler's body has the schema's type. Schemas must not transform. */
@@ -171,7 +171,7 @@ export function defineJsonEndpoint<Schema extends v.GenericSchema>(
   return {
     ...row,
     // the router has checked the value with `definition.body`
-    handleJson: (body, context, services) => handle(body as JsonBody<v.InferOutput<Schema>>, context, services),
+    handleJson: (body, context) => handle(body as JsonBody<v.InferOutput<Schema>>, context),
   };
 }
 

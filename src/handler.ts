@@ -125,21 +125,23 @@ function actAs(principal: Principal, context: RequestContext): CallerContext {
 }
 
 /** The caller behind a request. Nothing it sends besides the credential has a say in it. */
-function authenticate(context: RequestContext, services: Services): CallerContext | Promise<CallerContext> {
+function authenticate(context: RequestContext): CallerContext | Promise<CallerContext> {
   const { actingFor } = context.connection;
   if (actingFor) return actAs(actingFor, context);
   const credentials = readCredentials(context);
-  const address = () => clientAddressOf(context, services);
-  const found = services.authenticator.authenticate(credentials.gatewayKey, address, () => context.header("workspace"));
+  const address = () => clientAddressOf(context, context.services);
+  const found = context.services.authenticator.authenticate(credentials.gatewayKey, address, () =>
+    context.header("workspace"),
+  );
   const attach = (principal: Principal) => withCaller(context, principal, credentials);
   return found instanceof Promise ? found.then(attach) : attach(found);
 }
 
 /** The identity provider behind a request; nothing but its token says who it is. */
-async function authenticateScim(context: RequestContext, services: Services): Promise<CallerContext> {
+async function authenticateScim(context: RequestContext): Promise<CallerContext> {
   const authorization = context.headers.get("authorization");
-  const address = () => clientAddressOf(context, services);
-  const principal = await services.scimAuthenticator.authenticate(authorization, address);
+  const address = () => clientAddressOf(context, context.services);
+  const principal = await context.services.scimAuthenticator.authenticate(authorization, address);
   const credentials = { gatewayKey: authorization ?? "", providerCredential: undefined };
   return withCaller(context, principal, { ...credentials, providerAuthorization: undefined });
 }
@@ -148,10 +150,9 @@ async function authenticateScim(context: RequestContext, services: Services): Pr
 function checkCaller(
   endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
   context: CallerContext,
-  services: Services,
 ): void | Promise<void> {
   requireAccess(context.principal, endpoint.access);
-  services.hops.requireOpenEnd(context.headers);
+  context.services.hops.requireOpenEnd(context.headers);
   if ((context.header("config")?.length ?? 0) > maxConfigLength) {
     throw new HeadersTooLargeError("Cannot use x-gateway-config: save configs this large and name them by their id", {
       code: "headers_too_large",
@@ -161,7 +162,7 @@ function checkCaller(
   if (hasEncodedSlash(context.url.pathname) && !takesEncodedSlash(endpoint)) {
     throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "invalid_path" });
   }
-  return requireRole(context, endpoint.access.scopes, services);
+  return requireRole(context, endpoint.access.scopes);
 }
 
 function takesEncodedSlash(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint): boolean {
@@ -173,22 +174,24 @@ function takesEncodedSlash(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint):
  *
  * @throws {UnavailableError} If as many run as may.
  */
-function enter(context: CallerContext, { concurrency }: Services): void {
+function enter(context: CallerContext): void {
+  const { concurrency } = context.services;
   if (!context.connection.actingFor) concurrency.enter(context);
 }
 
 /** Runs a row whose whole response is there when it ends. */
-async function counted(context: CallerContext, services: Services, run: () => Promise<Reply>): Promise<Reply> {
-  enter(context, services);
+async function counted(context: CallerContext, run: () => Promise<Reply>): Promise<Reply> {
+  enter(context);
   try {
     return await run();
   } finally {
-    services.concurrency.leave(context);
+    context.services.concurrency.leave(context);
   }
 }
 
 /** The response of a request that counts until it was sent; one that settles later counts until then. */
-function untilSent(reply: Reply, context: CallerContext, { concurrency }: Services): Reply {
+function untilSent(reply: Reply, context: CallerContext): Reply {
+  const { concurrency } = context.services;
   if (!context.isCounted || context.log.deferred) return reply;
   const leave = () => concurrency.leave(context);
   if (reply.body instanceof ReadableStream) reply.body = withEnd(reply.body, leave);
@@ -197,62 +200,62 @@ function untilSent(reply: Reply, context: CallerContext, { concurrency }: Servic
 }
 
 /** Runs a row once everything it asks for is there. */
-async function runKeyed(
-  endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
-  enter(context, services);
-  const checked = checkCaller(endpoint, context, services);
+async function runKeyed(endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint, context: CallerContext): Promise<Reply> {
+  enter(context);
+  const checked = checkCaller(endpoint, context);
   if (checked) await checked;
-  const settled = endpoint.operation === undefined ? undefined : settleMetadata(context, services);
+  const settled = endpoint.operation === undefined ? undefined : settleMetadata(context);
   if (settled) await settled;
-  if (!("body" in endpoint)) return await endpoint.handle(context, services);
+  if (!("body" in endpoint)) return await endpoint.handle(context);
   const { operation } = endpoint;
   const isCall = operation !== undefined && operation !== "renderPrompt" && operation !== "completePrompt";
-  const passed = isCall && isPassedOn(context, services);
-  if (passed instanceof Promise ? await passed : passed) return await runPassthrough(context, services);
+  const passed = isCall && isPassedOn(context);
+  if (passed instanceof Promise ? await passed : passed) return await runPassthrough(context);
   if ("handleForm" in endpoint) {
     const read = async () => {
-      const body = await readFormBody(endpoint, context, services);
-      const checked = requireRequest(endpoint, body.value, context, services);
+      const body = await readFormBody(endpoint, context, context.services);
+      const checked = requireRequest(endpoint, body.value, context);
       if (checked) await checked;
       noteUser(context, body.value);
       return body;
     };
-    return await endpoint.handleForm(read, context, services);
+    return await endpoint.handleForm(read, context);
   }
-  const body = await readJsonBody(context, endpoint.maxBodyBytes ?? services.limits.jsonBodyBytes, services);
+  const body = await readJsonBody(
+    context,
+    endpoint.maxBodyBytes ?? context.services.limits.jsonBodyBytes,
+    context.services,
+  );
   if (endpoint.pathModel !== undefined && isObject(body.value)) {
     Object.assign(body, { value: { ...body.value, model: endpoint.pathModel }, text: "" });
   }
   if (isCall) {
-    const checked = requireRequest(endpoint, body.value, context, services);
+    const checked = requireRequest(endpoint, body.value, context);
     if (checked) await checked;
     noteUser(context, body.value);
   } else requireBody(endpoint.body, body.value);
   // awaited here: a promise that is returned as it is costs the caller two more turns
-  return await endpoint.handleJson(body, context, services);
+  return await endpoint.handleJson(body, context);
 }
 
 /** Answers one row of the control plane, failures included. */
-async function answerAdmin(endpoint: AdminEndpoint, context: RequestContext, services: Services): Promise<Reply> {
+async function answerAdmin(endpoint: AdminEndpoint, context: RequestContext): Promise<Reply> {
   const { acceptsScim = false } = endpoint;
   const isScim =
     acceptsScim && context.header("api-key") === null && isScimAuthorization(context.headers.get("authorization"));
   try {
-    const caller = await (isScim ? authenticateScim(context, services) : authenticate(context, services));
-    return await counted(caller, services, () => serveAdmin(endpoint, caller, services));
+    const caller = await (isScim ? authenticateScim(context) : authenticate(context));
+    return await counted(caller, () => serveAdmin(endpoint, caller));
   } catch (error) {
     return toErrorReply(error, "admin");
   }
 }
 
 /** Answers one row of the protocol of identity providers, failures included. */
-async function answerScim(endpoint: ScimEndpoint, context: RequestContext, services: Services): Promise<Reply> {
+async function answerScim(endpoint: ScimEndpoint, context: RequestContext): Promise<Reply> {
   try {
-    const caller = await authenticateScim(context, services);
-    return await counted(caller, services, () => serveScim(endpoint, caller, services));
+    const caller = await authenticateScim(context);
+    return await counted(caller, () => serveScim(endpoint, caller));
   } catch (error) {
     return toErrorReply(error, "scim");
   }
@@ -264,17 +267,17 @@ function addRoutingHeaders({ headers }: GatewayError, provider: string, log: Cal
 }
 
 /** Answers one row, failures included, and leaves its log row. */
-async function serveEndpoint(endpoint: Endpoint, context: RequestContext, services: Services): Promise<Reply> {
-  if (endpoint.access === "public") return endpoint.handle(context, services);
-  if (endpoint.access === "scim") return answerScim(endpoint, context, services);
-  if (isAdminEndpoint(endpoint)) return answerAdmin(endpoint, context, services);
-  const found = authenticate(context, services);
+async function serveEndpoint(endpoint: Endpoint, context: RequestContext): Promise<Reply> {
+  if (endpoint.access === "public") return endpoint.handle(context);
+  if (endpoint.access === "scim") return answerScim(endpoint, context);
+  if (isAdminEndpoint(endpoint)) return answerAdmin(endpoint, context);
+  const found = authenticate(context);
   const caller = found instanceof Promise ? await found : found;
-  if (endpoint.operation !== undefined) return serveLogged(endpoint, caller, services);
+  if (endpoint.operation !== undefined) return serveLogged(endpoint, caller);
   try {
-    return untilSent(await runKeyed(endpoint, caller, services), caller, services);
+    return untilSent(await runKeyed(endpoint, caller), caller);
   } catch (error) {
-    services.concurrency.leave(caller);
+    context.services.concurrency.leave(caller);
     throw error;
   }
 }
@@ -283,21 +286,20 @@ async function serveEndpoint(endpoint: Endpoint, context: RequestContext, servic
 async function serveLogged(
   endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
   context: CallerContext,
-  services: Services,
 ): Promise<Reply> {
   context.log.operation = endpoint.operation ?? "";
   try {
-    const reply = await runKeyed(endpoint, context, services);
-    if (!context.log.deferred) settle(context, services, { status: reply.status, responseHeaders: reply.headers });
-    return untilSent(reply, context, services);
+    const reply = await runKeyed(endpoint, context);
+    if (!context.log.deferred) settle(context, { status: reply.status, responseHeaders: reply.headers });
+    return untilSent(reply, context);
   } catch (thrown) {
-    services.concurrency.leave(context);
+    context.services.concurrency.leave(context);
     const error = toGatewayError(thrown);
     if (context.log.provider !== null) addRoutingHeaders(error, context.log.provider, context.log);
     const reply = toErrorReply(error, formOf(context));
     reply.body = withoutManagedSecrets(String(reply.body), context);
     context.log.responseBody = reply.body;
-    settle(context, services, { status: error.status, responseHeaders: reply.headers, error });
+    settle(context, { status: error.status, responseHeaders: reply.headers, error });
     return reply;
   }
 }
@@ -386,7 +388,7 @@ interface Activity {
 
 /** One function over all rows: the way in that no route can leave out. */
 export function createHandle(endpoints: readonly Endpoint[], services: Services, activity: Activity): Handle {
-  const route = createRouter(endpoints, (endpoint, context) => serveEndpoint(endpoint, context, services));
+  const route = createRouter(endpoints, (endpoint, context) => serveEndpoint(endpoint, context));
   const methodsOf = createMethodTable(endpoints);
   return async (request, connection) => {
     activity.begin();

@@ -20,7 +20,7 @@ export const shownStatuses = ["active", "exhausted", "expired"] as const;
 
 /** @throws {PermissionError} If the caller may not do this to keys of a kind. */
 function requireFamily(call: AdminCall<unknown>, kind: KeyKind, verb: string): Promise<void> {
-  return requireScopes(call.context, [`${families[kind]}.${verb}`], call.services);
+  return requireScopes(call.context, [`${families[kind]}.${verb}`]);
 }
 
 /** Whether the caller may do this to keys of a kind. */
@@ -45,8 +45,8 @@ export async function findKey(call: AdminCall<unknown>, verb: string, workspace?
 }
 
 /** Refuses members of a workspace what they want to do to the keys of others. */
-export async function requireOwn({ context, services }: AdminCall<unknown>, userId: string | null): Promise<void> {
-  const person = await readRole(context, services);
+export async function requireOwn({ context }: AdminCall<unknown>, userId: string | null): Promise<void> {
+  const person = await readRole(context);
   if (person?.role === "member" && userId !== context.principal.userId) {
     forbid("Members of a workspace manage their own keys only", "user_id");
   }

@@ -88,7 +88,8 @@ function requireRotatable(row: ApiKeyRow, now: number): void {
 
 /** Gives a key a new secret; the former one goes on working for a while. */
 export async function rotateKey(call: AdminCall<RotateApiKey>) {
-  const { body, context, now, services, stores } = call;
+  const { body, context, now, stores } = call;
+  const { services } = context;
   const row = await findKey(call, "rotate", body.workspace_id);
   // who reads the new secret has all the key's scopes
   requireGrantable(context.principal, kindOf(row), scopesOf(row));

@@ -145,7 +145,8 @@ async function readNewTenant(call: AdminCall<CreateApiKey>, kind: KeyKind): Prom
 }
 
 async function createKey(call: AdminCall<CreateApiKey>, kind: KeyKind) {
-  const { body, context, now, services, stores } = call;
+  const { body, context, now, stores } = call;
+  const { services } = context;
   const tenant = await readNewTenant(call, kind);
   const userId = kind === "workspace-user" ? await readUser(call, tenant) : null;
   const scopes = readScopes(kind, body.scopes);

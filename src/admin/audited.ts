@@ -15,7 +15,7 @@ const stored = { body: 16_384, query: 4_096, uri: 2_048, header: 200 };
 const longestSecret = 8_192;
 
 /** A text as it is stored: cut before it is masked, so that the work follows what is stored and not what was sent. */
-function storedText(text: string, length: number, { redactor }: Services): string {
+function storedText(text: string, length: number, { redactor }: Pick<Services, "redactor">): string {
   return redactor.text(text.slice(0, length + longestSecret)).slice(0, length);
 }
 
@@ -47,7 +47,7 @@ const storedHeaders = new Set([
 ]);
 
 /** Headers as the audit log stores them: credentials as digests, addresses without their query. */
-async function headersText({ headers }: CallerContext, services: Services): Promise<string> {
+async function headersText({ headers, services }: CallerContext): Promise<string> {
   const prefixes = services.headerPrefixes.slice(1);
   const isStored = (name: string) => {
     const prefix = prefixes.find((one) => name.startsWith(one));
@@ -90,8 +90,7 @@ function storeOf(resource: string, stores: ControlStores) {
 /** The workspace a call was about: the caller's own, the one it named, or that of the record it named. */
 async function workspaceOf(
   { resource }: Audited,
-  { principal, namedWorkspaceId }: CallerContext,
-  { control }: Services,
+  { principal, namedWorkspaceId, services: { control } }: CallerContext,
   { recordId, status }: { recordId: string | undefined; status: number },
 ): Promise<string | null> {
   if (principal.workspaceId !== null) return principal.workspaceId;
@@ -107,26 +106,29 @@ async function workspaceOf(
 async function draftAudit(
   audited: Audited,
   context: CallerContext,
-  services: Services,
   result: { status: number; recordId: string | undefined },
 ): Promise<AuditDraft> {
   const { principal, url } = context;
   return {
-    time: services.clock.now(),
+    time: context.services.clock.now(),
     requestId: context.id,
     method: context.method,
-    uri: storedText(url.pathname, stored.uri, services),
-    queryParams: storedText(JSON.stringify(hideSecrets(Object.fromEntries(url.searchParams))), stored.query, services),
-    requestBody: bodyText(context.log.requestBody, services),
-    requestHeaders: await headersText(context, services),
+    uri: storedText(url.pathname, stored.uri, context.services),
+    queryParams: storedText(
+      JSON.stringify(hideSecrets(Object.fromEntries(url.searchParams))),
+      stored.query,
+      context.services,
+    ),
+    requestBody: bodyText(context.log.requestBody, context.services),
+    requestHeaders: await headersText(context),
     userId: principal.userId ?? principal.keyId,
     userType: principal.userId === null ? "api_key" : "user",
-    workspaceId: await workspaceOf(audited, context, services, result),
+    workspaceId: await workspaceOf(audited, context, result),
     resourceType: audited.resource,
     resourceId: result.recordId ?? null,
     action: audited.action,
     responseStatusCode: result.status,
-    clientIp: clientAddressOf(context, services),
+    clientIp: clientAddressOf(context, context.services),
     country: null,
   };
 }
@@ -144,7 +146,6 @@ interface Wanted {
 export function commitAudited<Result extends Wanted>(
   audited: Audited,
   context: CallerContext,
-  services: Services,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const { organisationId } = context.principal;
@@ -153,33 +154,27 @@ export function commitAudited<Result extends Wanted>(
     const { recordId, changed = [], statements, status = 200 } = result;
     const own = recordId === undefined ? [] : [{ resource: audited.resource, recordId }];
     const changes = [...own, ...changed].map((change) => ({ organisationId, ...change }));
-    const audit = await draftAudit(audited, context, services, { status, recordId });
+    const audit = await draftAudit(audited, context, { status, recordId });
     return { ...result, statements, changes, audit };
   };
-  return services.control.committer.run(organisationId, run);
+  return context.services.control.committer.run(organisationId, run);
 }
 
 /** Leaves the audit row of a call that was refused; of a key that is refused all the time, one that counts. */
-export async function auditRefusal(
-  audited: Audited,
-  context: CallerContext,
-  services: Services,
-  status: number,
-): Promise<void> {
+export async function auditRefusal(audited: Audited, context: CallerContext, status: number): Promise<void> {
   const { principal } = context;
-  const { refusals, committer } = services.control;
+  const { refusals, committer } = context.services.control;
   const isStored = refusals.takes(principal);
   const [recordId] = Object.values(context.params);
-  if (!isStored) return refusals.count(principal, countedDraft(audited, context, services, status));
-  const audit = await draftAudit(audited, context, services, { status, recordId });
+  if (!isStored) return refusals.count(principal, countedDraft(audited, context, status));
+  const audit = await draftAudit(audited, context, { status, recordId });
   await committer.run(principal.organisationId, async () => ({ statements: [], changes: [], audit }));
 }
 
 /** What is remembered of a refusal that gets no row of its own. */
 function countedDraft(
   audited: Audited,
-  { principal, connection, namedWorkspaceId }: CallerContext,
-  { clock }: Services,
+  { principal, connection, namedWorkspaceId, services: { clock } }: CallerContext,
   status: number,
 ): AuditDraft {
   return {

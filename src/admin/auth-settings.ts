@@ -109,7 +109,12 @@ function readScopes(scopes: readonly string[]): string[] {
 }
 
 async function updateAuthSettings(call: AdminCall<UpdateAuthSettings>) {
-  const { body, stores, services, now } = call;
+  const {
+    body,
+    context: { services },
+    stores,
+    now,
+  } = call;
   const row = await findOrganisation(call);
   if (body.jwks) requireKeySet(body.jwks);
   const changes = {

@@ -27,7 +27,7 @@ import { openVersion, requireSecrets, sealVersion } from "./sealed-versions.ts";
 
 /** Names of guardrails in a config that lead to none the workspace may use. */
 async function findUnknown(config: ConfigNode, call: AdminCall<unknown>, tenant: Tenant): Promise<string[]> {
-  const named = listNodes(config).flatMap(({ hooks }) => call.services.guardrails.listReferences(hooks));
+  const named = listNodes(config).flatMap(({ hooks }) => call.context.services.guardrails.listReferences(hooks));
   return findUnknownGuardrails(call, tenant, [...new Set(named)]);
 }
 
@@ -64,7 +64,7 @@ async function toContent(
   call: AdminCall<unknown>,
   { tenant, former }: { tenant: Tenant; former?: unknown },
 ): Promise<WrittenConfig> {
-  const { services } = call;
+  const { services } = call.context;
   const { value: given, numbers } = readWritten(config, call);
   const value = requireSecrets(call, given, former, "config");
   if (!isObject(value)) throw refuseField("config", "must be an object, or the same as JSON text");

@@ -16,7 +16,7 @@ import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
 import { createSlug, forbid, readChoice, readPage, readText, requireFound, toIso, toList } from "./request.ts";
 
 /** Secrets of a deployment and what is stored of them. */
-async function mintSecrets({ keyMac }: Services) {
+async function mintSecrets({ keyMac }: Pick<Services, "keyMac">) {
   const clientAuth = `gd_${randomBase62(48)}`;
   const password = randomBase62(32);
   return {
@@ -112,7 +112,14 @@ function clearDefault({ stores, tenant, now }: AdminCall<unknown>, isDefault: bo
 }
 
 async function createDeployment(call: AdminCall<CreateDeployment>) {
-  const { body, stores, tenant, now, actor, services } = call;
+  const {
+    body,
+    stores,
+    tenant,
+    now,
+    actor,
+    context: { services },
+  } = call;
   const { organisationId } = tenant;
   const { shown, stored } = await mintSecrets(services);
   const id = crypto.randomUUID();
@@ -151,7 +158,13 @@ async function createDeployment(call: AdminCall<CreateDeployment>) {
 }
 
 async function updateDeployment(call: AdminCall<UpdateDeployment>) {
-  const { body, stores, tenant, now, services } = call;
+  const {
+    body,
+    stores,
+    tenant,
+    now,
+    context: { services },
+  } = call;
   const row = await findDeployment(call);
   const minted = body.rotate_auth ? await mintSecrets(services) : undefined;
   const change = body.auth_settings;
@@ -238,7 +251,7 @@ async function pingDeployment(call: AdminCall<undefined>) {
   const baseUrl = isObject(authSettings) ? authSettings.gateway_base_url : undefined;
   const outbound: PingResult =
     typeof baseUrl === "string"
-      ? await askHealth(baseUrl, call.services.outbound)
+      ? await askHealth(baseUrl, call.context.services.outbound)
       : { status: "unknown", status_code: null, version: null, error: "It has no gateway_base_url" };
   return {
     status: outbound.status,

@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import type { Statement } from "../db/client.ts";
 import type { ControlStores } from "../db/stores/control.ts";
 import type { Tenant } from "../db/tenant-store.ts";
@@ -22,7 +22,6 @@ export interface AdminCall<Body> {
   actor: string;
   stores: ControlStores;
   context: CallerContext;
-  services: Services;
 }
 
 /** What a call that changes something wants to be written, and its answer. */
@@ -38,7 +37,7 @@ export interface Outcome {
 type RowDefinition = Omit<AdminEndpoint, "handleAdmin" | "body" | "audit">;
 
 /** A call as handlers see it. */
-export function toCall<Body>(body: Body, context: CallerContext, services: Services): AdminCall<Body> {
+export function toCall<Body>(body: Body, context: CallerContext): AdminCall<Body> {
   const { principal, params, url } = context;
   return {
     tenant: { organisationId: principal.organisationId, workspaceId: principal.workspaceId },
@@ -46,10 +45,9 @@ export function toCall<Body>(body: Body, context: CallerContext, services: Servi
     params,
     query: url.searchParams,
     context,
-    services,
-    now: services.clock.now(),
+    now: context.services.clock.now(),
     actor: principal.userId ?? principal.keyId,
-    stores: services.control.stores,
+    stores: context.services.control.stores,
   };
 }
 
@@ -60,7 +58,7 @@ export function defineRead(
   const { handle, ...row } = definition;
   return {
     ...row,
-    handleAdmin: async (_body, context, services) => jsonReply(await handle(toCall(undefined, context, services))),
+    handleAdmin: async (_body, context) => jsonReply(await handle(toCall(undefined, context))),
   };
 }
 
@@ -78,10 +76,10 @@ export function defineWrite<Schema extends v.GenericSchema = v.GenericSchema<unk
   const { handle, ...row } = definition;
   return {
     ...row,
-    async handleAdmin(body, context, services) {
+    async handleAdmin(body, context) {
       // the schema of the row made the value
-      const call = toCall(body as v.InferOutput<Schema>, context, services);
-      const outcome = await commitAudited(definition.audit, context, services, () => handle(call));
+      const call = toCall(body as v.InferOutput<Schema>, context);
+      const outcome = await commitAudited(definition.audit, context, () => handle(call));
       return jsonReply(outcome.answer);
     },
   };

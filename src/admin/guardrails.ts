@@ -58,7 +58,7 @@ async function findGuardrail(call: AdminCall<unknown>, level: Level, verb: strin
   const row = requireFound(isHere ? found : undefined, "guardrail");
   const isShared = call.tenant.workspaceId !== null && row.workspaceId === null;
   if (isShared && verb !== "read") forbid("Only keys of the organisation change its guardrails");
-  if (!isShared) await requireScopes(call.context, [scopeOf(row, verb)], call.services);
+  if (!isShared) await requireScopes(call.context, [scopeOf(row, verb)]);
   return row;
 }
 
@@ -70,7 +70,7 @@ async function findGuardrail(call: AdminCall<unknown>, level: Level, verb: strin
  */
 function toContent(
   { checks, actions }: SavedGuardrail,
-  { services }: AdminCall<unknown>,
+  { context: { services } }: AdminCall<unknown>,
   uses: readonly Direction[] = [],
 ): SavedGuardrail {
   const content = { checks, actions };
@@ -90,7 +90,7 @@ function toContent(
 }
 
 /** What a caller should know of what it saved; absent where there is nothing. */
-function toWarnings(saved: SavedGuardrail, { services }: AdminCall<unknown>) {
+function toWarnings(saved: SavedGuardrail, { context: { services } }: AdminCall<unknown>) {
   const warnings = services.guardrails.findSavedWarnings(saved);
   return warnings.length > 0 ? { warnings } : {};
 }
@@ -166,7 +166,7 @@ async function readGuardrail(call: AdminCall<undefined>, level: Level) {
 async function createGuardrail(call: AdminCall<CreateGuardrail>, level: Level) {
   const { body, stores, now, actor } = call;
   const tenant = await readPlace(call, level);
-  await requireScopes(call.context, [scopeOf(tenant, "create")], call.services);
+  await requireScopes(call.context, [scopeOf(tenant, "create")]);
   const checks = requireSecrets(call, body.checks, undefined, "checks") as typeof body.checks; // the same with secrets for masks
   const id = crypto.randomUUID();
   const versionId = crypto.randomUUID();

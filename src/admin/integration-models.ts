@@ -60,7 +60,7 @@ const modelMembers: ReadonlySet<string> = new Set(["custom_host", "custom_header
 
 /** A model's settings after a change; undefined when it has none. */
 function changeModel(
-  { services }: AdminCall<unknown>,
+  { context: { services } }: AdminCall<unknown>,
   { slug, configurations }: GivenModel,
   { stored, param }: { stored: unknown; param: string },
 ): Credentials {

@@ -63,12 +63,12 @@ export async function findIntegration(call: AdminCall<unknown>, verb: string): P
   const isSeen =
     found !== undefined && !found.isPrivate && (tenant.workspaceId === null || (await mayUse(call, tenant, found)));
   const row = requireFound(isSeen ? found : undefined, "integration");
-  await requireScopes(call.context, [scopeOf(levelOf(row), verb)], call.services);
+  await requireScopes(call.context, [scopeOf(levelOf(row), verb)]);
   return row;
 }
 
 /** @throws {InvalidRequestError} AB01 for a provider nobody knows. */
-export function requireKnownProvider({ services }: AdminCall<unknown>, id: string, param: string): string {
+export function requireKnownProvider({ context: { services } }: AdminCall<unknown>, id: string, param: string): string {
   if (!namedProviders.has(id) && !services.providers.has(id)) {
     refuseField(param, describeUnknownProvider(id, services.providers.keys()));
   }
@@ -154,7 +154,7 @@ export async function createIntegrationRows(
 
 /** What settings of an integration are checked against. */
 export function toRules(
-  { services }: AdminCall<unknown>,
+  { context: { services } }: AdminCall<unknown>,
   aiProviderId: string,
   paramOf?: CredentialRules["paramOf"],
 ): CredentialRules {

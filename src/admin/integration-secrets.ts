@@ -83,7 +83,7 @@ const maxHeaderLength = 8_192;
 const maxSecretLength = 16_384;
 
 /** The members a provider takes: those written down for integrations, and its settings, whose marks count for both. */
-export function familyOf(aiProviderId: string, { providers }: Services): ProviderFamily {
+export function familyOf(aiProviderId: string, { providers }: Pick<Services, "providers">): ProviderFamily {
   const family = providerFamilies.get(aiProviderId) ?? otherFamily;
   const members = new Map<string, ConfigurationMember>(Object.entries(family.members));
   for (const { member, isSecret, shapesAddress } of providers.get(aiProviderId)?.settings ?? []) {
@@ -114,7 +114,12 @@ function isCredentialHeader(name: string, value: string, services: Services): bo
   );
 }
 
-function checkHeader(name: string, value: unknown, param: string, { headerRules }: Services): void {
+function checkHeader(
+  name: string,
+  value: unknown,
+  param: string,
+  { headerRules }: Pick<Services, "headerRules">,
+): void {
   if (!isHeaderName(name) || name.length > 255 || !headerRules.mayGoUpstream(name)) {
     refuseField(param, "is not a header that can be sent to a provider");
   }
@@ -123,7 +128,12 @@ function checkHeader(name: string, value: unknown, param: string, { headerRules 
   if (!isHeaderValue(value)) refuseField(param, "must not hold control characters");
 }
 
-function checkAddress(text: string, kind: "base" | "url", param: string, { addressGuard }: Services): void {
+function checkAddress(
+  text: string,
+  kind: "base" | "url",
+  param: string,
+  { addressGuard }: Pick<Services, "addressGuard">,
+): void {
   try {
     if (kind === "base") requireBaseUrl(addressGuard, text);
     else addressGuard.checkUrl(text);
@@ -335,7 +345,7 @@ export function requireComplete(
 
 /** Statements that seal what is secret after a change. */
 export async function sealSecrets(
-  { stores, services, now }: AdminCall<unknown>,
+  { stores, context: { services }, now }: AdminCall<unknown>,
   place: Tenant & { recordId: string },
   changes: readonly Pick<Credentials, "secrets" | "removed">[],
 ): Promise<Statement[]> {

@@ -112,9 +112,9 @@ async function defaultProvider(
 }
 
 async function createIntegration(call: AdminCall<CreateIntegration>) {
-  const { body, context, services } = call;
+  const { body, context } = call;
   const tenant = await readTenant(call, namedWorkspace(call));
-  await requireScopes(context, [scopeOf(levelOf(tenant), "create")], services);
+  await requireScopes(context, [scopeOf(levelOf(tenant), "create")]);
   const slug = body.slug ?? createSlug(body.name, { letters: 24 });
   const { id, statements } = await createIntegrationRows(call, tenant, {
     slug,

@@ -44,7 +44,11 @@ function readOrganisationId(token: string): string {
 }
 
 /** What is stored of a token. */
-export async function digestInviteToken(id: string, token: string, { stateMac }: Services): Promise<string> {
+export async function digestInviteToken(
+  id: string,
+  token: string,
+  { stateMac }: Pick<Services, "stateMac">,
+): Promise<string> {
   return stateMac(`invite\n${id}\n${token}`);
 }
 
@@ -239,42 +243,42 @@ function asPerson(context: RequestContext, organisationId: string, userId: strin
 }
 
 /** The invite a path and a token name; unknown invites, wrong tokens and texts that are no token answer alike. */
-async function findInvite(context: RequestContext, token: string, services: Services): Promise<InviteRow> {
-  const { stores } = services.control;
+async function findInvite(context: RequestContext, token: string): Promise<InviteRow> {
+  const { stores } = context.services.control;
   const id = (context.params.inviteId ?? "").toLowerCase();
   const tenant = { organisationId: readOrganisationId(token), workspaceId: null };
   const [invite, digest] = await Promise.all([
     isRecordId(id) ? stores.invites.find(tenant, { id }) : undefined,
-    digestInviteToken(id, token, services),
+    digestInviteToken(id, token, context.services),
   ]);
   return requireFound(invite?.tokenDigest === digest ? invite : undefined, "invite");
 }
 
 const audit = { resource: "invites", action: "accept" };
 
-async function accept(context: RequestContext, services: Services) {
-  const { value } = await readJsonBody(context, maxAdminBodyBytes, services);
+async function accept(context: RequestContext) {
+  const { value } = await readJsonBody(context, maxAdminBodyBytes, context.services);
   const body = checkWholeBody(AcceptInvite, value);
-  const found = await findInvite(context, body.token, services);
-  const { stores } = services.control;
+  const found = await findInvite(context, body.token);
+  const { stores } = context.services.control;
   const tenant = { organisationId: found.organisationId, workspaceId: null };
   const user = await stores.users.find(tenant, { email: found.email });
   const newId = crypto.randomUUID();
   const caller = asPerson(context, found.organisationId, user?.id ?? newId);
   const work = async () => {
-    const now = services.clock.now();
-    const invite = await findInvite(context, body.token, services);
+    const now = context.services.clock.now();
+    const invite = await findInvite(context, body.token);
     const status = inviteStatus(invite, now);
     if (status !== "pending") throw new ConflictError(`Cannot accept this invite: it is ${status}`, { code: "AB07" });
     const person = { firstName: body.first_name, lastName: body.last_name, newId };
-    const acceptance = await acceptanceStatements(invite, person, { stores, services, now });
+    const acceptance = await acceptanceStatements(invite, person, { stores, context, now });
     return { ...acceptance, recordId: invite.id };
   };
   try {
-    return await commitAudited(audit, caller, services, work);
+    return await commitAudited(audit, caller, work);
   } catch (error) {
     const { status } = toAdminError(error);
-    if (status !== 503) await auditRefusal(audit, caller, services, status);
+    if (status !== 503) await auditRefusal(audit, caller, status);
     throw error;
   }
 }
@@ -293,7 +297,7 @@ export async function acceptByEmail(organisationId: string, email: string, servi
   let isAccepted = false;
   await control.committer.run(organisationId, async () => {
     const invite = await findPendingInvite(control.stores, tenant, email, now);
-    const parts = { stores: control.stores, services, now };
+    const parts = { stores: control.stores, context: { services }, now };
     const acceptance = invite && (await acceptanceStatements({ ...invite, keyDetails: null }, {}, parts));
     isAccepted = acceptance !== undefined;
     const audited: AuditDraft = {
@@ -329,9 +333,9 @@ export const acceptEndpoints: readonly Endpoint[] = [
     tag: "Invites",
     summary: "Accept an invite with the token of its link",
     body: AcceptInvite,
-    async handle(context, services) {
+    async handle(context) {
       try {
-        const { userId, keys } = await accept(context, services);
+        const { userId, keys } = await accept(context);
         return jsonReply({
           id: userId,
           object: "user",

@@ -114,11 +114,11 @@ async function refuseKnown({ stores, tenant, now }: AdminCall<unknown>, email: s
 }
 
 /** A new token of an invite and what is stored of it. */
-async function createToken({ context, services, tenant, now }: AdminCall<unknown>, id: string) {
+async function createToken({ context, tenant, now }: AdminCall<unknown>, id: string) {
   const token = createInviteToken(tenant.organisationId);
   return {
     link: `${context.url.origin}/invites/${id}?token=${token}`,
-    stored: { tokenDigest: await digestInviteToken(id, token, services), expiresAt: now + inviteLifetimeMs },
+    stored: { tokenDigest: await digestInviteToken(id, token, context.services), expiresAt: now + inviteLifetimeMs },
   };
 }
 

@@ -16,7 +16,7 @@ interface MintedSecret {
  * @param formerLookupId The public part of a key that gets a new secret: it stays.
  */
 export async function mintSecret(
-  { keyPrefix, keyMac }: Services,
+  { keyPrefix, keyMac }: Pick<Services, "keyPrefix" | "keyMac">,
   formerLookupId?: string | null,
 ): Promise<MintedSecret> {
   const { key, lookupId } = mintApiKey(keyPrefix, formerLookupId ?? undefined);

@@ -55,9 +55,9 @@ async function readCursor(query: URLSearchParams, scope: LogScope, services: Ser
   return refuse("cursor", "the next_cursor of the page before");
 }
 
-async function readFilter(context: CallerContext, services: Services): Promise<LogFilter> {
+async function readFilter(context: CallerContext): Promise<LogFilter> {
   const query = context.url.searchParams;
-  const before = await readCursor(query, scopeOf(context), services);
+  const before = await readCursor(query, scopeOf(context), context.services);
   const from = readTime(query, "from");
   const to = readTime(query, "to");
   if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
@@ -125,7 +125,7 @@ function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Red
 }
 
 /** Keys of the person behind a call, those that are revoked too, and what stands for their tokens. */
-async function ownKeys({ principal }: CallerContext, { control }: Services): Promise<ReadonlySet<string>> {
+async function ownKeys({ principal, services: { control } }: CallerContext): Promise<ReadonlySet<string>> {
   const { organisationId, workspaceId, userId, keyId } = principal;
   const rows = await control.stores.apiKeys.all({ organisationId, workspaceId }, { where: { userId } });
   return new Set([keyId, ...rows.map(({ id }) => id)]);
@@ -136,10 +136,10 @@ async function ownKeys({ principal }: CallerContext, { control }: Services): Pro
  *
  * @throws {PermissionError} If the caller's role may see nothing of it.
  */
-async function requireLogSight(context: CallerContext, services: Services) {
-  const { metadata, content, others } = await readLogSight(context, services);
+async function requireLogSight(context: CallerContext) {
+  const { metadata, content, others } = await readLogSight(context);
   if (!metadata) throw new PermissionError("Forbidden! This role may not see logs", { code: "AB03" });
-  return { content, ofKeys: others ? undefined : await ownKeys(context, services) };
+  return { content, ofKeys: others ? undefined : await ownKeys(context) };
 }
 
 /** A row without what shows contents: what checks found may repeat them. */
@@ -148,16 +148,16 @@ function withoutContents(row: LogRow): LogRow {
   return figures;
 }
 
-async function listLogs(context: CallerContext, services: Services): Promise<Reply> {
+async function listLogs(context: CallerContext): Promise<Reply> {
   requireKnownQuery(context.url.searchParams, filters);
   const scope = scopeOf(context);
-  const { content, ofKeys } = await requireLogSight(context, services);
-  const filter = { ...(await readFilter(context, services)), ...(ofKeys && { ofKeys }) };
-  const { rows, stoppedAt } = await services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
+  const { content, ofKeys } = await requireLogSight(context);
+  const filter = { ...(await readFilter(context)), ...(ofKeys && { ofKeys }) };
+  const { rows, stoppedAt } = await context.services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
   const page = rows.slice(0, filter.limit);
   // a search that stopped goes on where it did, one that found more than a page behind the page
   const next = rows.length > filter.limit ? (page.at(-1)?.details.id ?? null) : stoppedAt;
-  const next_cursor = next === null ? null : `${next}.${await services.stateMac(cursorText(scope, next))}`;
+  const next_cursor = next === null ? null : `${next}.${await context.services.stateMac(cursorText(scope, next))}`;
   const shown = page.map(toRow);
   const data = content ? shown : shown.map(withoutContents);
   return jsonReply({ object: "list", data, has_more: next !== null, next_cursor });
@@ -166,17 +166,17 @@ async function listLogs(context: CallerContext, services: Services): Promise<Rep
 /** What clients of other gateways ask for below this path: nothing here, and the id of no row. */
 const otherPaths = new Set(["exports", "tail"]);
 
-async function readLog(context: CallerContext, services: Services): Promise<Reply> {
+async function readLog(context: CallerContext): Promise<Reply> {
   const scope = scopeOf(context);
   const id = context.params.id ?? "";
   if (otherPaths.has(id)) throw new NotFoundError("Not Found: there is nothing at this path", { code: "not_found" });
-  const { content, ofKeys } = await requireLogSight(context, services);
-  const stored = await services.logStore.find(scope, id);
+  const { content, ofKeys } = await requireLogSight(context);
+  const stored = await context.services.logStore.find(scope, id);
   const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
   if (!isSeen) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
-  const { redactor } = services;
+  const { redactor } = context.services;
   if (!content) return jsonReply(withoutContents(toDetail({ ...stored, content: null }, [], redactor)));
-  return jsonReply(toDetail(stored, await services.logStore.findHooks(scope, stored.details.id), redactor));
+  return jsonReply(toDetail(stored, await context.services.logStore.findHooks(scope, stored.details.id), redactor));
 }
 
 /** What a list may ask for. */

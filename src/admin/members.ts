@@ -44,13 +44,13 @@ async function readMember(call: AdminCall<undefined>) {
  * @throws {PermissionError} AB03.
  */
 async function requireRolesWithin(
-  { context, services }: AdminCall<unknown>,
+  { context }: AdminCall<unknown>,
   { tenant }: FoundWorkspace,
   roles: readonly string[],
 ): Promise<void> {
   const { userId } = context.principal;
   if (userId === null || !roles.includes("admin")) return;
-  const view = await services.control.directory.workspace(tenant);
+  const view = await context.services.control.directory.workspace(tenant);
   const own = view?.members.get(userId);
   if (own?.role === "admin" || (own !== undefined && own.organisationRole !== "member")) return;
   forbid("Only admins of the workspace may make admins, change them or remove them");

@@ -1,5 +1,5 @@
 import { scopesOfKind } from "../auth/scopes.ts";
-import type { Services } from "../context.ts";
+import type { RequestContext } from "../context.ts";
 import { settingsOf, toRecord, type WorkspaceSettings } from "../control/settings.ts";
 import type { Statement } from "../db/client.ts";
 import type { ControlStores } from "../db/stores/control.ts";
@@ -13,7 +13,7 @@ import { applyMetadataSchema, type RecordMetadata } from "./metadata-schema.ts";
 /** What memberships are written with. */
 export interface MembershipParts {
   stores: ControlStores;
-  services: Services;
+  context: Pick<RequestContext, "services">;
   /** Unix milliseconds. */
   now: number;
 }
@@ -80,7 +80,11 @@ function autoKey({ organisation }: Joining, settings: WorkspaceSettings): FirstK
 /** The key a joining person gets: its text, and the statement that stores it. */
 async function createFirstKey(joining: Joining, parts: MembershipParts) {
   const { organisation, workspace, userId, firstKey } = joining;
-  const { stores, services, now } = parts;
+  const {
+    stores,
+    context: { services },
+    now,
+  } = parts;
   const settings = settingsOf({ organisation, workspace });
   const wanted = firstKey ?? autoKey(joining, settings);
   if (!wanted) return undefined;

@@ -51,7 +51,7 @@ interface GuardrailNames {
  * @throws {InvalidRequestError} AB01, naming the entry that has a check which cannot run in this direction.
  */
 export async function requireGuardrails(
-  { stores, services }: AdminCall<unknown>,
+  { stores, context: { services } }: AdminCall<unknown>,
   tenant: Tenant,
   { names, direction, param }: GuardrailNames,
 ): Promise<string[]> {

@@ -122,7 +122,7 @@ type WorkspaceTenant = Tenant & { workspaceId: string };
 
 /** Whether a text names the caller's own workspace. */
 async function isOwnWorkspace(
-  { tenant, services }: AdminCall<unknown>,
+  { tenant, context: { services } }: AdminCall<unknown>,
   workspaceId: string,
   named: string,
 ): Promise<boolean> {

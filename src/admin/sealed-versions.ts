@@ -13,7 +13,7 @@ import { refuseField } from "./request.ts";
  * @throws {InvalidRequestError} AB01 for a mask that stands for none, or for one whose address changed.
  */
 export function requireSecrets(
-  { services }: AdminCall<unknown>,
+  { context: { services } }: AdminCall<unknown>,
   given: unknown,
   former: unknown,
   param: string,
@@ -29,7 +29,7 @@ export function requireSecrets(
  * @throws {UnavailableError} If its secrets cannot be opened.
  */
 export async function openVersion(
-  { services }: AdminCall<unknown>,
+  { context: { services } }: AdminCall<unknown>,
   kind: ContentKind,
   version: { id: string; organisationId: string; content: string },
 ): Promise<unknown> {
@@ -44,7 +44,7 @@ export async function openVersion(
 
 /** A version as it is stored: its text with masks, and the statements that seal its secrets. */
 export async function sealVersion(
-  { services, stores, now }: AdminCall<unknown>,
+  { context: { services }, stores, now }: AdminCall<unknown>,
   place: Tenant & { kind: ContentKind; recordId: string },
   content: unknown,
 ): Promise<{ text: string; sealed: Statement[] }> {

@@ -96,7 +96,7 @@ async function findReference({ params, stores, tenant }: AdminCall<unknown>): Pr
 }
 
 /** Refuses addresses that would be refused when the secret is read. */
-function checkAddresses({ services }: AdminCall<unknown>, config: AuthConfig): void {
+function checkAddresses({ context: { services } }: AdminCall<unknown>, config: AuthConfig): void {
   const { addressGuard } = services;
   for (const name of addressAuthFields) {
     const text = config[name];
@@ -133,7 +133,12 @@ async function readWorkspaces({
 
 /** What is stored of credentials, and the statements that store their secrets. */
 async function sealAuth(call: AdminCall<unknown>, recordId: string, given: AuthConfig) {
-  const { services, stores, tenant, now } = call;
+  const {
+    context: { services },
+    stores,
+    tenant,
+    now,
+  } = call;
   const { organisationId } = tenant;
   const secrets = Object.entries(given).filter(([name]) => secretAuthFields.has(name));
   const statements: Statement[] = [];

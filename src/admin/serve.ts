@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { requireAccess } from "../auth/access.ts";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { isUnreachable } from "../db/client.ts";
 import { requireRole } from "../endpoint/role.ts";
 import { type AdminEndpoint, readJsonBody } from "../endpoint.ts";
@@ -36,16 +36,12 @@ function requireOwnOrganisation(context: CallerContext, body: unknown): void {
 }
 
 /** The body of a request to the control plane, not checked yet. */
-export async function readAdminBody(
-  context: CallerContext,
-  services: Services,
-  bodyOptional: boolean | undefined,
-): Promise<unknown> {
+export async function readAdminBody(context: CallerContext, bodyOptional: boolean | undefined): Promise<unknown> {
   const length = context.headers.get("content-length");
   const isEmpty =
     length === "0" ||
     (length === undefined && context.headers.get("transfer-encoding") === undefined && context.request.body === null);
-  return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, services)).value;
+  return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, context.services)).value;
 }
 
 /**
@@ -85,9 +81,9 @@ export function checkWholeBody<Schema extends v.GenericSchema>(schema: Schema, v
   return checkBody(schema, value);
 }
 
-async function readBody(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<unknown> {
+async function readBody(endpoint: AdminEndpoint, context: CallerContext): Promise<unknown> {
   if (!endpoint.body) return undefined;
-  const value = await readAdminBody(context, services, endpoint.bodyOptional);
+  const value = await readAdminBody(context, endpoint.bodyOptional);
   requireOwnOrganisation(context, value);
   return checkWholeBody(endpoint.body, value);
 }
@@ -102,16 +98,16 @@ export function requirePlainPath({ url }: CallerContext): void {
 /** What any list may be asked: whose it is and which page, where these have an effect. */
 const commonQuery = ["organisation_id", "workspace_id", "current_page", "page_size"].map((name) => ({ name }));
 
-async function serveChecked(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
+async function serveChecked(endpoint: AdminEndpoint, context: CallerContext): Promise<Reply> {
   requirePlainPath(context);
   requireAccess(context.principal, endpoint.access);
-  await requireRole(context, endpoint.access.scopes, services);
+  await requireRole(context, endpoint.access.scopes);
   requireOwnOrganisation(context, undefined);
   if (endpoint.method === "GET" && endpoint.query) {
     requireKnownQuery(context.url.searchParams, [...endpoint.query, ...commonQuery]);
   }
-  const body = await readBody(endpoint, context, services);
-  return endpoint.handleAdmin(body, context, services);
+  const body = await readBody(endpoint, context);
+  return endpoint.handleAdmin(body, context);
 }
 
 /** What a caller of the control plane is told of a failure. */
@@ -125,22 +121,21 @@ export function toAdminError(thrown: unknown): GatewayError {
 }
 
 /** Answers one row of the control plane; what it refuses is audited like what it does. */
-export function serveAdmin(endpoint: AdminEndpoint, context: CallerContext, services: Services): Promise<Reply> {
-  return auditRefusals(endpoint, context, services, () => serveChecked(endpoint, context, services));
+export function serveAdmin(endpoint: AdminEndpoint, context: CallerContext): Promise<Reply> {
+  return auditRefusals(endpoint, context, () => serveChecked(endpoint, context));
 }
 
 /** Runs the work of a row; what it refuses leaves an audit row where the row is audited at all. */
 export async function auditRefusals(
   { audit }: Pick<AdminEndpoint, "audit">,
   context: CallerContext,
-  services: Services,
   work: () => Promise<Reply>,
 ): Promise<Reply> {
   try {
     return await work();
   } catch (thrown) {
     const error = toAdminError(thrown);
-    if (audit && error.status !== 503) await auditRefusal(audit, context, services, error.status);
+    if (audit && error.status !== 503) await auditRefusal(audit, context, error.status);
     throw error;
   }
 }

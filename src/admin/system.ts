@@ -33,7 +33,7 @@ export const systemEndpoints: readonly Endpoint[] = [
     tag: "System",
     summary: "Whether the process can serve",
     access: "public",
-    handle(_context, services) {
+    handle({ services }) {
       if (services.isReady()) return jsonReply({ status: "success", message: "Server is ready" });
       throw new UnavailableError("Server is starting or stopping", { code: "not_ready", retryAfterSeconds: 1 });
     },

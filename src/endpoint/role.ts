@@ -7,7 +7,7 @@ import {
   roleAllows,
   type SecuritySettings,
 } from "../auth/roles.ts";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import type { WorkspaceView } from "../control/directory.ts";
 import { PermissionError, UnavailableError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
@@ -57,10 +57,10 @@ function refuseUnreadable(cause: unknown): never {
  * @throws {PermissionError} If the person is not a member of the workspace.
  * @throws {UnavailableError} If the workspace cannot be read.
  */
-export function readRole(
-  { principal }: Pick<CallerContext, "principal">,
-  { control }: Services,
-): Person | undefined | Promise<Person> {
+export function readRole({
+  principal,
+  services: { control },
+}: Pick<CallerContext, "principal" | "services">): Person | undefined | Promise<Person> {
   const { organisationId, workspaceId, userId } = principal;
   if (userId === null || workspaceId === null) return undefined;
   const view = control.directory.workspace({ organisationId, workspaceId });
@@ -81,11 +81,10 @@ function requireAllowed(person: Person, scopes: readonly string[]): void {
  * @throws {PermissionError} If the role allows none of the scopes.
  */
 export function requireRole(
-  context: Pick<CallerContext, "principal">,
+  context: Pick<CallerContext, "principal" | "services">,
   scopes: readonly string[],
-  services: Services,
 ): void | Promise<void> {
-  const person = readRole(context, services);
+  const person = readRole(context);
   if (!person) return;
   const held = scopes.filter((scope) => context.principal.scopes.has(scope));
   if (person instanceof Promise) return person.then((read) => requireAllowed(read, held));
@@ -98,13 +97,9 @@ export function requireRole(
  *
  * @throws {PermissionError}
  */
-export async function requireScopes(
-  context: CallerContext,
-  scopes: readonly string[],
-  services: Services,
-): Promise<void> {
+export async function requireScopes(context: CallerContext, scopes: readonly string[]): Promise<void> {
   requireAccess(context.principal, { keys: "any", scopes });
-  await requireRole(context, scopes, services);
+  await requireRole(context, scopes);
 }
 
 /**
@@ -114,15 +109,14 @@ export async function requireScopes(
  * @throws {PermissionError}
  */
 export async function requireSight(
-  context: Pick<CallerContext, "principal">,
+  context: Pick<CallerContext, "principal" | "services">,
   scope: string,
-  services: Services,
 ): Promise<void> {
-  const person = await readRole(context, services);
+  const person = await readRole(context);
   if (person) requireAllowed(person, [scope]);
 }
 
 /** What of the log a caller may see; services see all of it. */
-export async function readLogSight(context: Pick<CallerContext, "principal">, services: Services): Promise<LogSight> {
-  return logSightOf(await readRole(context, services));
+export async function readLogSight(context: Pick<CallerContext, "principal" | "services">): Promise<LogSight> {
+  return logSightOf(await readRole(context));
 }

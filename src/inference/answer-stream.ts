@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -36,13 +36,8 @@ interface StreamedCall {
   strict: boolean;
 }
 
-function headersOf(
-  upstream: Response,
-  { destination }: StreamedCall,
-  context: CallerContext,
-  services: Services,
-): Record<string, string> {
-  const headers = unifiedHeaders(upstream, destination.provider.slug, context, services);
+function headersOf(upstream: Response, { destination }: StreamedCall, context: CallerContext): Record<string, string> {
+  const headers = unifiedHeaders(upstream, destination.provider.slug, context);
   headers["content-type"] = "text/event-stream; charset=utf-8";
   headers["x-accel-buffering"] = "no";
   return headers;
@@ -53,7 +48,6 @@ function relay(
   upstream: Response,
   call: StreamedCall & { observer: StreamObserver; hooks?: StreamHooks | undefined; onEnd(end: StreamEnd): void },
   context: CallerContext,
-  services: Services,
 ): Promise<ReadableStream<Uint8Array>> {
   const { attempt, operation, settings, observer, hooks, onEnd } = call;
   const { framing, media } = operation;
@@ -62,47 +56,36 @@ function relay(
     attempt,
     observer,
     context,
-    services,
     hooks,
     onEnd,
     blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
-    idleMs: settings?.streamIdleTimeoutMs ?? services.limits.streamIdleTimeoutMs,
+    idleMs: settings?.streamIdleTimeoutMs ?? context.services.limits.streamIdleTimeoutMs,
   });
 }
 
 /** Notes what a stream told of itself, once it is over. */
-function noteEnd(
-  observer: StreamObserver,
-  { operation }: StreamedCall,
-  { log }: CallerContext,
-  services: Services,
-): void {
+function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log, services }: CallerContext): void {
   log.upstreamEndedAt = services.clock.monotonic();
   log.usage = withUnits(toLoggedUsage(observer.usage()), operation.furtherCountsOf(undefined));
   log.answeredModel = observer.model?.() ?? null;
 }
 
 /** A streamed answer that goes to the client as it comes; its log row is written when it ends. */
-export async function answerStream(
-  upstream: Response,
-  call: StreamedCall,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
+export async function answerStream(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { log } = context;
   const { operation, guard, strict } = call;
   const observer = operation.createObserver();
   const hooks = guard?.stream(strict);
-  const headers = headersOf(upstream, call, context, services);
+  const headers = headersOf(upstream, call, context);
   const onEnd = ({ status: ended, error, sent }: StreamEnd) => {
     // an answer that was let go of for another target is not the end of the request
     if (!log.deferred) return;
-    noteEnd(observer, call, context, services);
+    noteEnd(observer, call, context);
     log.responseBody = operation.media.isHeavy ? null : sent;
     const status = ended === 200 ? (hooks?.status ?? ended) : ended;
-    settle(context, services, { status, error, responseHeaders: headers });
+    settle(context, { status, error, responseHeaders: headers });
   };
-  const body = await relay(upstream, { ...call, observer, hooks, onEnd }, context, services);
+  const body = await relay(upstream, { ...call, observer, hooks, onEnd }, context);
   log.deferred = true;
   return { status: hooks?.status ?? upstream.status, headers, body };
 }
@@ -112,20 +95,15 @@ export async function answerStream(
  *
  * @throws {GatewayError} If it breaks off, is too large, or a guardrail denies it.
  */
-export async function answerHeld(
-  upstream: Response,
-  call: StreamedCall,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
+export async function answerHeld(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { operation, guard, strict, destination } = call;
   const observer = operation.createObserver();
   let ended: StreamEnd | undefined;
   const onEnd = (end: StreamEnd) => {
     ended = end;
-    noteEnd(observer, call, context, services);
+    noteEnd(observer, call, context);
   };
-  const body = await relay(upstream, { ...call, observer, onEnd }, context, services);
+  const body = await relay(upstream, { ...call, observer, onEnd }, context);
   // the DOM types want bytes that no other thread shares; nothing here shares
   const held = new Response(body as BodyInit);
   const bytes = await readBytes(held, heldBounds).catch((cause: unknown) => {
@@ -137,8 +115,8 @@ export async function answerHeld(
   if (ended?.error) throw ended.error;
   const text = new TextDecoder().decode(bytes);
   // the upstream told of a failure itself
-  if (ended?.status !== 200) for (const { data } of readEvents(text)) checkEvent(data, { upstream, context, services });
-  const headers = headersOf(upstream, call, context, services);
+  if (ended?.status !== 200) for (const { data } of readEvents(text)) checkEvent(data, { upstream, context });
+  const headers = headersOf(upstream, call, context);
   const reply: Reply = { status: upstream.status, headers, body: text };
   return guard ? guard.finishStream(reply, strict) : reply;
 }

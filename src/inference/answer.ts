@@ -1,5 +1,5 @@
 import type { LogDraft } from "../context/log-draft.ts";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { answerHeaders } from "../lib/headers.ts";
 import { readFailure } from "../providers/failures.ts";
@@ -20,8 +20,7 @@ export function routingHeaders(provider: string, { label, retries }: LogDraft): 
 export function unifiedHeaders(
   upstream: Response,
   provider: string,
-  { log }: CallerContext,
-  services: Services,
+  { log, services }: CallerContext,
 ): Record<string, string> {
   const headers = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
   return Object.assign(headers, routingHeaders(provider, log), droppedHeader(log));
@@ -32,10 +31,12 @@ export function toProviderError(
   upstream: { status: number; headers: Headers },
   text: string,
   context: CallerContext,
-  services: Services,
 ): UpstreamError {
   const provider = context.log.provider ?? "provider";
-  const { "content-type": _type, ...headers } = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
+  const { "content-type": _type, ...headers } = answerHeaders(
+    upstream.headers,
+    context.services.headerRules.returnedUnified,
+  );
   // before what is too long is cut: of a secret at that place a part would be left
   const shown = withoutManagedSecrets(text, context);
   const { message, ...details } = readFailure(shown, upstream.status, upstream.headers);

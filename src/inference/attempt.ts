@@ -96,7 +96,7 @@ function findKeyOfOwnForm({ credential, headers }: LeavingCall, keyPrefix: strin
  *
  * @throws {InvalidRequestError}
  */
-async function requireForeignKey(key: string, { authenticator }: Services): Promise<void> {
+async function requireForeignKey(key: string, { authenticator }: Pick<Services, "authenticator">): Promise<void> {
   if (!(await authenticator.isOwnKey(key))) return;
   throw new InvalidRequestError("Cannot make this call: its provider credential is a key of this gateway", {
     code: "gateway_key_as_credential",
@@ -109,11 +109,7 @@ async function requireForeignKey(key: string, { authenticator }: Services): Prom
  *
  * @returns A promise only where a key must be looked up.
  */
-export function prepareToLeave(
-  call: LeavingCall,
-  { headers }: CallerContext,
-  services: Services,
-): Promise<void> | undefined {
+export function prepareToLeave(call: LeavingCall, { headers, services }: CallerContext): Promise<void> | undefined {
   if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
   const key = findKeyOfOwnForm(call, services.keyPrefix);
   return key === undefined ? undefined : requireForeignKey(key, services);
@@ -133,7 +129,7 @@ function attachedOf(metadata: CallerContext["metadata"]): CallerContext["metadat
 }
 
 /** Notes a call in the log draft; gives what its authentication may use. */
-export function beginCall(url: string, { log, principal, metadata }: CallerContext, services: Services): AuthTools {
+export function beginCall(url: string, { log, principal, metadata, services }: CallerContext): AuthTools {
   log.upstreamStartedAt = services.clock.monotonic();
   log.upstreamUrl = url.replace(/\?.*$/, "");
   log.upstreamCalls++;
@@ -147,34 +143,22 @@ export function beginCall(url: string, { log, principal, metadata }: CallerConte
  *
  * @throws {GatewayError} As `sendCall`; 499 when the caller left.
  */
-export function send(
-  call: PreparedCall,
-  attempt: Attempt,
-  context: CallerContext,
-  services: Services,
-): Promise<Response> {
-  const looking = prepareToLeave(call, context, services);
-  return looking
-    ? looking.then(() => sendPrepared(call, attempt, context, services))
-    : sendPrepared(call, attempt, context, services);
+export function send(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
+  const looking = prepareToLeave(call, context);
+  return looking ? looking.then(() => sendPrepared(call, attempt, context)) : sendPrepared(call, attempt, context);
 }
 
-function sendPrepared(
-  call: PreparedCall,
-  attempt: Attempt,
-  context: CallerContext,
-  services: Services,
-): Promise<Response> {
+function sendPrepared(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
   const { log } = context;
-  const url = addressOf(call, services.authTools.environment);
-  const tools = beginCall(url, context, services);
+  const url = addressOf(call, context.services.authTools.environment);
+  const tools = beginCall(url, context);
   if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
   const sent = sendCall(Object.assign(call, { signal: attempt.signal, url }), tools);
   // it is on its way; what waits for the answer need not hold it too
   if (typeof call.body === "string" && call.body.length > longBody) call.body = "";
   return sent.then(
     (response) => {
-      log.firstByteAt = services.clock.monotonic();
+      log.firstByteAt = context.services.clock.monotonic();
       return response;
     },
     (error) => {

@@ -1,5 +1,5 @@
 import { reserveBody } from "../context/held-bodies.ts";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import type { DialectOptions } from "../dialects/types.ts";
 import { isJsonType } from "../endpoint.ts";
 import { UnavailableError, UpstreamError } from "../errors.ts";
@@ -72,13 +72,12 @@ export async function readAnswer(
   upstream: Response,
   { attempt, provider }: { attempt: Attempt; provider: string },
   context: CallerContext,
-  services: Services,
 ): Promise<Uint8Array> {
   try {
     const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
     // the usual, small failure is read in one go
     if (!isSuccess(upstream) && !(length <= maxFailureBytes)) return await readBeginning(upstream, maxFailureBytes);
-    return await readBytes(upstream, { ...answerBounds, reserve: reserveBody(context, services) });
+    return await readBytes(upstream, { ...answerBounds, reserve: reserveBody(context, context.services) });
   } catch (error) {
     if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
     if (error.problem === "busy") {
@@ -132,32 +131,31 @@ export function parseAnswer(text: string, provider: string, { isList }: { isList
 }
 
 /** The client's answer to an upstream answer that is not a stream. */
-async function answerWhole(upstream: Response, run: Run, context: CallerContext, services: Services): Promise<Reply> {
+async function answerWhole(upstream: Response, run: Run, context: CallerContext): Promise<Reply> {
   const { log } = context;
   const { slug } = run.destination.provider;
-  const bytes = await readAnswer(upstream, { attempt: run.attempt, provider: slug }, context, services);
-  log.upstreamEndedAt = services.clock.monotonic();
+  const bytes = await readAnswer(upstream, { attempt: run.attempt, provider: slug }, context);
+  log.upstreamEndedAt = context.services.clock.monotonic();
   const { media, answerBytes } = run.operation;
   if (answerBytes && isSuccess(upstream) && /^(?:image|audio)\//i.test(typeOf(upstream))) {
     const given = new BinaryAnswer(bytes, typeOf(upstream));
     const answer = convert(run, () => answerBytes(given)) ?? {};
-    return answerWith(answer, upstream, { run, context, services });
+    return answerWith(answer, upstream, { run, context });
   }
-  if (!isSuccess(upstream)) throw toProviderError(upstream, toFailureText(bytes), context, services);
+  if (!isSuccess(upstream)) throw toProviderError(upstream, toFailureText(bytes), context);
   const sheltered = shelterAnswer(bytes, upstream, { run, context });
   const text = toText(sheltered?.bytes ?? bytes, slug);
   const body = parseAnswer(text, slug, media);
   const { error, choices } = isObject(body) ? body : {};
   if (error !== undefined && error !== null && choices === undefined && !media.readsErrors) {
     const status = statusOfErrorBody(error);
-    throw toProviderError({ status, headers: upstream.headers }, text, context, services);
+    throw toProviderError({ status, headers: upstream.headers }, text, context);
   }
   const answer = convert(run, () => run.operation.answer(body));
-  if (answer !== undefined)
-    return answerWith(answer, upstream, { run, context, services, numbers: sheltered?.numbers });
+  if (answer !== undefined) return answerWith(answer, upstream, { run, context, numbers: sheltered?.numbers });
   noteCounts(context, run.operation, body);
   log.responseBody = media.isHeavy ? withoutMedia(body) : beginningOf(bytes);
-  const headers = unifiedHeaders(upstream, slug, context, services);
+  const headers = unifiedHeaders(upstream, slug, context);
   headers["content-type"] = "application/json";
   return { status: upstream.status, headers, body: sheltered ? toText(bytes, slug) : text };
 }
@@ -175,15 +173,10 @@ function shelterAnswer(
 function answerWith(
   answer: Record<string, unknown> | BinaryAnswer,
   upstream: Response,
-  {
-    run,
-    context,
-    services,
-    numbers,
-  }: { run: Run; context: CallerContext; services: Services; numbers?: ExactNumbers | undefined },
+  { run, context, numbers }: { run: Run; context: CallerContext; numbers?: ExactNumbers | undefined },
 ): Reply {
   const { log } = context;
-  const headers = unifiedHeaders(upstream, run.destination.provider.slug, context, services);
+  const headers = unifiedHeaders(upstream, run.destination.provider.slug, context);
   if (answer instanceof BinaryAnswer) {
     noteCounts(context, run.operation, undefined);
     headers["content-type"] = answer.type;
@@ -247,9 +240,10 @@ interface Received {
 /** How answers are converted, and who is told of what is left out. */
 function conversionOptions(
   { destination, settings }: Target,
-  { context, services: { clock } }: { context: CallerContext; services: Services },
+  context: CallerContext,
   received: Received,
 ): ConversionOptions & DialectOptions {
+  const { clock } = context.services;
   const { id, log, keepAnswer } = context;
   log.dropped = null;
   return {
@@ -293,10 +287,10 @@ function requireCalled(
 }
 
 /** Time a call may take, and what is left of the whole request. */
-function timesOf({ settings, deadline }: Target, context: CallerContext, services: Services): AttemptTimes {
+function timesOf({ settings, deadline }: Target, context: CallerContext): AttemptTimes {
   return {
-    timeoutMs: readTimeout(context, services, settings?.requestTimeoutMs),
-    wholeMs: deadline === undefined ? undefined : deadline - services.clock.monotonic(),
+    timeoutMs: readTimeout(context, settings?.requestTimeoutMs),
+    wholeMs: deadline === undefined ? undefined : deadline - context.services.clock.monotonic(),
   };
 }
 
@@ -310,25 +304,25 @@ export async function callTarget<Name extends OperationName>(
   name: Name,
   request: Operations[Name]["request"],
   target: Target,
-  { context, services }: { context: CallerContext; services: Services },
+  context: CallerContext,
 ): Promise<Reply> {
   const { log } = context;
   const { destination, settings, form } = target;
   const { provider, managed } = destination;
   log.stream = isStreamed(name, request);
   const received: Received = {};
-  const options = conversionOptions(target, { context, services }, received);
+  const options = conversionOptions(target, context, received);
   const asked = withModel(request, managed?.model);
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {
-    const input = { adapter, request: asked, target, context, services };
-    const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, { context, services }));
+    const input = { adapter, request: asked, target, context };
+    const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, context));
     if (joined) return joined;
   }
   // what asks for no model calls none
   if (managed && name !== "models") requireModel(destination, modelOf(asked));
   const served = serveOperation(name, asked, provider, options);
-  const forwarded = readForwardedHeaders(context, services, settings?.forwardHeaders);
+  const forwarded = readForwardedHeaders(context, settings?.forwardHeaders);
   for (const header of provider.clientHeaders) {
     const value = readClientHeader(header, context);
     if (value !== undefined) forwarded[header] ??= value;
@@ -336,16 +330,16 @@ export async function callTarget<Name extends OperationName>(
   target.guard?.addHeaders(forwarded);
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   const operation = managed?.restrictedTo ? requireCalled(served, destination, headers) : served;
-  const attempt = startAttempt(context.request, timesOf(target, context, services), services.timers);
+  const attempt = startAttempt(context.request, timesOf(target, context), context.services.timers);
   const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
   try {
     const came = await (operation.repair
       ? sendRepaired({
-          send: () => send(prepareCall(run, { ...headers }), attempt, context, services),
-          read: (refused) => readAnswer(refused, { attempt, provider: provider.slug }, context, services),
+          send: () => send(prepareCall(run, { ...headers }), attempt, context),
+          read: (refused) => readAnswer(refused, { attempt, provider: provider.slug }, context),
           repair: (failure) => repair(run, failure),
         })
-      : send(prepareCall(run, headers), attempt, context, services));
+      : send(prepareCall(run, headers), attempt, context));
     received.headers = came.headers;
     // of a form that flows through it is not known what it asks for
     const mayStream = operation.streamed || isFlow(form);
@@ -353,13 +347,13 @@ export async function callTarget<Name extends OperationName>(
     const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
     if (isStream) {
       const answer = target.guard?.holdsStreams ? answerHeld : answerStream;
-      return await answer(upstream, run, context, services);
+      return await answer(upstream, run, context);
     }
     if (flowsBack(upstream, operation)) {
       noteCounts(context, operation, undefined);
-      return answerFlow(upstream, { attempt, provider: provider.slug }, context, services);
+      return answerFlow(upstream, { attempt, provider: provider.slug }, context);
     }
-    return await answerWhole(upstream, run, context, services);
+    return await answerWhole(upstream, run, context);
   } catch (error) {
     throw isFlow(form) ? (form.failure() ?? error) : error;
   } finally {

@@ -1,5 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
-import { type CallerContext, readRequestMetadata, type Services } from "../context.ts";
+import { type CallerContext, readRequestMetadata } from "../context.ts";
 import type { WorkspaceView } from "../control/directory.ts";
 import { settingsOf } from "../control/settings.ts";
 import { isObject } from "../lib/json.ts";
@@ -61,13 +61,13 @@ export function mergeMetadata(sent: Metadata, principal: Principal, view: Worksp
  *
  * @throws {GatewayError} 400 for metadata that cannot be read; as `readView`.
  */
-export function settleMetadata(context: CallerContext, services: Services): Promise<void> | undefined {
+export function settleMetadata(context: CallerContext): Promise<void> | undefined {
   const sent = readRequestMetadata(context);
   const { principal } = context;
   const set = (view: WorkspaceView | undefined) => {
     context.metadata = mergeMetadata(sent, principal, view);
   };
-  const view = principal.workspaceId === null ? undefined : readView(context, services);
+  const view = principal.workspaceId === null ? undefined : readView(context);
   if (view instanceof Promise) return view.then(set);
   set(view);
   return undefined;

@@ -39,7 +39,7 @@ function requireConfig(result: ReadConfigResult | undefined): ConfigNode {
 /** Saved configs too long to be remembered by their text. */
 const longConfigs = new WeakMap<StoredConfig, ReadConfigResult | undefined>();
 
-function readSaved(saved: StoredConfig, { routing }: Services): ReadConfigResult | undefined {
+function readSaved(saved: StoredConfig, { routing }: Pick<Services, "routing">): ReadConfigResult | undefined {
   const { content, row } = saved;
   if (content === undefined) {
     throw new UnavailableError(`Cannot use the config ${row.slug}: a credential in it is unavailable`, {
@@ -107,8 +107,8 @@ function findInline(context: CallerContext): { code: string; field: string; mess
  *
  * @throws {InvalidRequestError} 400 with the code of the first violation.
  */
-function requireSavedOnly(context: CallerContext, services: Services, view: WorkspaceView): void {
-  if (!services.savedOnly && !blocksInlineConfig(view)) return;
+function requireSavedOnly(context: CallerContext, view: WorkspaceView): void {
+  if (!context.services.savedOnly && !blocksInlineConfig(view)) return;
   const found = findInline(context);
   if (!found) return;
   throw new InvalidRequestError(`Cannot use x-gateway-${found.field} here: ${found.message}`, {
@@ -129,12 +129,12 @@ function defaultConfig({ principal }: CallerContext, view: WorkspaceView): Store
 }
 
 /** Older clients ask for retries in a header of their own. */
-function legacyRetry(context: CallerContext, services: Services, view: WorkspaceView): RequestConfig | undefined {
+function legacyRetry(context: CallerContext, view: WorkspaceView): RequestConfig | undefined {
   const count = context.header("retry-count");
   if (count === null) return undefined;
   if (!/^[0-9]{1,3}$/.test(count)) refuse("Cannot use x-gateway-retry-count: write a whole number", "invalid_header");
   const text = JSON.stringify({ retry: { attempts: Math.min(Number(count), 5) } });
-  return { node: requireConfig(services.routing.read(text)), id: "", slug: null, view };
+  return { node: requireConfig(context.services.routing.read(text)), id: "", slug: null, view };
 }
 
 /** A config that says nothing: what the guardrails of the workspace need to run for requests that have none. */
@@ -154,7 +154,7 @@ interface InlineConfig {
 
 const inlineConfigs = new WeakMap<ConfigNode, InlineConfig>();
 
-function readInline(node: ConfigNode, text: string, { redactor }: Services): InlineConfig {
+function readInline(node: ConfigNode, text: string, { redactor }: Pick<Services, "redactor">): InlineConfig {
   const known = inlineConfigs.get(node);
   if (known) return known;
   const config: InlineConfig = { id: `${text.length}.${crc32(text)}`, shown: undefined };
@@ -183,23 +183,23 @@ function fromText(text: string, view: WorkspaceView, services: Services): Reques
  *
  * @throws {InvalidRequestError} 400 if it cannot be used.
  */
-export async function readConfigText(text: string, context: CallerContext, services: Services): Promise<RequestConfig> {
-  return fromText(text, await readView(context, services), services);
+export async function readConfigText(text: string, context: CallerContext): Promise<RequestConfig> {
+  return fromText(text, await readView(context), context.services);
 }
 
-function find(context: CallerContext, services: Services, view: WorkspaceView): RequestConfig | undefined {
-  requireSavedOnly(context, services, view);
+function find(context: CallerContext, view: WorkspaceView): RequestConfig | undefined {
+  requireSavedOnly(context, view);
   const text = context.header("config");
   if (text === null) {
     const saved = defaultConfig(context, view);
     return saved
-      ? fromSaved(saved, view, services)
-      : (legacyRetry(context, services, view) ?? guardedOnly(view, services));
+      ? fromSaved(saved, view, context.services)
+      : (legacyRetry(context, view) ?? guardedOnly(view, context.services));
   }
   if (!context.principal.defaults.allowConfigOverride) {
     refuse("Cannot override default config set for this API key.", "config_override_not_allowed");
   }
-  const config = fromText(text, view, services);
+  const config = fromText(text, view, context.services);
   // long, and on their way to the log with every request
   const shown = inlineConfigs.get(config.node)?.shown;
   if (shown !== undefined) context.log.hidden = { text, shown };
@@ -214,8 +214,7 @@ function find(context: CallerContext, services: Services, view: WorkspaceView): 
  */
 export function readRequestConfig(
   context: CallerContext,
-  services: Services,
 ): RequestConfig | undefined | Promise<RequestConfig | undefined> {
-  const view = readView(context, services);
-  return view instanceof Promise ? view.then((late) => find(context, services, late)) : find(context, services, view);
+  const view = readView(context);
+  return view instanceof Promise ? view.then((late) => find(context, late)) : find(context, view);
 }

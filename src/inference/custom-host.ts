@@ -8,7 +8,7 @@ import { AddressRefusedError, requireBaseAddress } from "../lib/address.ts";
  * @param param Where it was named.
  * @throws {InvalidRequestError}
  */
-export function requireCustomHost(host: string, { addressGuard }: Services, param: string): void {
+export function requireCustomHost(host: string, { addressGuard }: Pick<Services, "addressGuard">, param: string): void {
   try {
     requireBaseAddress(addressGuard, host);
   } catch (cause) {

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import {
   type ChatAnswer,
   hasLogprobs,
@@ -32,11 +32,6 @@ const maxLabels = 20;
 /** How decisions are made of chats; `native`: by the provider itself. */
 type Way = "logprobs" | "structured" | "native";
 
-interface Parts {
-  context: CallerContext;
-  services: Services;
-}
-
 /** The way the caller insists on, in `x-gateway-beta`. */
 function readWay(context: CallerContext): Way | undefined {
   const ways = ["logprobs", "structured", "native"] as const;
@@ -64,7 +59,7 @@ function refusedMember(error: unknown, request: ChatRequest): string | undefined
 class ChatDecisions {
   readonly #request: DecisionsRequest;
   readonly #target: Target;
-  readonly #parts: Parts;
+  readonly #context: CallerContext;
   readonly #answers = new Map<string, DecisionAnswer>();
   #input: number | undefined;
   #output: number | undefined;
@@ -72,15 +67,15 @@ class ChatDecisions {
   #model: string | undefined;
   #headers: Record<string, string> | undefined;
 
-  constructor(request: DecisionsRequest, target: Target, parts: Parts) {
+  constructor(request: DecisionsRequest, target: Target, context: CallerContext) {
     this.#request = request;
     this.#target = target;
-    this.#parts = parts;
+    this.#context = context;
   }
 
   /** @throws {GatewayError} 400 for questions that cannot be asked; 502 naming one that was not answered. */
   async run(way: Way | undefined): Promise<Reply> {
-    const { context, services } = this.#parts;
+    const { services } = this.#context;
     const questions = readQuestions(this.#request);
     const startedAt = services.clock.monotonic();
     const byLabel = way === "logprobs" || (way === undefined && this.#target.destination.provider.hasLogprobs);
@@ -88,7 +83,7 @@ class ChatDecisions {
     await mapParallel(few, maxParallel, (question) => this.#askLabel(question, way === "logprobs"));
     const open = questions.filter(({ name }) => !this.#answers.has(name));
     if (open.length > 0) await this.#askStructured(open);
-    context.log.upstreamStartedAt = startedAt;
+    this.#context.log.upstreamStartedAt = startedAt;
     return this.#reply(questions);
   }
 
@@ -143,7 +138,7 @@ class ChatDecisions {
     let request = asked;
     for (;;) {
       try {
-        return this.#read(await callTarget("chat", request, this.#target, this.#parts));
+        return this.#read(await callTarget("chat", request, this.#target, this.#context));
       } catch (error) {
         // what is none of a chat answers no question: it is asked once more, then told by its question
         if (error instanceof UpstreamError && error.code === "upstream_bad_answer") return undefined;
@@ -171,7 +166,7 @@ class ChatDecisions {
   }
 
   #reply(questions: readonly Question[]): Reply {
-    const { log } = this.#parts.context;
+    const { log } = this.#context;
     const { provider, managed } = this.#target.destination;
     const isCounted = this.#input !== undefined || this.#output !== undefined;
     const usage = { input_tokens: this.#input ?? 0, output_tokens: this.#output ?? 0 };
@@ -203,19 +198,19 @@ function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
-function decideAtTarget(request: DecisionsRequest, target: Target, parts: Parts): Promise<Reply> {
+function decideAtTarget(request: DecisionsRequest, target: Target, context: CallerContext): Promise<Reply> {
   const { provider, managed } = target.destination;
   const { chat, decide } = provider.operations;
-  const way = readWay(parts.context);
+  const way = readWay(context);
   const isForced = way === "logprobs" || way === "structured";
   const named = { ...request, model: managed?.model ?? request.model };
   const isNative = decide !== undefined && !isForced && (way === "native" || decide.serves?.(named) !== false);
   // a provider that only decides does so whatever is asked for; one that does neither is refused by name
   if (isNative || !chat) {
     requireOperation(provider, "decide");
-    return callTarget("decide", request, target, parts);
+    return callTarget("decide", request, target, context);
   }
-  return new ChatDecisions(request, target, parts).run(way);
+  return new ChatDecisions(request, target, context).run(way);
 }
 
 /**
@@ -223,12 +218,8 @@ function decideAtTarget(request: DecisionsRequest, target: Target, parts: Parts)
  *
  * @throws {GatewayError} 400 for questions no target can be asked; else as its targets fail.
  */
-export async function runDecisions(
-  { value }: JsonBody<DecisionsRequest>,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
+export async function runDecisions({ value }: JsonBody<DecisionsRequest>, context: CallerContext): Promise<Reply> {
   listQuestions(value);
-  const parts = { context, services, operation: "decide" as const };
-  return runTargets(value, (request, target) => decideAtTarget(request, target, parts), parts);
+  const parts = { context, operation: "decide" as const };
+  return runTargets(value, (request, target) => decideAtTarget(request, target, context), parts);
 }

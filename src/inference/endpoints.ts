@@ -1,5 +1,5 @@
 import type { KeyAccess } from "../auth/access.ts";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type Method } from "../endpoint.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName, Operations } from "../providers/operations.ts";
@@ -30,7 +30,6 @@ import { runInference } from "./run.ts";
 type UnifiedHandler<Name extends OperationName> = (
   body: JsonBody<Operations[Name]["request"]>,
   context: CallerContext,
-  services: Services,
 ) => Promise<Reply>;
 
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
@@ -38,10 +37,10 @@ const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
 /** What answers a unified route. */
 function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
-  return (body, context, services) => {
+  return (body, context) => {
     // nothing reads the text of a unified request: it is let go of
     body.text = "";
-    return runInference(name, body, context, services);
+    return runInference(name, body, context);
   };
 }
 
@@ -229,7 +228,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     access: { keys: "workspace", scopes: ["configs.read", "completions.write"] },
     body: ExplainRequest,
     response: ExplainResponse,
-    handle: (body, context, services) => explainConfig(body, context, { services, rows: inferenceEndpoints }),
+    handle: (body, context) => explainConfig(body, context, { services: context.services, rows: inferenceEndpoints }),
   }),
   defineEndpoint({
     method: "GET",
@@ -247,8 +246,8 @@ export const inferenceEndpoints: readonly Endpoint[] = [
       { name: "sort", description: "name, provider or ai_service; default name" },
       { name: "order", description: "asc or desc; default asc" },
     ],
-    handle: async (context: CallerContext, services: Services) =>
-      (await isPassedOn(context, services)) ? runPassthrough(context, services) : listModels(context, services),
+    handle: async (context: CallerContext) =>
+      (await isPassedOn(context)) ? runPassthrough(context) : listModels(context),
   }),
   ...geminiEndpoints,
   defineEndpoint({
@@ -262,7 +261,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
       { name: "model", description: "Model of the session; @slug/model names a stored provider" },
       { name: "call_id", description: "Call to attach to; any other parameter goes to the provider too" },
     ],
-    handle: (context: CallerContext, services: Services) => runRealtime(context, services, inferenceAccess),
+    handle: (context: CallerContext) => runRealtime(context, inferenceAccess),
   }),
   ...modelEndpoints,
   ...promptEndpoints,

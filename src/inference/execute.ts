@@ -60,10 +60,10 @@ class Execution<Value> {
   /** The last answer, let go of when another call is made. */
   #answer: Value | undefined;
 
-  constructor(caller: Caller<Value>, context: CallerContext, services: Services, config: RequestConfig) {
+  constructor(caller: Caller<Value>, context: CallerContext, config: RequestConfig) {
     this.#caller = caller;
     this.#context = context;
-    this.#services = services;
+    this.#services = context.services;
     this.#config = config;
   }
 
@@ -265,9 +265,9 @@ export function breakerKey(
 export async function executePlan<Value>(
   root: PlanNode,
   caller: Caller<Value>,
-  { context, services, config }: { context: CallerContext; services: Services; config: RequestConfig },
+  { context, config }: { context: CallerContext; config: RequestConfig },
 ): Promise<Value> {
-  const ended = await new Execution(caller, context, services, config).run(root, true);
+  const ended = await new Execution(caller, context, config).run(root, true);
   if (ended.error !== undefined) throw ended.error;
   return ended.value;
 }

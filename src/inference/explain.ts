@@ -52,6 +52,7 @@ function sampleContext(
   const relay = row && "relay" in row && row.relay;
   const sample: CallerContext = {
     ...context,
+    services: withoutCalls(services),
     url,
     params,
     method: row?.method ?? request.method ?? "POST",
@@ -109,14 +110,13 @@ function operationOf(row: Endpoint | undefined): OperationName | undefined {
 const readOperations = ["realtime", "models"] as const;
 
 /** Choices that were made before count; new ones are not remembered. */
-function forgetful({ routing }: Services): StickyStore {
+function forgetful({ routing }: Pick<Services, "routing">): StickyStore {
   return { get: routing.sticky.get, set: () => {} };
 }
 
 /** What attempts are shown for. */
 interface Sample {
   context: CallerContext;
-  services: Services;
   body: Record<string, unknown>;
   /** Undefined for what passes through. */
   operation: OperationName | undefined;
@@ -130,9 +130,9 @@ interface Sample {
  * @throws {GatewayError} If it could not be made.
  */
 async function findTarget({ node, settings }: PlannedAttempt, model: string | undefined, sample: Sample) {
-  const { context, services, operation } = sample;
+  const { context, operation } = sample;
   const input = { node, settings, model: operation ? model : namedModel(context) };
-  const destination = await readLeafDestination(input, context, services);
+  const destination = await readLeafDestination(input, context);
   const { provider, managed } = destination;
   if (operation) requireServed(provider, operation);
   else requirePassed(destination, sample);
@@ -141,7 +141,7 @@ async function findTarget({ node, settings }: PlannedAttempt, model: string | un
 }
 
 /** @throws {GatewayError} If a request cannot be passed on there, or the provider does not have what it asks for. */
-function requirePassed(destination: Destination, { context, services, body, record }: Sample): void {
+function requirePassed(destination: Destination, { context, body, record }: Sample): void {
   requirePassable(destination);
   requireRelayed(destination, context);
   if (record) {
@@ -149,7 +149,7 @@ function requirePassed(destination: Destination, { context, services, body, reco
     return;
   }
   const model = modelOf(body);
-  const passed = readPassedDestination(destination, { context, model }, services);
+  const passed = readPassedDestination(destination, { context, model }, context.services);
   const text = Object.keys(body).length === 0 ? undefined : JSON.stringify(body);
   const { method } = context;
   const headers = context.headers.values();
@@ -162,10 +162,10 @@ function requirePassed(destination: Destination, { context, services, body, reco
 }
 
 /** Base address of the call; null where nothing is called. */
-function hostOf(destination: Destination, { context, services, body, operation, record }: Sample): string | null {
+function hostOf(destination: Destination, { context, body, operation, record }: Sample): string | null {
   const isPassed = !operation && !(record && destination.provider.records);
   const called = isPassed
-    ? readPassedDestination(destination, { context, model: modelOf(body) }, services).destination
+    ? readPassedDestination(destination, { context, model: modelOf(body) }, context.services).destination
     : destination;
   return called.customHost ?? (called.provider.baseUrl || null);
 }
@@ -173,7 +173,7 @@ function hostOf(destination: Destination, { context, services, body, operation, 
 /** An attempt as it is shown; why it could not be made goes to the warnings. */
 async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: string[]): Promise<ShownAttempt> {
   const { node, settings, why } = attempt;
-  const { context, services, body } = sample;
+  const { context, body } = sample;
   // what passes through goes as it came
   const params = sample.operation ? applyOverlays(body, settings) : body;
   const model = modelOf(params);
@@ -185,7 +185,7 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
     host: customHost ?? null,
     params,
     retry: retry ? { attempts: retry.attempts, on_status_codes: [...retry.onStatusCodes] } : null,
-    timeout_ms: readTimeout(context, services, settings.requestTimeoutMs),
+    timeout_ms: readTimeout(context, settings.requestTimeoutMs),
     why,
   };
   try {
@@ -226,9 +226,9 @@ export async function explainConfig(
   const { context, row } = sampleContext(caller, request, parts);
   const operation = operationOf(row);
   const record = row && "record" in row ? row.record : undefined;
-  const found = await readConfigText(typeof config === "string" ? config : JSON.stringify(config), caller, services);
+  const found = await readConfigText(typeof config === "string" ? config : JSON.stringify(config), caller);
   // the plan shows the members of a saved config
-  if (found.slug !== null) await requireSight(caller, "configs.read", services);
+  if (found.slug !== null) await requireSight(caller, "configs.read");
   if (!operation) requireSingleTarget(found, context);
   const body = readSample(value, row, context);
   // as over a real request
@@ -236,9 +236,9 @@ export async function explainConfig(
   if (operation) noteUser(context, body);
   context.log.model = modelOf(body) ?? null;
   const facts = record ? {} : body;
-  const { root, ...plan } = planRequest(found, facts, { context, services, sticky: forgetful(services) });
+  const { root, ...plan } = planRequest(found, facts, { context, sticky: forgetful(services) });
   const warnings = plan.skipped.map((label) => `${label}: left out, its circuit breaker is open`);
-  const sample: Sample = { context, services: withoutCalls(services), body, operation, record };
+  const sample: Sample = { context, body, operation, record };
   const attempts: ShownAttempt[] = [];
   for (const attempt of listAttempts(operation === "realtime" ? withoutOthers(root) : root)) {
     attempts.push(await showAttempt(attempt, sample, warnings));

@@ -27,9 +27,8 @@ function limit(most: number, usual: number): QueryParameter {
 
 /** What the gateway answers itself, and what a provider's own records are asked with. */
 function ownOr(own: KeyHandler, route: RecordRoute): KeyHandler {
-  const ask: KeyHandler =
-    route === "createFinetune" ? createTuningJob : (context, services) => runRecord(route, context, services);
-  return async (context, services) => ((await isForOwnStore(context, services)) ? own : ask)(context, services);
+  const ask: KeyHandler = route === "createFinetune" ? createTuningJob : (context) => runRecord(route, context);
+  return async (context) => ((await isForOwnStore(context)) ? own : ask)(context);
 }
 
 /** Jobs live at providers: the gateway tunes no models. */

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { Pace } from "../lib/pace.ts";
@@ -11,7 +11,6 @@ import { typedFailureOf } from "./typed-streams.ts";
 interface CheckedStream {
   upstream: Response;
   context: CallerContext;
-  services: Services;
 }
 
 /**
@@ -53,7 +52,7 @@ export async function readFirstBlock(
 }
 
 /** Refuses an event that is none. @throws {UpstreamError} Also the failure it tells of. */
-export function checkEvent(data: string, { context, services, upstream }: CheckedStream): void {
+export function checkEvent(data: string, { context, upstream }: CheckedStream): void {
   if (data === "[DONE]") return;
   const parsed = parseJson(data);
   // Google's failures come as a list of one (https://cloud.google.com/apis/design/errors)
@@ -69,5 +68,5 @@ export function checkEvent(data: string, { context, services, upstream }: Checke
   if (error === undefined || error === null) return;
   const status = statusOfErrorBody(error);
   const text = value === parsed && value.error === error ? data : JSON.stringify({ error });
-  throw toProviderError({ status, headers: upstream.headers }, text, context, services);
+  throw toProviderError({ status, headers: upstream.headers }, text, context);
 }

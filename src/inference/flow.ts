@@ -101,22 +101,21 @@ export function flowBack(
   { status, headers, body }: { status: number; headers: Record<string, string>; body: ReadableStream<Uint8Array> },
   { attempt, provider, keepText }: FlowFacts,
   context: CallerContext,
-  services: Services,
 ): Reply {
   const { log } = context;
   log.deferred = true;
   const relayed = relayBytes(body, {
     attempt,
-    services,
+    services: context.services,
     keepText,
     onEnd({ failure, left, text }) {
       // an answer that was let go of for another target is not the end of the request
       if (!log.deferred) return;
-      log.upstreamEndedAt = services.clock.monotonic();
+      log.upstreamEndedAt = context.services.clock.monotonic();
       log.responseBody = text;
       const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
       const ended = left ? 499 : error ? toGatewayError(error).status : status;
-      settle(context, services, { status: ended, error, responseHeaders: headers });
+      settle(context, { status: ended, error, responseHeaders: headers });
     },
   });
   return { status, headers, body: relayed };

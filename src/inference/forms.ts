@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import type { FormBody, FormEndpoint } from "../endpoint.ts";
 import { boundaryOf } from "../lib/multipart.ts";
 import type { OperationName, Operations } from "../providers/operations.ts";
@@ -32,18 +32,18 @@ function isNamedInHeaders(context: CallerContext): boolean {
  *
  * @throws {InvalidRequestError} If that provider does not have the operation.
  */
-async function canFlow(name: OperationName, context: CallerContext, services: Services): Promise<boolean> {
+async function canFlow(name: OperationName, context: CallerContext): Promise<boolean> {
   const { headers } = context;
   const isForm = boundaryOf(headers.get("content-type")) !== undefined && headers.get("content-encoding") === undefined;
   if (!isForm || Number(headers.get("content-length") ?? Number.POSITIVE_INFINITY) <= smallForm) return false;
-  const config = await readRequestConfig(context, services);
+  const config = await readRequestConfig(context);
   if (config ? !isPlainLeaf(config.node) : !isNamedInHeaders(context)) return false;
   // guardrails look at the fields
-  if (config && services.guardrails.of(config.node.merged.hooks, config.view)) return false;
+  if (config && context.services.guardrails.of(config.node.merged.hooks, config.view)) return false;
   const input = { model: undefined };
   const destination = await (config
-    ? readLeafDestination({ node: config.node, settings: config.node.merged, ...input }, context, services)
-    : readRequestDestination(context, services, input));
+    ? readLeafDestination({ node: config.node, settings: config.node.merged, ...input }, context)
+    : readRequestDestination(context, input));
   if (destination.managed) return false;
   requireServed(destination.provider, name);
   return destination.provider.operations[name]?.takesForms === true;
@@ -51,14 +51,14 @@ async function canFlow(name: OperationName, context: CallerContext, services: Se
 
 /** What answers a unified route whose requests are forms. */
 export function runForm<Name extends OperationName>(name: Name): FormEndpoint["handleForm"] {
-  return async (read, context, services) => {
-    if (await canFlow(name, context, services)) {
+  return async (read, context) => {
+    if (await canFlow(name, context)) {
       // nothing of it is known, and adapters that take any form ask for nothing
       const unread = {} as Operations[Name]["request"];
-      return runInference(name, { value: unread, form: takeFlow(context, services) }, context, services);
+      return runInference(name, { value: unread, form: takeFlow(context) }, context);
     }
     const body: FormBody = await read();
     // the row's schema is that of the operation
-    return runInference(name, body as UnifiedBody<Name>, context, services);
+    return runInference(name, body as UnifiedBody<Name>, context);
   };
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { KeyAccess } from "../auth/access.ts";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type JsonEndpoint } from "../endpoint.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
@@ -50,7 +50,7 @@ function requireSameModel(body: Record<string, unknown>, model: string): void {
   }
 }
 
-type Handler = (body: JsonBody<Record<string, unknown>>, context: CallerContext, services: Services) => Promise<Reply>;
+type Handler = (body: JsonBody<Record<string, unknown>>, context: CallerContext) => Promise<Reply>;
 
 type ToRequest = NonNullable<JsonEndpoint["toRequest"]>;
 
@@ -69,11 +69,11 @@ function answerAction<Name extends OperationName>(
   stream = false,
 ): { operation: Name; toRequest: ToRequest; handle: Handler } {
   const toRequest = createToRequest(stream);
-  const handle: Handler = async (body, context, services) => {
+  const handle: Handler = async (body, context) => {
     // the cast: the row's schema has accepted the body, and what it becomes is this operation's request, its model included
     const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
     body.text = "";
-    const reply = await runInference(operation, { value }, context, services);
+    const reply = await runInference(operation, { value }, context);
     return stream ? toStreamForm(reply, context.url.searchParams.get("alt")) : reply;
   };
   return { operation, toRequest, handle };
@@ -146,8 +146,8 @@ export const geminiEndpoints: readonly Endpoint[] = [
       { name: "pageToken", description: "`nextPageToken` of the page before" },
     ],
     response: GeminiModelList,
-    handle: async (context: CallerContext, services: Services) =>
-      (await isPassedOn(context, services)) ? runPassthrough(context, services) : listGeminiModels(context, services),
+    handle: async (context: CallerContext) =>
+      (await isPassedOn(context)) ? runPassthrough(context) : listGeminiModels(context),
   }),
   defineEndpoint({
     method: "GET",
@@ -157,9 +157,7 @@ export const geminiEndpoints: readonly Endpoint[] = [
     access: listAccess,
     summary: "Show a model, in the shape of the Gemini API",
     response: GeminiModel,
-    handle: async (context: CallerContext, services: Services) =>
-      (await isPassedOn(context, services))
-        ? runPassthrough(context, services)
-        : getGeminiModel(modelOf(context.params), context, services),
+    handle: async (context: CallerContext) =>
+      (await isPassedOn(context)) ? runPassthrough(context) : getGeminiModel(modelOf(context.params), context),
   }),
 ];

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { InvalidRequestError, NotFoundError } from "../errors.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
@@ -19,11 +19,8 @@ function toModel(model: Record<string, unknown>): GeminiModel[] {
 }
 
 /** All models the caller would be listed elsewhere, and the answer they came in. */
-async function readModels(
-  context: CallerContext,
-  services: Services,
-): Promise<{ models: GeminiModel[]; reply: Reply }> {
-  const reply = await listModels(context, services);
+async function readModels(context: CallerContext): Promise<{ models: GeminiModel[]; reply: Reply }> {
+  const reply = await listModels(context);
   const list = typeof reply.body === "string" ? parseJson(reply.body) : undefined;
   const data: unknown[] = isObject(list) && Array.isArray(list.data) ? list.data : [];
   return { models: data.filter(isObject).flatMap(toModel), reply };
@@ -42,11 +39,11 @@ function withBody({ status, headers }: Reply, value: unknown): Reply {
 }
 
 /** `GET /v1beta/models`: the models of `GET /v1/models`, page by page. */
-export async function listGeminiModels(context: CallerContext, services: Services): Promise<Reply> {
+export async function listGeminiModels(context: CallerContext): Promise<Reply> {
   const query = context.url.searchParams;
   const size = Math.min(readCount(query, "pageSize", defaultPage) || defaultPage, maxPage);
   const start = readCount(query, "pageToken", 0);
-  const { models, reply } = await readModels(context, services);
+  const { models, reply } = await readModels(context);
   const end = start + size;
   const next = end < models.length ? { nextPageToken: String(end) } : {};
   return withBody(reply, { models: models.slice(start, end), ...next });
@@ -57,8 +54,8 @@ export async function listGeminiModels(context: CallerContext, services: Service
  *
  * @throws {NotFoundError} If it is not among them.
  */
-export async function getGeminiModel(model: string, context: CallerContext, services: Services): Promise<Reply> {
-  const { models, reply } = await readModels(context, services);
+export async function getGeminiModel(model: string, context: CallerContext): Promise<Reply> {
+  const { models, reply } = await readModels(context);
   const found = models.find(({ name }) => name === `models/${model}`);
   if (found) return withBody(reply, found);
   throw new NotFoundError("Cannot find this model", { code: "model_not_found", param: "model" });

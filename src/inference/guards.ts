@@ -63,7 +63,7 @@ interface GuardParts {
   tellsInStreams: boolean;
   hooks: TargetHooks;
   context: CallerContext;
-  services: Services;
+
   /** Takes an answer that may be asked for again. */
   keep: CallerContext["keepAnswer"];
 }
@@ -115,7 +115,7 @@ export class TargetGuard {
     }
     for (const [name, value] of Object.entries(this.#headers)) {
       if (value === null) delete headers[name];
-      else if (this.#parts.services.headerRules.mayGoUpstream(name)) headers[name] = value;
+      else if (this.#parts.context.services.headerRules.mayGoUpstream(name)) headers[name] = value;
     }
   }
 
@@ -133,7 +133,10 @@ export class TargetGuard {
 
   /** Hooks that run behind the answer, or where there is none, behind its failure. */
   #laterOf(answer: Body | undefined): HookLog["later"] {
-    const { hooks, services } = this.#parts;
+    const {
+      hooks,
+      context: { services },
+    } = this.#parts;
     const run = async (list: readonly Hook[], subject: Subject) =>
       list.length === 0 ? [] : (await runHooks(list, subject, services.clock)).results;
     const before = this.#subject;
@@ -159,7 +162,10 @@ export class TargetGuard {
 
   /** What the hooks after the call say of an answer. */
   async check(answer: Body, options: { isStreamed?: boolean; isCut?: boolean } = {}): Promise<PhaseOutcome> {
-    const { hooks, services } = this.#parts;
+    const {
+      hooks,
+      context: { services },
+    } = this.#parts;
     const subject: Subject = {
       ...this.#toAfter(answer),
       ...(options.isStreamed && { fixedBecause: streamed, isOut: true }),
@@ -194,10 +200,12 @@ export class TargetGuard {
 
   /** Checks a whole answer. @throws {GatewayError} Also when nobody waits for it any longer. */
   async #judge(answer: Body): Promise<{ after: PhaseOutcome; results: HookResults }> {
-    const after = await withinRequest(this.check(answer), this.#deadline, this.#parts).catch((cause: unknown) => {
-      noteSpent(this.#parts.context.log);
-      throw cause;
-    });
+    const after = await withinRequest(this.check(answer), this.#deadline, this.#parts.context).catch(
+      (cause: unknown) => {
+        noteSpent(this.#parts.context.log);
+        throw cause;
+      },
+    );
     const results = toHookResults({ before: this.#before.results, after: after.results });
     if (after.isDenied) {
       noteSpent(this.#parts.context.log);
@@ -276,15 +284,11 @@ export class RequestGuard {
   readonly #saved: SavedView;
 
   /** @param saved What the workspace has saved. */
-  constructor(
-    kind: RequestKind,
-    saved: SavedView,
-    { context, services }: { context: CallerContext; services: Services },
-  ) {
+  constructor(kind: RequestKind, saved: SavedView, context: CallerContext) {
     this.#kind = kind;
     this.#saved = saved;
     this.#context = context;
-    this.#services = services;
+    this.#services = context.services;
     this.#keep = context.keepAnswer;
   }
 
@@ -324,7 +328,7 @@ export class RequestGuard {
       tenant: JSON.stringify([context.principal.organisationId, context.principal.workspaceId]),
       request: {
         body: request,
-        header: (name) => readClientHeader(name, context, services),
+        header: (name) => readClientHeader(name, context),
         isStreaming: request.stream === true || context.log.stream,
         isTransformed: false,
         isBare: facts.isBare === true,
@@ -341,7 +345,7 @@ export class RequestGuard {
     const isFixed = fixedBecause !== undefined;
     const before = isFixed ? hooks.before.filter(({ type }) => type !== "mutator") : hooks.before;
     const outcome = await runHooks(before, subject, services.clock);
-    const parts = { requestType, tellsInStreams: !isFixed, hooks: { ...hooks, before }, context, services };
+    const parts = { requestType, tellsInStreams: !isFixed, hooks: { ...hooks, before }, context };
     const guard = new TargetGuard({ ...parts, keep: this.#keep }, subject, outcome);
     const log = guard.note();
     if (!outcome.isDenied) {
@@ -386,8 +390,7 @@ const tokenForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
  */
 function readClientHeader(
   name: string,
-  { headers, gatewayKey }: CallerContext,
-  { headerPrefixes }: Services,
+  { headers, gatewayKey, services: { headerPrefixes } }: CallerContext,
 ): string | undefined {
   const lower = name.toLowerCase();
   const prefix = headerPrefixes.find((one) => lower.startsWith(one));
@@ -398,12 +401,8 @@ function readClientHeader(
 }
 
 /** The guardrails of a request for a unified operation. */
-export function createRequestGuard(
-  name: OperationName,
-  saved: SavedView,
-  parts: { context: CallerContext; services: Services },
-): RequestGuard {
-  return new RequestGuard(kindOf(name), saved, parts);
+export function createRequestGuard(name: OperationName, saved: SavedView, context: CallerContext): RequestGuard {
+  return new RequestGuard(kindOf(name), saved, context);
 }
 
 /** Status an answer that is passed on gets by what hooks said before it. */

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { ClientClosedError, TimeoutError } from "../errors.ts";
 
 /**
@@ -11,7 +11,7 @@ import { ClientClosedError, TimeoutError } from "../errors.ts";
 export async function withinRequest<Value>(
   work: Promise<Value>,
   deadline: number | undefined,
-  { context: { request }, services: { clock, timers } }: { context: CallerContext; services: Services },
+  { request, services: { clock, timers } }: CallerContext,
 ): Promise<Value> {
   const { signal } = request;
   const { promise: ended, reject } = Promise.withResolvers<never>();

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { type FormEndpoint, findIssue, isMissing, type JsonEndpoint, refuseBody } from "../endpoint.ts";
 import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
@@ -66,12 +66,11 @@ export function requireRequest(
   endpoint: JsonEndpoint | FormEndpoint,
   value: unknown,
   context: CallerContext,
-  services: Services,
 ): Promise<void> | undefined {
   const { issue } = findIssue(endpoint.body, value);
   if (issue === undefined) return undefined;
   if (!isObject(value) || !givable(issue)) refuseBody(issue);
-  const given = readRequestConfig(context, services);
+  const given = readRequestConfig(context);
   if (given instanceof Promise) return given.then((config) => complete(endpoint, value, config, context));
   complete(endpoint, value, given, context);
   return undefined;

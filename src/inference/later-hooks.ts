@@ -1,5 +1,5 @@
 import type { HookLog } from "../context/log-draft.ts";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { createValueMask } from "../lib/secret-values.ts";
 import { maskTexts } from "../logs/seal.ts";
 import { masked } from "../logs/secret-members.ts";
@@ -11,11 +11,7 @@ import { withoutQuotes } from "./log-privacy.ts";
  *
  * @param storesContents Whether they may quote what they saw.
  */
-export function runLater(
-  hooks: HookLog["later"],
-  storesContents: boolean,
-  { context, services }: { context: CallerContext; services: Services },
-): void {
+export function runLater(hooks: HookLog["later"], storesContents: boolean, context: CallerContext): void {
   const { principal, id, connection } = context;
   const run = async () => {
     const said = await Promise.all(hooks.map((hook) => hook()));
@@ -26,14 +22,14 @@ export function runLater(
     };
     const values = createValueMask([context.gatewayKey, ...context.log.secrets], () => masked);
     if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return;
-    await services.logStore.addHooks({
+    await context.services.logStore.addHooks({
       organisationId: principal.organisationId,
       workspaceId: principal.workspaceId,
       logId: id,
-      results: services.redactor.text(JSON.stringify(maskTexts(results, values.mask))),
+      results: context.services.redactor.text(JSON.stringify(maskTexts(results, values.mask))),
     });
   };
   const bytes = (context.log.requestBody?.length ?? 0) + (context.log.responseBody?.length ?? 0);
-  const work = services.guardrails.later(run, bytes);
+  const work = context.services.guardrails.later(run, bytes);
   connection.waitUntil?.(work);
 }

@@ -56,7 +56,11 @@ export function checkLeaves({ node, view }: RequestConfig, services: Services): 
 }
 
 /** @throws {InvalidRequestError} 400 naming the guardrails that are not there, or cannot be used where they stand. */
-function requireGuardrails(leaves: readonly ConfigNode[], view: WorkspaceView, { guardrails }: Services): void {
+function requireGuardrails(
+  leaves: readonly ConfigNode[],
+  view: WorkspaceView,
+  { guardrails }: Pick<Services, "guardrails">,
+): void {
   const found = leaves.map(({ merged }) => guardrails.findUnknown(merged.hooks, view));
   const refuse = (names: readonly string[], what: string): void => {
     if (names.length === 0) return;
@@ -81,20 +85,18 @@ function textOf(value: unknown): string | null {
 }
 
 /** Whether a leaf brings a credential of its own. */
-function holdsSecret({ apiKey, providerSettings }: ConfigNode, { contentRules }: Services): boolean {
+function holdsSecret(
+  { apiKey, providerSettings }: ConfigNode,
+  { contentRules }: Pick<Services, "contentRules">,
+): boolean {
   const names = Object.keys(providerSettings);
   return apiKey !== undefined || names.some((name) => name === "oauth" || contentRules.secretSettings.has(name));
 }
 
 /** A leaf with a provider of its own credential. */
-function plainDestination(
-  node: ConfigNode,
-  settings: InheritedSettings,
-  context: CallerContext,
-  services: Services,
-): Destination {
+function plainDestination(node: ConfigNode, settings: InheritedSettings, context: CallerContext): Destination {
   const slug = node.provider ?? "";
-  const known = services.providers.get(slug);
+  const known = context.services.providers.get(slug);
   if (!known) {
     throw new InvalidRequestError(`Cannot use ${node.path}: it names no provider`, {
       code: "provider_required",
@@ -103,14 +105,14 @@ function plainDestination(
   }
   const { providerSettings } = node;
   const ofCaller = readCallerSetting(context, "custom-host");
-  if (ofCaller !== null && hasSavedConfig(context) && holdsSecret(node, services)) {
+  if (ofCaller !== null && hasSavedConfig(context) && holdsSecret(node, context.services)) {
     throw new InvalidRequestError(
       `Cannot use x-gateway-custom-host with the credential of ${node.path}: set custom_host in the saved config`,
       { param: "x-gateway-custom-host", code: "invalid_custom_host" },
     );
   }
   const customHost = ofCaller ?? settings.customHost;
-  if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
+  if (customHost !== undefined) requireCustomHost(customHost, context.services, "x-gateway-custom-host");
   context.log.provider = slug;
   const read = (name: string) => {
     for (const member of known.settingMembers.get(name) ?? [name]) {
@@ -139,11 +141,10 @@ interface LeafInput {
 export function readLeafDestination(
   { node, settings, model }: LeafInput,
   context: CallerContext,
-  services: Services,
 ): Destination | Promise<Destination> {
-  if (isFromRequest(node)) return readRequestDestination(context, services, { model, customHost: settings.customHost });
+  if (isFromRequest(node)) return readRequestDestination(context, { model, customHost: settings.customHost });
   const stored = storedNameOf(node);
-  if (!stored) return plainDestination(node, settings, context, services);
+  if (!stored) return plainDestination(node, settings, context);
   if (settings.customHost !== undefined) {
     throw new InvalidRequestError(
       `Cannot use custom_host of ${node.path} with a stored provider: set it on the integration`,
@@ -153,5 +154,5 @@ export function readLeafDestination(
   // the model may name the same provider again
   const inModel = readStoredName(model);
   const name = inModel?.slug === stored.slug ? inModel : { slug: stored.slug, model: inModel?.model ?? stored.model };
-  return readStoredDestination(name, context, { services, model });
+  return readStoredDestination(name, context, { services: context.services, model });
 }

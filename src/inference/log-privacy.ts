@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import type { WorkspaceView } from "../control/directory.ts";
 import { settingsOf, toRecord } from "../control/settings.ts";
 import type { HookResult } from "../schemas/hooks.ts";
@@ -37,7 +37,8 @@ function decide(view: WorkspaceView | undefined, { header }: CallerContext): boo
  * Whether the headers and bodies of a request are stored with its row: by the setting `debug_log`, which the request may
  * override by `x-gateway-debug` unless the organisation enforces it. At once when the workspace is in memory.
  */
-export function storesContents(context: CallerContext, { control }: Services): boolean | Promise<boolean> {
+export function storesContents(context: CallerContext): boolean | Promise<boolean> {
+  const { control } = context.services;
   const { organisationId, workspaceId } = context.principal;
   if (workspaceId === null) return false;
   const view = control.directory.workspace({ organisationId, workspaceId });

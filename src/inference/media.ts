@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { type HeldForm, toBodyError } from "../endpoint.ts";
 import { BodyError, countBytes, uploadTimes } from "../lib/body.ts";
 import { toParts } from "../lib/form.ts";
@@ -35,7 +35,7 @@ export function isFlow(form: SentForm | undefined): form is FlowingForm {
  *
  * @throws {BodyTooLargeError} 413, here or as the `failure` of the stream.
  */
-export function takeFlow({ request, headers, log }: CallerContext, { limits }: Services): FlowingForm {
+export function takeFlow({ request, headers, log, services: { limits } }: CallerContext): FlowingForm {
   const maxBytes = limits.formBodyBytes;
   const length = headers.get("content-length");
   if (Number(length) > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
@@ -101,10 +101,9 @@ export function answerFlow(
   upstream: Response,
   { attempt, provider }: { attempt: Attempt; provider: string },
   context: CallerContext,
-  services: Services,
 ): Reply {
   const { status } = upstream;
-  const headers = unifiedHeaders(upstream, provider, context, services);
+  const headers = unifiedHeaders(upstream, provider, context);
   headers["content-type"] ??= "application/octet-stream";
   const coding = upstream.headers.get("content-encoding");
   const length = upstream.headers.get("content-length");
@@ -114,7 +113,7 @@ export function answerFlow(
   // its coding was undone
   const keepText = isText(headers["content-type"], null);
   const reply = { status, headers, body: upstream.body };
-  return flowBack(reply, { attempt, provider, keepText }, context, services);
+  return flowBack(reply, { attempt, provider, keepText }, context);
 }
 
 /** Longest text of an answer's members that a log keeps where they hold media. */

@@ -1,5 +1,5 @@
 import { type KeyAccess, requireAccess } from "../auth/access.ts";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { defineEndpoint, type Endpoint } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError } from "../errors.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
@@ -27,27 +27,27 @@ function createFilter({ node, view }: RequestConfig): (slug: string) => boolean 
 }
 
 /** `GET /models`: the list of the provider the request names; without one, the models this workspace may call. */
-export async function listModels(context: CallerContext, services: Services): Promise<Reply> {
-  const config = await readRequestConfig(context, services);
+export async function listModels(context: CallerContext): Promise<Reply> {
+  const config = await readRequestConfig(context);
   const integrated = context.header("fetch-integrated-models") === "true" || config?.node.fetchIntegratedModels;
   if (integrated || !namesProvider(context)) {
-    const view = await readView(context, services);
+    const view = await readView(context);
     const isListed = integrated && config ? createFilter(config) : () => true;
-    const models = listCatalogue(view, services.clock.now()).filter(({ provider }) => isListed(provider));
+    const models = listCatalogue(view, context.services.clock.now()).filter(({ provider }) => isListed(provider));
     return jsonReply({ object: "list", data: selectModels(models, context) });
   }
   requireAccess(context.principal, inferenceAccess);
-  return runInference("models", { value: {}, text: "" }, context, services);
+  return runInference("models", { value: {}, text: "" }, context);
 }
 
 /** `GET /models/{model}`: the provider's answer where the request names one; else what the workspace may call. */
-async function readModel(context: CallerContext, services: Services): Promise<Reply> {
+async function readModel(context: CallerContext): Promise<Reply> {
   if (namesProvider(context)) {
     requireAccess(context.principal, inferenceAccess);
-    return runPassthrough(context, services);
+    return runPassthrough(context);
   }
-  const view = await readView(context, services);
-  const found = findModel(listCatalogue(view, services.clock.now()), context.params.model ?? "");
+  const view = await readView(context);
+  const found = findModel(listCatalogue(view, context.services.clock.now()), context.params.model ?? "");
   if (found) return jsonReply(found);
   throw new NotFoundError("Cannot find this model: the workspace may call none of this name", {
     code: "model_not_found",
@@ -56,8 +56,8 @@ async function readModel(context: CallerContext, services: Services): Promise<Re
 }
 
 /** `DELETE /models/{model}`: models live at providers. */
-function deleteModel(context: CallerContext, services: Services): Promise<Reply> {
-  if (namesProvider(context)) return runPassthrough(context, services);
+function deleteModel(context: CallerContext): Promise<Reply> {
+  if (namesProvider(context)) return runPassthrough(context);
   throw new InvalidRequestError("Cannot remove a model here: name the provider that has it", {
     code: "provider_required",
     param: "x-gateway-provider",

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { toBodyError } from "../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../lib/body.ts";
@@ -72,10 +72,10 @@ function decodeText(bytes: Uint8Array): string | undefined {
 }
 
 /** The body as it came: small ones held, so that they can be logged, others as a stream that is counted. */
-async function readUpload(context: CallerContext, services: Services): Promise<Upload> {
+async function readUpload(context: CallerContext): Promise<Upload> {
   const { request, log } = context;
   if (context.method === "GET") return unread(undefined);
-  const maxBytes = services.limits.streamedBodyBytes;
+  const maxBytes = context.services.limits.streamedBodyBytes;
   const length = Number(context.headers.get("content-length") ?? Number.NaN);
   if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
   if (!(length <= heldBody)) {
@@ -83,7 +83,7 @@ async function readUpload(context: CallerContext, services: Services): Promise<U
   }
   if (length === 0) return unread(undefined);
   try {
-    const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes, timers: services.timers });
+    const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes, timers: context.services.timers });
     if (!isText(context.headers.get("content-type"), context.headers.get("content-encoding"))) return unread(bytes);
     log.requestBody = bytes;
     return readHeldBody(bytes, decodeText(bytes), context);
@@ -99,17 +99,12 @@ function noteAnswer(context: CallerContext, bytes: Uint8Array): void {
   if (isObject(body)) context.log.usage = toLoggedUsage(body.usage);
 }
 
-async function answerUpstream(
-  upstream: Response,
-  attempt: Attempt,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
+async function answerUpstream(upstream: Response, attempt: Attempt, context: CallerContext): Promise<Reply> {
   const { log } = context;
   const provider = log.provider ?? "provider";
   const status = statusAfterHooks(upstream.status, context);
   const headers = {
-    ...answerHeaders(upstream.headers, services.headerRules.returned),
+    ...answerHeaders(upstream.headers, context.services.headerRules.returned),
     ...routingHeaders(provider, log),
   };
   const keepText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
@@ -117,14 +112,14 @@ async function answerUpstream(
   attempt.stopTimer();
   if (status === 204 || status === 205 || status === 304) return { status, headers, body: null };
   if (length <= heldBody) {
-    const bytes = await readHeld(upstream, { attempt, provider, timers: services.timers });
-    log.upstreamEndedAt = services.clock.monotonic();
+    const bytes = await readHeld(upstream, { attempt, provider, timers: context.services.timers });
+    log.upstreamEndedAt = context.services.clock.monotonic();
     if (keepText) noteAnswer(context, bytes);
     return { status, headers, body: bytes.length === 0 ? null : bytes };
   }
   if (upstream.body === null) return { status, headers, body: null };
   if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
-  return flowBack({ status, headers, body: upstream.body }, { attempt, provider, keepText }, context, services);
+  return flowBack({ status, headers, body: upstream.body }, { attempt, provider, keepText }, context);
 }
 
 /** A small answer whole. */
@@ -163,9 +158,8 @@ function preparePassed(
   { destination, path }: PassedDestination,
   { upload: { body }, guard }: PassedRequest,
   context: CallerContext,
-  services: Services,
 ): PreparedCall {
-  const headers = passthroughRequestHeaders(context.headers.values(), services.headerRules.mayGoUpstream);
+  const headers = passthroughRequestHeaders(context.headers.values(), context.services.headerRules.mayGoUpstream);
   // the provider's rule decides how its credential is sent
   if (!destination.provider.isRaw) {
     delete headers.authorization;
@@ -204,17 +198,16 @@ async function pass(
   { destination, ...times }: { destination: Destination } & AttemptTimes,
   request: PassedRequest,
   context: CallerContext,
-  services: Services,
 ): Promise<PassedAnswer> {
   const { body, text, model } = request.upload;
   requirePassable(destination);
-  const passed = readPassedDestination(destination, { context, model }, services);
+  const passed = readPassedDestination(destination, { context, model }, context.services);
   requireRelayed(destination, context);
-  const call = preparePassed(passed, request, context, services);
+  const call = preparePassed(passed, request, context);
   requirePassedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
-  const attempt = startAttempt(context.request, times, services.timers);
+  const attempt = startAttempt(context.request, times, context.services.timers);
   try {
-    const upstream = await send(call, attempt, context, services);
+    const upstream = await send(call, attempt, context);
     return { upstream, attempt };
   } catch (error) {
     attempt.release();
@@ -228,14 +221,10 @@ export function namedModel(context: CallerContext): string | undefined {
 }
 
 /** Passes a request on to the provider it names. */
-async function passDirectly(
-  readBody: () => Upload | Promise<Upload>,
-  context: CallerContext,
-  services: Services,
-): Promise<PassedAnswer> {
-  const destination = await readRequestDestination(context, services, { model: namedModel(context) });
-  const timeoutMs = readTimeout(context, services);
-  return pass({ destination, timeoutMs }, { upload: await readBody() }, context, services);
+async function passDirectly(readBody: () => Upload | Promise<Upload>, context: CallerContext): Promise<PassedAnswer> {
+  const destination = await readRequestDestination(context, { model: namedModel(context) });
+  const timeoutMs = readTimeout(context);
+  return pass({ destination, timeoutMs }, { upload: await readBody() }, context);
 }
 
 /** Groups of paths whose records live at one provider. */
@@ -263,18 +252,13 @@ function modelsOfCall({ url, headers }: CallerContext): string[] {
 }
 
 /** Passes a request on as a config says; a body that flows through is sent once only. */
-async function passByConfig(
-  config: RequestConfig,
-  upload: Upload,
-  context: CallerContext,
-  services: Services,
-): Promise<PassedAnswer> {
+async function passByConfig(config: RequestConfig, upload: Upload, context: CallerContext): Promise<PassedAnswer> {
   requireSingleTarget(config, context);
   const { body, members } = upload;
   const isRead = isUnambiguous(upload);
-  const plan = planRequest(config, members, { context, services });
+  const plan = planRequest(config, members, { context });
   const kind = passedKind(context.log.operation, { isRead, leadsTo: context.leadsTo });
-  const guard = new RequestGuard(kind, config.view, { context, services });
+  const guard = new RequestGuard(kind, config.view, context);
   const callsNothing = context.method === "GET" || context.method === "DELETE";
   const listModels = () => modelsOfCall(context);
   const isBare = callsNothing && body === undefined && namedModel(context) === undefined;
@@ -282,11 +266,11 @@ async function passByConfig(
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
       const entering = guard.enter(attempt, isRead ? members : noMembers, { isBare, listModels });
-      const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
-      const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context, services);
-      const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);
-      const wholeMs = deadline === undefined ? undefined : deadline - services.clock.monotonic();
-      return pass({ destination, timeoutMs, wholeMs }, { upload, guard: guarded }, context, services);
+      const guarded = entering && (await withinRequest(entering, deadline, context));
+      const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context);
+      const timeoutMs = readTimeout(context, settings.requestTimeoutMs);
+      const wholeMs = deadline === undefined ? undefined : deadline - context.services.clock.monotonic();
+      return pass({ destination, timeoutMs, wholeMs }, { upload, guard: guarded }, context);
     },
     statusOf: ({ upstream }) => upstream.status,
     headersOf: ({ upstream }) => upstream.headers,
@@ -296,29 +280,26 @@ async function passByConfig(
     },
     canRepeat: !(body instanceof ReadableStream),
   };
-  return runPlan(config, plan, caller, { context, services });
+  return runPlan(config, plan, caller, context);
 }
 
 /**
  * Hands a request to the provider as it is and its answer back as it is: bytes, status and headers, less those that belong
  * to one connection.
  */
-export async function runPassthrough(context: CallerContext, services: Services): Promise<Reply> {
+export async function runPassthrough(context: CallerContext): Promise<Reply> {
   if (isSocketHandshake(context.method, context.headers)) {
     throw new InvalidRequestError("Cannot open a WebSocket here: only /v1/realtime takes them", {
       code: "invalid_handshake",
       param: "upgrade",
     });
   }
-  const given = readRequestConfig(context, services);
+  const given = readRequestConfig(context);
   const config = given instanceof Promise ? await given : given;
-  const readBody = () => readUpload(context, services);
+  const readBody = () => readUpload(context);
   return answerPassed(
-    config
-      ? await passByConfig(config, await readBody(), context, services)
-      : await passDirectly(readBody, context, services),
+    config ? await passByConfig(config, await readBody(), context) : await passDirectly(readBody, context),
     context,
-    services,
   );
 }
 
@@ -328,22 +309,18 @@ export async function runPassthrough(context: CallerContext, services: Services)
  *
  * @throws {InvalidRequestError} 400 if its config cannot be used.
  */
-export function isPassedOn(context: CallerContext, services: Services): boolean | Promise<boolean> {
+export function isPassedOn(context: CallerContext): boolean | Promise<boolean> {
   const slug = context.header("provider");
-  const isRaw = slug !== null && services.providers.get(slug)?.isRaw === true;
+  const isRaw = slug !== null && context.services.providers.get(slug)?.isRaw === true;
   if (!isRaw || context.header("config") !== null) return false;
   const leavesOpen = (config: RequestConfig | undefined) => config === undefined || isFromRequest(config.node);
-  const given = readRequestConfig(context, services);
+  const given = readRequestConfig(context);
   return given instanceof Promise ? given.then(leavesOpen) : leavesOpen(given);
 }
 
-async function answerPassed(
-  { upstream, attempt }: PassedAnswer,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
+async function answerPassed({ upstream, attempt }: PassedAnswer, context: CallerContext): Promise<Reply> {
   try {
-    return await answerUpstream(upstream, attempt, context, services);
+    return await answerUpstream(upstream, attempt, context);
   } finally {
     if (!context.log.deferred) attempt.release();
   }

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import type { WorkspaceView } from "../control/directory.ts";
 import type { PromptVersionRow } from "../db/tables/prompts.ts";
 import { requireSight } from "../endpoint/role.ts";
@@ -108,16 +108,12 @@ interface FilledPrompt {
  *
  * @throws {GatewayError} 404 for prompts and versions that are not there; 400 for what cannot be filled.
  */
-async function fillPrompt(
-  { value }: JsonBody<PromptRequest>,
-  context: CallerContext,
-  services: Services,
-): Promise<FilledPrompt> {
+async function fillPrompt({ value }: JsonBody<PromptRequest>, context: CallerContext): Promise<FilledPrompt> {
   // some clients name the prompt of the path once more
   const { variables, promptID: _, prompt_id: __, ...given } = value;
   const own = ["messages", "prompt"].find((name) => given[name] !== undefined);
   if (own !== undefined) refuse(`Cannot use ${own} here: the saved prompt says it`, "invalid_body", own);
-  const view = await readView(context, services);
+  const view = await readView(context);
   const version = await findVersion(context, view);
   const prompt = toPrompt(version);
   const rendered = renderPrompt(prompt, variables, await readPartials(prompt, view));
@@ -150,24 +146,20 @@ const directions = ["provider", "virtual-key", "config", "custom-host"];
  *
  * @throws {PermissionError} 403
  */
-async function requireOwnWay(given: PromptRequest, context: CallerContext, services: Services): Promise<void> {
+async function requireOwnWay(given: PromptRequest, context: CallerContext): Promise<void> {
   const isDirected =
     directions.some((name) => context.header(name) !== null) ||
     (typeof given.model === "string" && readStoredName(given.model) !== undefined);
-  if (isDirected) await requireSight(context, "prompts.read", services);
+  if (isDirected) await requireSight(context, "prompts.read");
 }
 
-async function completePrompt(
-  body: JsonBody<PromptRequest>,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
-  await requireOwnWay(body.value, context, services);
-  const filled = await fillPrompt(body, context, services);
+async function completePrompt(body: JsonBody<PromptRequest>, context: CallerContext): Promise<Reply> {
+  await requireOwnWay(body.value, context);
+  const filled = await fillPrompt(body, context);
   const caller = withProvider(context, filled, body.value);
   return filled.operation === "chat"
-    ? runInference("chat", { value: requireBody(ChatRequest, filled.request) }, caller, services)
-    : runInference("complete", { value: requireBody(CompletionRequest, filled.request) }, caller, services);
+    ? runInference("chat", { value: requireBody(ChatRequest, filled.request) }, caller)
+    : runInference("complete", { value: requireBody(CompletionRequest, filled.request) }, caller);
 }
 
 /** Rows that use saved prompts. */
@@ -181,8 +173,8 @@ export const promptEndpoints: readonly Endpoint[] = [
     access: { keys: "workspace", scopes: ["prompts.render"] },
     body: PromptRequest,
     response: RenderResponse,
-    handle: async (body, context, services) => {
-      const { request } = await fillPrompt(body, context, services);
+    handle: async (body, context) => {
+      const { request } = await fillPrompt(body, context);
       return jsonReply({ success: true, data: request });
     },
   }),

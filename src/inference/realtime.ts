@@ -1,5 +1,5 @@
 import { type KeyAccess, requireAccess } from "../auth/access.ts";
-import { type CallerContext, clientAddressOf, type Services } from "../context.ts";
+import { type CallerContext, clientAddressOf } from "../context.ts";
 import { requireRole } from "../endpoint/role.ts";
 import {
   ClientClosedError,
@@ -56,7 +56,7 @@ interface OpenSession {
 }
 
 /** @throws {GatewayError} 400, 403, 426 or 501 for what is no handshake this gateway can accept. */
-function requireHandshake(context: CallerContext, services: Services): SocketOutbound {
+function requireHandshake(context: CallerContext): SocketOutbound {
   const { method, headers } = context;
   if (!isSocketHandshake(method, headers)) {
     throw new UpgradeRequiredError("Cannot answer here: open a WebSocket", "websocket");
@@ -67,13 +67,13 @@ function requireHandshake(context: CallerContext, services: Services): SocketOut
     });
   }
   const origin = headers.get("origin");
-  if (origin !== undefined && !services.realtimeOrigins.has(origin.toLowerCase())) {
+  if (origin !== undefined && !context.services.realtimeOrigins.has(origin.toLowerCase())) {
     throw new PermissionError("Cannot open the WebSocket: pages of this origin may not; see REALTIME_ORIGINS", {
       code: "origin_not_allowed",
       param: "origin",
     });
   }
-  if (context.connection.upgrade && services.openSocket) return services.openSocket;
+  if (context.connection.upgrade && context.services.openSocket) return context.services.openSocket;
   throw new NotImplementedError("Cannot open WebSockets where this gateway runs", { code: "websocket_unsupported" });
 }
 
@@ -94,9 +94,8 @@ function sessionHeaders(
   { provider, managed }: Destination,
   settings: InheritedSettings | undefined,
   context: CallerContext,
-  services: Services,
 ): Record<string, string> {
-  const headers = readForwardedHeaders(context, services, settings?.forwardHeaders);
+  const headers = readForwardedHeaders(context, settings?.forwardHeaders);
   for (const name of [...provider.clientHeaders, "openai-beta"]) {
     const value = readClientHeader(name, context);
     if (value !== undefined) headers[name] ??= value;
@@ -119,7 +118,7 @@ interface SessionTarget {
 
 interface SessionParts {
   context: CallerContext;
-  services: Services;
+
   open: SocketOutbound;
 }
 
@@ -137,14 +136,14 @@ function requireSessionModel(session: RealtimeRequest, destination: Destination)
 function prepareSession(
   session: RealtimeRequest,
   { destination, settings, guard }: SessionTarget,
-  { context, services }: SessionParts,
+  { context }: SessionParts,
 ): Omit<SocketCall, "signal"> {
   const { provider } = destination;
   const adapter = requireOperation(provider, "realtime");
   const model = requireSessionModel(session, destination);
   context.log.model = model ?? null;
   const path = adapter.path({ ...session, model });
-  const headers = sessionHeaders(destination, settings, context, services);
+  const headers = sessionHeaders(destination, settings, context);
   guard?.addHeaders(headers);
   requireSentModels(destination, { path, headers });
   const offered = offeredProtocols(context);
@@ -153,9 +152,9 @@ function prepareSession(
     path,
     headers,
     maxMessageBytes,
-    url: addressOf({ ...destination, path }, services.authTools.environment),
+    url: addressOf({ ...destination, path }, context.services.authTools.environment),
     protocols: offered.length > 0 ? offered : defaultProtocols,
-    connectTimeoutMs: services.limits.realtimeConnectTimeoutMs,
+    connectTimeoutMs: context.services.limits.realtimeConnectTimeoutMs,
   };
 }
 
@@ -165,23 +164,24 @@ function prepareSession(
  * @throws {GatewayError} The upstream's own status where it is a fault of the request; else 502, 504 or 499.
  */
 async function openSession(session: RealtimeRequest, find: FindTarget, parts: SessionParts): Promise<OpenSession> {
-  const { context, services, open } = parts;
+  const { context, open } = parts;
+  const { services } = context;
   const { log } = context;
   const target = await find(context);
   const call = prepareSession(session, target, parts);
   const wholeMs = target.deadline === undefined ? undefined : target.deadline - services.clock.monotonic();
-  const timeoutMs = readTimeout(context, services, target.settings?.requestTimeoutMs);
+  const timeoutMs = readTimeout(context, target.settings?.requestTimeoutMs);
   const attempt = startAttempt(context.request, { timeoutMs, wholeMs }, services.timers);
   try {
-    await prepareToLeave(call, context, services);
-    const tools = beginCall(call.url, context, services);
+    await prepareToLeave(call, context);
+    const tools = beginCall(call.url, context);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
     log.firstByteAt = services.clock.monotonic();
     const findAgain = async (caller: CallerContext) => {
       requireSessionModel(session, (await find(caller)).destination);
     };
     if (upstream.end) return { upstream, attempt, findAgain };
-    throw toRefusal(upstream, context, services);
+    throw toRefusal(upstream, context);
   } catch (error) {
     attempt.release();
     throw toAttemptError(error, attempt, call.provider.slug);
@@ -189,14 +189,10 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
 }
 
 /** The error of an upstream that answered and opened nothing: faults of the request keep their status. */
-function toRefusal(
-  { status, headers, text }: RefusedSocket,
-  context: CallerContext,
-  services: Services,
-): UpstreamError {
-  context.log.upstreamEndedAt = services.clock.monotonic();
+function toRefusal({ status, headers, text }: RefusedSocket, context: CallerContext): UpstreamError {
+  context.log.upstreamEndedAt = context.services.clock.monotonic();
   const told = status >= 400 && status <= 499 ? status : 502;
-  return toProviderError({ status: told, headers }, text, context, services);
+  return toProviderError({ status: told, headers }, text, context);
 }
 
 /** The call that is made first, whatever others a plan has: a session is opened at one target. */
@@ -207,19 +203,19 @@ export function withoutOthers(node: PlanNode): PlanNode {
 
 /** Opens the session at the one target the request leads to. */
 async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
-  const { context, services } = parts;
+  const { context } = parts;
   const session = readSession(context);
   const { model } = session;
   context.log.model = model ?? null;
-  const config = await readRequestConfig(context, services);
+  const config = await readRequestConfig(context);
   if (!config) {
     const find = async (caller: CallerContext) => ({
-      destination: await readRequestDestination(caller, services, { model }),
+      destination: await readRequestDestination(caller, { model }),
     });
     return openSession(session, find, parts);
   }
-  const plan = planRequest(config, model === undefined ? {} : { model }, { context, services });
-  const guard = createRequestGuard("realtime", config.view, { context, services });
+  const plan = planRequest(config, model === undefined ? {} : { model }, { context });
+  const guard = createRequestGuard("realtime", config.view, context);
   const listModels = () =>
     modelsInQuery(new URLSearchParams(session.query.map(([name, value]) => [name, value])).toString());
   const caller: Caller<OpenSession> = {
@@ -228,9 +224,9 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
       const { model: wanted }: { model?: unknown } = applyOverlays({ model }, settings);
       const asked = typeof wanted === "string" ? wanted : undefined;
       const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });
-      const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
+      const guarded = entering && (await withinRequest(entering, deadline, context));
       const find = async (now: CallerContext) => {
-        const destination = await readLeafDestination({ node, settings, model: asked }, now, services);
+        const destination = await readLeafDestination({ node, settings, model: asked }, now);
         return { destination, settings, deadline, guard: guarded };
       };
       return openSession({ ...session, model: asked }, find, parts);
@@ -244,7 +240,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
     },
     canRepeat: true,
   };
-  return runPlan(config, { ...plan, root: withoutOthers(plan.root) }, caller, { context, services });
+  return runPlan(config, { ...plan, root: withoutOthers(plan.root) }, caller, context);
 }
 
 /** What the log says of a session that did not end as sessions do. */
@@ -261,18 +257,13 @@ function toSessionError({ by, close }: RelayEnd, provider: string): Error | unde
  * Whether the caller could still open the session: their credential, what it may do, their role, the workspace, and the
  * stored provider with its model. What cannot be found out now counts as yes.
  */
-async function mayGoOn(
-  { findAgain }: OpenSession,
-  access: KeyAccess,
-  context: CallerContext,
-  services: Services,
-): Promise<boolean> {
+async function mayGoOn({ findAgain }: OpenSession, access: KeyAccess, context: CallerContext): Promise<boolean> {
   try {
-    const address = () => clientAddressOf(context, services);
+    const address = () => clientAddressOf(context, context.services);
     const wanted = () => context.header("workspace");
-    const principal = await services.authenticator.authenticate(context.gatewayKey, address, wanted);
+    const principal = await context.services.authenticator.authenticate(context.gatewayKey, address, wanted);
     requireAccess(principal, access);
-    await requireRole({ principal }, access.scopes, services);
+    await requireRole({ principal, services: context.services }, access.scopes);
     // the row of the session is not to change with what is looked at here
     await findAgain({ ...context, principal, log: { ...context.log } });
     return true;
@@ -282,7 +273,7 @@ async function mayGoOn(
 }
 
 /** The answer that accepts a session; once the host has, the relay runs by itself. */
-function acceptSession(session: OpenSession, access: KeyAccess, context: CallerContext, services: Services): Reply {
+function acceptSession(session: OpenSession, access: KeyAccess, context: CallerContext): Reply {
   const { upstream, attempt } = session;
   const { log } = context;
   const provider = log.provider ?? "provider";
@@ -291,11 +282,11 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
   const notes = createSessionNotes();
   log.deferred = true;
   const end = (error: Error | undefined) => {
-    log.upstreamEndedAt = services.clock.monotonic();
+    log.upstreamEndedAt = context.services.clock.monotonic();
     log.usage = notes.usage();
     log.model ??= notes.model();
     log.responseBody = notes.events();
-    settle(context, services, { status: 101, error, responseHeaders: headers });
+    settle(context, { status: 101, error, responseHeaders: headers });
   };
   return {
     status: 101,
@@ -309,16 +300,16 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
         relaySockets({
           client,
           upstream: upstream.end,
-          clock: services.clock,
-          streams: services.streams,
+          clock: context.services.clock,
+          streams: context.services.streams,
           limits: {
             maxMessageBytes,
-            idleTimeoutMs: services.limits.realtimeIdleTimeoutMs,
-            totalTimeoutMs: services.limits.realtimeTotalTimeoutMs,
+            idleTimeoutMs: context.services.limits.realtimeIdleTimeoutMs,
+            totalTimeoutMs: context.services.limits.realtimeTotalTimeoutMs,
           },
           note: notes.add,
           ended: (how) => end(toSessionError(how, provider)),
-          mayGoOn: () => mayGoOn(session, access, context, services),
+          mayGoOn: () => mayGoOn(session, access, context),
         }),
       failed(error) {
         attempt.release();
@@ -336,11 +327,11 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
  *
  * @param access What the row asks of callers; it is asked again while the session runs.
  */
-export async function runRealtime(context: CallerContext, services: Services, access: KeyAccess): Promise<Reply> {
-  const open = requireHandshake(context, services);
+export async function runRealtime(context: CallerContext, access: KeyAccess): Promise<Reply> {
+  const open = requireHandshake(context);
   context.log.stream = true;
-  const session = await openAtTarget({ context, services, open });
+  const session = await openAtTarget({ context, open });
   // from now on the sockets tell when the caller leaves
   session.attempt.release();
-  return acceptSession(session, access, context, services);
+  return acceptSession(session, access, context);
 }

@@ -1,4 +1,4 @@
-import type { CallerContext, RunningStream, Services } from "../context.ts";
+import type { CallerContext, RunningStream } from "../context.ts";
 import { toErrorBody, toGatewayError, UpstreamError } from "../errors.ts";
 import { DamagedMessageError } from "../lib/aws-events.ts";
 import { parseJson } from "../lib/json.ts";
@@ -64,7 +64,7 @@ interface RelayOptions {
   attempt: Attempt;
   observer: StreamObserver;
   context: CallerContext;
-  services: Services;
+
   /** Longest silence inside the stream. */
   idleMs: number;
   /** Cuts the upstream's bytes into whole events; by default server-sent ones. */
@@ -99,7 +99,7 @@ class Relay implements RunningStream {
     this.#options = options;
     this.#blocks = options.blocks ?? new EventBlocks();
     this.#reader = body.getReader();
-    const now = options.services.clock.monotonic();
+    const now = options.context.services.clock.monotonic();
     this.#startedAt = now;
     this.#lastReadAt = now;
     this.#lastSentAt = now;
@@ -108,7 +108,8 @@ class Relay implements RunningStream {
 
   /** Waits for the first event; its error is the error of the call. */
   async start(): Promise<ReadableStream<Uint8Array>> {
-    const { attempt, context, services } = this.#options;
+    const { attempt, context } = this.#options;
+    const { services } = context;
     try {
       this.#first = await readFirstBlock(this.#reader, this.#blocks, this.#options);
     } catch (error) {
@@ -131,7 +132,7 @@ class Relay implements RunningStream {
   }
 
   tick(now: number): void {
-    const { limits } = this.#options.services;
+    const { limits } = this.#options.context.services;
     const { attempt } = this.#options;
     if (!this.#asking && now - this.#lastAskedAt > clientStallMs) {
       this.#leave();
@@ -153,13 +154,13 @@ class Relay implements RunningStream {
   #send(bytes: Uint8Array): void {
     this.#sent.add(bytes);
     this.#controller?.enqueue(bytes);
-    this.#lastSentAt = this.#options.services.clock.monotonic();
+    this.#lastSentAt = this.#options.context.services.clock.monotonic();
   }
 
   /** Sends the next bytes that go on, or the end. */
   async #pull(): Promise<void> {
     this.#asking = true;
-    this.#lastAskedAt = this.#options.services.clock.monotonic();
+    this.#lastAskedAt = this.#options.context.services.clock.monotonic();
     try {
       while (!this.#ended) {
         if (await this.#step()) return;
@@ -168,7 +169,7 @@ class Relay implements RunningStream {
       this.#fail(error);
     } finally {
       this.#asking = false;
-      this.#lastAskedAt = this.#options.services.clock.monotonic();
+      this.#lastAskedAt = this.#options.context.services.clock.monotonic();
     }
   }
 
@@ -188,7 +189,7 @@ class Relay implements RunningStream {
       if (this.#ended) return true;
       block = this.#blocks.push(value);
       if (block === undefined) return false;
-      if (holdsData(block)) this.#lastReadAt = this.#options.services.clock.monotonic();
+      if (holdsData(block)) this.#lastReadAt = this.#options.context.services.clock.monotonic();
     }
     return this.#pass(block);
   }
@@ -269,7 +270,9 @@ class Relay implements RunningStream {
 
   /** Reads what is left, briefly: a connection that is read to its end can be used again. */
   async #drain(): Promise<void> {
-    const cancelTimer = this.#options.services.timers.start(drainMs, () => this.#reader.cancel().catch(() => {}));
+    const cancelTimer = this.#options.context.services.timers.start(drainMs, () =>
+      this.#reader.cancel().catch(() => {}),
+    );
     try {
       while (!(await this.#reader.read()).done);
     } catch {
@@ -330,7 +333,7 @@ class Relay implements RunningStream {
   #over(status: number, error: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#options.services.streams.delete(this);
+    this.#options.context.services.streams.delete(this);
     this.#options.attempt.release();
     this.#options.onEnd({ status, error, sent: this.#sent });
   }

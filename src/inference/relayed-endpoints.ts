@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import type { KeyAccess } from "../auth/access.ts";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { defineEndpoint, type Endpoint, type Method, type QueryParameter } from "../endpoint.ts";
 import type { RelayGroup } from "../providers/types.ts";
 import * as assistants from "../schemas/assistants.ts";
@@ -299,7 +299,7 @@ function toEndpoint(
     ...(body && { documentedBody: { schema: body, types: bodyTypes } }),
     ...(answer && { response: answer }),
     ...(query && { query }),
-    handle: (context: CallerContext, services: Services) => runPassthrough(Object.assign(context, { relay }), services),
+    handle: (context: CallerContext) => runPassthrough(Object.assign(context, { relay })),
   });
 }
 

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import type { KeptContent } from "../control/stored-responses.ts";
 import { isUnreachable } from "../db/client.ts";
 import type { ResponseOwner } from "../db/stores/stored-responses.ts";
@@ -46,8 +46,8 @@ function unknownResponse(id: string, param: string): NotFoundError {
  *
  * @throws {NotFoundError} 404 naming the response that is not there.
  */
-async function loadHistory(id: string, context: CallerContext, services: Services): Promise<Item[]> {
-  const { links, missing } = await lookUp(services.responses.chain(ownerOf(context), id));
+async function loadHistory(id: string, context: CallerContext): Promise<Item[]> {
+  const { links, missing } = await lookUp(context.services.responses.chain(ownerOf(context), id));
   if (missing !== undefined) throw unknownResponse(missing, "previous_response_id");
   return links.flatMap(({ input, response }) => [...input, ...outputOf(response)]);
 }
@@ -57,15 +57,15 @@ function outputOf({ output }: KeptContent["response"]): Item[] {
 }
 
 /** What keeps the answer of a request, unless it asks for the opposite. */
-function createKeeper(request: ResponsesRequest, context: CallerContext, services: Services) {
+function createKeeper(request: ResponsesRequest, context: CallerContext) {
   const id = toResponseId(context.id);
   return (answer: object): void => {
     // a config may have changed the member: the answer tells what holds
     if (Reflect.get(answer, "store") === false) return;
-    services.responses.add({
+    context.services.responses.add({
       id,
       ...ownerOf(context),
-      createdAt: services.clock.now(),
+      createdAt: context.services.clock.now(),
       previousId: request.previous_response_id ?? null,
       input: toInputItems(request.input, id),
       response: { ...answer },
@@ -75,37 +75,33 @@ function createKeeper(request: ResponsesRequest, context: CallerContext, service
 }
 
 /** Answers `POST /responses`: what a request of ours goes on from comes before its input. */
-export async function runResponses(
-  body: JsonBody<ResponsesRequest>,
-  context: CallerContext,
-  services: Services,
-): Promise<Reply> {
+export async function runResponses(body: JsonBody<ResponsesRequest>, context: CallerContext): Promise<Reply> {
   body.text = "";
   const { value } = body;
   const previous = value.previous_response_id;
-  context.keepAnswer = createKeeper(value, context, services);
+  context.keepAnswer = createKeeper(value, context);
   if (typeof previous !== "string" || !isOwnResponseId(previous)) {
-    return runInference("responses", body, context, services);
+    return runInference("responses", body, context);
   }
-  const history = await loadHistory(previous, context, services);
+  const history = await loadHistory(previous, context);
   const input = [...history, ...toInputItems(value.input, toResponseId(context.id))];
-  return runInference("responses", { ...body, value: { ...value, input } }, context, services);
+  return runInference("responses", { ...body, value: { ...value, input } }, context);
 }
 
 /** The response a path names. @throws {NotFoundError} */
-async function requireKept(id: string, context: CallerContext, services: Services): Promise<ResponsesResponse> {
-  const kept = await lookUp(services.responses.find(ownerOf(context), id));
+async function requireKept(id: string, context: CallerContext): Promise<ResponsesResponse> {
+  const kept = await lookUp(context.services.responses.find(ownerOf(context), id));
   if (!kept) throw unknownResponse(id, "response_id");
   return kept.response as ResponsesResponse; // what was kept is an answer
 }
 
-type Handler = (id: string, context: CallerContext, services: Services) => Promise<Reply>;
+type Handler = (id: string, context: CallerContext) => Promise<Reply>;
 
 /** A handler for responses of the gateway's own; those of providers are passed on to theirs. */
 function ofOwn(handle: Handler) {
-  return (context: CallerContext, services: Services): Promise<Reply> => {
+  return (context: CallerContext): Promise<Reply> => {
     const { id = "" } = context.params;
-    return isOwnResponseId(id) ? handle(id, context, services) : runPassthrough(context, services);
+    return isOwnResponseId(id) ? handle(id, context) : runPassthrough(context);
   };
 }
 
@@ -122,21 +118,22 @@ function toReplay(response: ResponsesResponse, after: string | null): Reply {
 }
 
 /** `GET /responses/{id}`. */
-export const getResponse = ofOwn(async (id, context, services) => {
-  const response = await requireKept(id, context, services);
+export const getResponse = ofOwn(async (id, context) => {
+  const response = await requireKept(id, context);
   const { searchParams: query } = context.url;
   return query.get("stream") === "true" ? toReplay(response, query.get("starting_after")) : jsonReply(response);
 });
 
 /** `DELETE /responses/{id}`. */
-export const deleteResponse = ofOwn(async (id, context, services) => {
-  if (!(await lookUp(services.responses.remove(ownerOf(context), id)))) throw unknownResponse(id, "response_id");
+export const deleteResponse = ofOwn(async (id, context) => {
+  if (!(await lookUp(context.services.responses.remove(ownerOf(context), id))))
+    throw unknownResponse(id, "response_id");
   return jsonReply({ id, object: "response", deleted: true });
 });
 
 /** `POST /responses/{id}/cancel`. */
-export const cancelResponse = ofOwn(async (id, context, services) => {
-  await requireKept(id, context, services);
+export const cancelResponse = ofOwn(async (id, context) => {
+  await requireKept(id, context);
   throw new InvalidRequestError(`Cannot cancel response ${id}: it does not run in the background`, {
     param: "response_id",
     code: "not_in_background",
@@ -169,8 +166,8 @@ function cut(items: readonly Item[], query: URLSearchParams): readonly Item[] {
 }
 
 /** `GET /responses/{id}/input_items`: newest first. */
-export const listInputItems = ofOwn(async (id, context, services) => {
-  const { links, missing } = await lookUp(services.responses.chain(ownerOf(context), id));
+export const listInputItems = ofOwn(async (id, context) => {
+  const { links, missing } = await lookUp(context.services.responses.chain(ownerOf(context), id));
   const own = links.at(-1);
   if (missing !== undefined || !own) throw unknownResponse(missing ?? id, "response_id");
   const before = links.slice(0, -1).flatMap(({ input, response }) => [...input, ...outputOf(response)]);

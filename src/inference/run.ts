@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { GatewayError, InvalidRequestError } from "../errors.ts";
 import { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -26,7 +26,7 @@ import { readRequestDestination } from "./target.ts";
 /** What plans are made with. */
 interface PlanParts {
   context: CallerContext;
-  services: Services;
+
   /** Where choices are remembered; by default for other requests too. */
   sticky?: StickyStore;
 }
@@ -40,11 +40,11 @@ interface PlanParts {
 export function planRequest(
   config: RequestConfig,
   params: Readonly<Record<string, unknown>>,
-  { context, services, sticky = services.routing.sticky }: PlanParts,
+  { context, sticky = context.services.routing.sticky }: PlanParts,
 ): Plan {
-  const { routing } = services;
+  const { routing } = context.services;
   const { principal } = context;
-  checkLeaves(config, services);
+  checkLeaves(config, context.services);
   const fixed = routing.fixedPlans.get(config.node);
   if (fixed) return fixed;
   try {
@@ -74,13 +74,13 @@ export async function runPlan<Value>(
   config: RequestConfig,
   plan: Plan,
   caller: Caller<Value>,
-  { context, services }: { context: CallerContext; services: Services },
+  context: CallerContext,
 ): Promise<Value> {
   const { log } = context;
   log.configSlug = config.slug;
   log.skipped = plan.skipped;
   try {
-    return await executePlan(plan.root, caller, { context, services, config });
+    return await executePlan(plan.root, caller, { context, config });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     Object.assign(error.headers, routingHeaders(log.provider ?? "", log));
@@ -95,7 +95,7 @@ type CallOne<Request> = (request: Request, target: Target) => Promise<Reply>;
 /** What the targets of a request are found and called with. */
 interface TargetParts {
   context: CallerContext;
-  services: Services;
+
   /** False where the body can be sent once only. Default: true. */
   canRepeat?: boolean;
   /** Whether a stream is asked for. Default: by the request's `stream`. */
@@ -108,9 +108,9 @@ interface TargetParts {
 function createCaller<Request extends Record<string, unknown>>(
   value: Request,
   call: CallOne<Request>,
-  { context, services, operation, canRepeat = true, view }: TargetParts & Pick<RequestConfig, "view">,
+  { context, operation, canRepeat = true, view }: TargetParts & Pick<RequestConfig, "view">,
 ): Caller<Reply> {
-  const guard = createRequestGuard(operation, view, { context, services });
+  const guard = createRequestGuard(operation, view, context);
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
       const { node, settings } = attempt;
@@ -118,13 +118,13 @@ function createCaller<Request extends Record<string, unknown>>(
       context.checkComplete?.(overlaid);
       context.log.model = modelOf(overlaid) ?? null;
       const entering = guard.enter(attempt, overlaid, { isBare: operation === "models" });
-      const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
+      const guarded = entering && (await withinRequest(entering, deadline, context));
       guarded?.begin(deadline);
       // hooks change members, never which operation it is
       const request = guarded ? (guarded.request as Request) : overlaid;
       const model = modelOf(request);
       context.log.model = model ?? null;
-      const destination = await readLeafDestination({ node, settings, model }, context, services);
+      const destination = await readLeafDestination({ node, settings, model }, context);
       context.log.model = destination.managed?.model ?? model ?? null;
       if (!guarded) return call(request, { destination, settings, deadline });
       return guarded.finish(await call(request, { destination, settings, deadline, guard: guarded }));
@@ -156,18 +156,18 @@ export async function runTargets<Request extends Record<string, unknown>>(
   call: CallOne<Request>,
   parts: TargetParts,
 ): Promise<Reply> {
-  const { context, services, streamed } = parts;
+  const { context, streamed } = parts;
   const { log } = context;
   const model = modelOf(value);
   log.model = model ?? null;
   log.stream = streamed ?? Reflect.get(value, "stream") === true;
-  const given = readRequestConfig(context, services);
+  const given = readRequestConfig(context);
   const config = given instanceof Promise ? await given : given;
   if (config) {
     addNumbers(context, numbersOfConfig(config.node));
     try {
       const plan = planRequest(config, value, parts);
-      const reply = await runPlan(config, plan, createCaller(value, call, { ...parts, view: config.view }), parts);
+      const reply = await runPlan(config, plan, createCaller(value, call, { ...parts, view: config.view }), context);
       // an answer that was to be tried again does not know yet that it is the last
       if (log.retries === -1) Object.assign(reply.headers, routingHeaders(log.provider ?? "", log));
       return reply;
@@ -175,7 +175,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
       return answerSoftly(error, value, parts);
     }
   }
-  const found = readRequestDestination(context, services, { model });
+  const found = readRequestDestination(context, { model });
   const destination = found instanceof Promise ? await found : found;
   if (destination.managed?.model !== undefined) log.model = destination.managed.model;
   context.checkComplete?.(withModelBeside(value, undefined, context));
@@ -197,10 +197,13 @@ export function runInference<Name extends OperationName>(
   name: Name,
   { value, form }: UnifiedBody<Name>,
   context: CallerContext,
-  services: Services,
 ): Promise<Reply> {
   const streamed = isStreamed(name, value);
-  const parts = { context, services, canRepeat: !isFlow(form), streamed, operation: name };
-  const running = runTargets(value, (request, target) => callTarget(name, request, { ...target, form }, parts), parts);
+  const parts = { context, canRepeat: !isFlow(form), streamed, operation: name };
+  const running = runTargets(
+    value,
+    (request, target) => callTarget(name, request, { ...target, form }, context),
+    parts,
+  );
   return streamed ? running.then((reply) => toStreamed(name, reply, value, context)) : running;
 }

@@ -1,5 +1,5 @@
 import { releaseBodies } from "../context/held-bodies.ts";
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { toGatewayError } from "../errors.ts";
 import { readNameList } from "../lib/headers.ts";
 import { beginningOf } from "../logs/body.ts";
@@ -24,7 +24,7 @@ function since(start: number | null, end: number | null): number | null {
   return start === null || end === null ? null : Math.round((end - start) * 100) / 100;
 }
 
-function toDetails(context: CallerContext, services: Services, { status, error }: Outcome): LogDetails {
+function toDetails(context: CallerContext, { status, error }: Outcome): LogDetails {
   const { log, startedAt, principal } = context;
   const failure = error === undefined ? null : toGatewayError(error);
   const details: LogDetails = {
@@ -44,7 +44,7 @@ function toDetails(context: CallerContext, services: Services, { status, error }
     span_name: context.spanName,
     metadata: context.metadata,
     stream: log.stream,
-    duration_ms: since(startedAt, services.clock.monotonic()) ?? 0,
+    duration_ms: since(startedAt, context.services.clock.monotonic()) ?? 0,
     first_byte_ms: since(startedAt, log.firstByteAt),
     upstream_ms: since(log.upstreamStartedAt, log.upstreamEndedAt ?? log.firstByteAt),
     upstream_url: log.upstreamUrl,
@@ -92,20 +92,20 @@ function secretsOf({ gatewayKey, log: { secrets } }: CallerContext): readonly st
 }
 
 /** Hands a finished request to the log, once. */
-export function settle(context: CallerContext, services: Services, outcome: Outcome): void {
+export function settle(context: CallerContext, outcome: Outcome): void {
   const { log } = context;
   if (log.settled) return;
   log.settled = true;
-  if (log.deferred) services.concurrency.leave(context);
+  if (log.deferred) context.services.concurrency.leave(context);
   releaseBodies(context);
   log.cost = withSpent(costOfRequest(log, outcome.status), log);
   context.connection.onSettled?.({ status: outcome.status, cost: log.cost, prices: log.prices });
-  const details = toDetails(context, services, outcome);
-  const stores = storesContents(context, services);
+  const details = toDetails(context, outcome);
+  const stores = storesContents(context);
   if (stores instanceof Promise) {
-    const waiting = stores.then((isOn) => write(details, isOn, outcome, { context, services }));
+    const waiting = stores.then((isOn) => write(details, isOn, outcome, context));
     context.connection.waitUntil?.(waiting);
-  } else write(details, stores, outcome, { context, services });
+  } else write(details, stores, outcome, context);
 }
 
 /** Writes the row, and has the hooks run that nobody waits for. */
@@ -113,7 +113,7 @@ function write(
   details: LogDetails,
   storesContents: boolean,
   { responseHeaders }: Outcome,
-  { context, services }: { context: CallerContext; services: Services },
+  context: CallerContext,
 ): void {
   const { log } = context;
   const sensitive = context.header("sensitive-headers");
@@ -128,6 +128,6 @@ function write(
     const { before_request_hooks: before, after_request_hooks: after } = details.hook_results;
     details.hook_results = { before_request_hooks: withoutQuotes(before), after_request_hooks: withoutQuotes(after) };
   }
-  services.record({ details, secrets: secretsOf(context), content: content || null });
-  if (log.hooks && log.hooks.later.length > 0) runLater(log.hooks.later, storesContents, { context, services });
+  context.services.record({ details, secrets: secretsOf(context), content: content || null });
+  if (log.hooks && log.hooks.later.length > 0) runLater(log.hooks.later, storesContents, context);
 }

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import type { Dialect, DialectOptions } from "../dialects/types.ts";
 import { GuardrailDeniedError } from "../errors.ts";
 import type { Body } from "../guardrails/types.ts";
@@ -70,7 +70,7 @@ function toAnswer(name: OperationName, denial: Denial, request: object, options:
 export function answerSoftly(
   thrown: unknown,
   request: object,
-  { operation: name, context, services }: { operation: OperationName; context: CallerContext; services: Services },
+  { operation: name, context }: { operation: OperationName; context: CallerContext },
 ): Reply {
   if (!(thrown instanceof GuardrailDeniedError) || !thrown.isSoft || !hasText(name)) throw thrown;
   const { id, log } = context;
@@ -79,7 +79,12 @@ export function answerSoftly(
   const created = Math.floor(timeOfId(id) / 1000);
   const finish_reason = isStrict(context) ? "stop" : "content_filter";
   const denial: Denial = { id, created, model: log.model ?? "", finish_reason };
-  const options: DialectOptions = { id, created, now: () => Math.floor(services.clock.now() / 1000), drop: () => {} };
+  const options: DialectOptions = {
+    id,
+    created,
+    now: () => Math.floor(context.services.clock.now() / 1000),
+    drop: () => {},
+  };
   const answer = toAnswer(name, denial, request, options);
   const requestType = requestTypes[name];
   // a whole answer of the Gemini API is a stream of one slice

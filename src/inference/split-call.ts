@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { mapParallel } from "../lib/parallel.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -28,12 +28,11 @@ interface SplitInput<Name extends OperationName> {
   request: Request<Name>;
   target: SplitTarget;
   context: CallerContext;
-  services: Services;
 }
 
 /** One deadline for all calls: what one call may take, and not more than is left of the request. */
-function deadlineOf({ settings, deadline }: SplitTarget, context: CallerContext, services: Services): number {
-  const own = services.clock.monotonic() + readTimeout(context, services, settings?.requestTimeoutMs);
+function deadlineOf({ settings, deadline }: SplitTarget, context: CallerContext): number {
+  const own = context.services.clock.monotonic() + readTimeout(context, settings?.requestTimeoutMs);
   return Math.min(deadline ?? Number.POSITIVE_INFINITY, own);
 }
 
@@ -49,14 +48,14 @@ function bodyOf({ body }: Reply): Record<string, unknown> {
  * @returns Undefined where one call does.
  */
 export function callSplit<Name extends OperationName>(
-  { adapter, request, target, context, services }: SplitInput<Name>,
+  { adapter, request, target, context }: SplitInput<Name>,
   callOne: (part: Request<Name>, target: SplitTarget) => Promise<Reply>,
 ): Promise<Reply> | undefined {
   const parts = adapter.split?.(request);
   if (!parts || !adapter.join) return undefined;
   const { join } = adapter;
   const { log } = context;
-  const whole = { ...target, deadline: deadlineOf(target, context, services) };
+  const whole = { ...target, deadline: deadlineOf(target, context) };
   const dropped = new Set<string>();
   const call = (part: Request<Name>): Promise<Reply> => {
     const reply = callOne(part, whole);

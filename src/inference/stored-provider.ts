@@ -187,7 +187,7 @@ export function refuseUnreadable(cause: unknown): never {
 }
 
 /** The view of the caller's workspace; at once when it is in memory. */
-export function readView({ principal }: CallerContext, services: Services): WorkspaceView | Promise<WorkspaceView> {
+export function readView({ principal, services }: CallerContext): WorkspaceView | Promise<WorkspaceView> {
   const { organisationId, workspaceId } = principal;
   if (workspaceId === null) return requireView(undefined);
   const view = services.control.directory.workspace({ organisationId, workspaceId });
@@ -212,7 +212,7 @@ export async function readStoredDestination(
       { param: "x-gateway-custom-host", code: "invalid_custom_host" },
     );
   }
-  const view = await readView(context, services);
+  const view = await readView(context);
   const stored = view.providers.get(name.slug) ?? refuseNames([name.slug]);
   const model = name.model ?? options.model;
   requireUsableProvider(stored, services.clock.now());

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { isHeaderValue, readNameList } from "../lib/headers.ts";
 import type { Destination } from "../providers/call.ts";
@@ -45,29 +45,28 @@ function readStored(context: CallerContext, model: string | undefined): StoredNa
  */
 export function readRequestDestination(
   context: CallerContext,
-  services: Services,
   { model, customHost: fallbackHost }: { model?: string | undefined; customHost?: string | undefined },
 ): Destination | Promise<Destination> {
   const slug = context.header("provider");
   if (slug === null || slug.startsWith("@") || context.header("virtual-key") !== null) {
     const stored = readStored(context, model);
-    if (stored) return readStoredDestination(stored, context, { services, model });
+    if (stored) return readStoredDestination(stored, context, { services: context.services, model });
   }
   if (slug === null) {
     const message =
       "Either x-gateway-config or x-gateway-provider header is required: name a provider, for example x-gateway-provider: openai";
     refuse(message, "x-gateway-provider", "provider_required");
   }
-  const known = services.providers.get(slug);
+  const known = context.services.providers.get(slug);
   if (!known) {
-    const problem = describeUnknownProvider(slug, services.providers.keys());
+    const problem = describeUnknownProvider(slug, context.services.providers.keys());
     refuse(`Invalid provider passed: ${problem}`, "x-gateway-provider", "invalid_provider");
   }
   const readPlain = (name: string) =>
     known.plainHeaders.includes(name) ? (readClientHeader(name, context) ?? null) : null;
   const provider = known.bind((name) => readCallerSetting(context, name) ?? readPlain(name));
   const customHost = readCallerSetting(context, "custom-host") ?? fallbackHost;
-  if (customHost !== undefined) requireCustomHost(customHost, services, "x-gateway-custom-host");
+  if (customHost !== undefined) requireCustomHost(customHost, context.services, "x-gateway-custom-host");
   context.log.provider = slug;
   const { providerCredential: credential, providerAuthorization: authorization } = context;
   return { provider, customHost, credential, authorization };
@@ -83,7 +82,6 @@ const unforwardable = new Set(["metadata-flavor", "x-aws-ec2-metadata-token", "x
  */
 export function readForwardedHeaders(
   context: CallerContext,
-  services: Services,
   ofConfig: readonly string[] = noNames,
 ): Record<string, string> {
   const list = context.header("forward-headers");
@@ -98,7 +96,7 @@ export function readForwardedHeaders(
     if (name === param || unforwardable.has(name))
       refuse(`Cannot forward ${name}: leave it out of ${param}`, param, "invalid_header");
     // the credential is either ours or already sent by the provider's rule
-    if (name === "authorization" || !services.headerRules.mayGoUpstream(name)) continue;
+    if (name === "authorization" || !context.services.headerRules.mayGoUpstream(name)) continue;
     const value = context.headers.get(name);
     if (value === undefined || value.includes(context.gatewayKey)) continue;
     if (!isHeaderValue(value))
@@ -131,9 +129,9 @@ export function readClientHeader(name: string, { headers, gatewayKey }: CallerCo
  *
  * @throws {InvalidRequestError} If the header is not a whole number above zero.
  */
-export function readTimeout(context: CallerContext, services: Services, ofConfig?: number): number {
+export function readTimeout(context: CallerContext, ofConfig?: number): number {
   const text = context.header("request-timeout");
-  if (text === null) return ofConfig ?? services.limits.requestTimeoutMs;
+  if (text === null) return ofConfig ?? context.services.limits.requestTimeoutMs;
   if (!/^[1-9][0-9]{0,9}$/.test(text)) {
     const message = "Cannot use x-gateway-request-timeout: write milliseconds as a whole number above zero";
     refuse(message, "x-gateway-request-timeout", "invalid_header");

@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { CallerContext, Services } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
 import type { ScimEndpoint } from "../../endpoint.ts";
 import { scimContentType } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
@@ -39,15 +39,15 @@ function toOwnSpelling(value: unknown): unknown {
   );
 }
 
-async function readBody({ body }: ScimEndpoint, context: CallerContext, services: Services): Promise<unknown> {
-  return body && checkBody(body, toOwnSpelling(await readAdminBody(context, services, false)));
+async function readBody({ body }: ScimEndpoint, context: CallerContext): Promise<unknown> {
+  return body && checkBody(body, toOwnSpelling(await readAdminBody(context, false)));
 }
 
 /** Answers one row of the protocol of identity providers; what it refuses is audited like what it does. */
-export function serveScim(endpoint: ScimEndpoint, context: CallerContext, services: Services): Promise<Reply> {
-  return auditRefusals(endpoint, context, services, async () => {
+export function serveScim(endpoint: ScimEndpoint, context: CallerContext): Promise<Reply> {
+  return auditRefusals(endpoint, context, async () => {
     requirePlainPath(context);
-    return endpoint.handleScim(await readBody(endpoint, context, services), context, services);
+    return endpoint.handleScim(await readBody(endpoint, context), context);
   });
 }
 
@@ -80,7 +80,7 @@ export function defineScimRead(
     ...row,
     ...common,
     success: 200,
-    handleScim: async (_body, context, services) => toReply(await handle(toCall(undefined, context, services)), 200),
+    handleScim: async (_body, context) => toReply(await handle(toCall(undefined, context)), 200),
   };
 }
 
@@ -98,11 +98,11 @@ export function defineScimWrite<Schema extends v.GenericSchema = v.GenericSchema
   return {
     ...row,
     ...common,
-    async handleScim(body, context, services) {
+    async handleScim(body, context) {
       // the schema of the row made the value
-      const call = toCall(body as v.InferOutput<Schema>, context, services);
+      const call = toCall(body as v.InferOutput<Schema>, context);
       const work = async () => ({ ...(await handle(call)), status });
-      return toReply((await commitAudited(audit, context, services, work)).answer, status);
+      return toReply((await commitAudited(audit, context, work)).answer, status);
     },
   };
 }

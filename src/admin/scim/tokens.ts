@@ -18,7 +18,7 @@ function toRecord({ id, name, organisationId, masked, expiresAt, createdAt }: Sc
   };
 }
 
-async function createToken({ body, stores, tenant, now, services }: AdminCall<CreateScimToken>) {
+async function createToken({ body, stores, tenant, now, context: { services } }: AdminCall<CreateScimToken>) {
   const { name, expires_at: expiresAt = null } = body;
   if (expiresAt !== null && expiresAt <= now) refuseField("expires_at", "must be in the future");
   const { key: token, lookupId } = mintApiKey(scimTokenPrefix);

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
 import type { GatewayBatchRow, NewGatewayBatchRow } from "../../db/tables/batches.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import { readJsonBody, requireBody } from "../../endpoint.ts";
@@ -82,12 +82,8 @@ function toBatchObject(row: GatewayBatchRow, hasDetails = false): BatchObject {
   };
 }
 
-async function requireBatch(
-  context: CallerContext,
-  services: Services,
-  id = context.params.id,
-): Promise<GatewayBatchRow> {
-  const row = await services.control.stores.gatewayBatches.find(tenantOf(context), { id: id ?? "" });
+async function requireBatch(context: CallerContext, id = context.params.id): Promise<GatewayBatchRow> {
+  const row = await context.services.control.stores.gatewayBatches.find(tenantOf(context), { id: id ?? "" });
   if (row) return row;
   throw new NotFoundError("Cannot find this batch: batches of a provider need its name in x-gateway-provider", {
     code: "batch_not_found",
@@ -96,15 +92,15 @@ async function requireBatch(
 }
 
 /** The key a batch runs with: it is looked up again while it runs, which a token could not be. */
-async function requireKey({ principal }: CallerContext, { authenticator }: Services): Promise<string> {
+async function requireKey({ principal, services: { authenticator } }: CallerContext): Promise<string> {
   if (await authenticator.ofKey(principal.keyId)) return principal.keyId;
   throw new PermissionError("Forbidden! Batches of the gateway are made with an API key, not with a token", {
     code: "AB03",
   });
 }
 
-async function requireInput(id: string, context: CallerContext, services: Services): Promise<void> {
-  const { purpose } = await requireFile(id, context, { services, param: "input_file_id" });
+async function requireInput(id: string, context: CallerContext): Promise<void> {
+  const { purpose } = await requireFile(id, context, { services: context.services, param: "input_file_id" });
   if (purpose === "batch") return;
   throw new InvalidRequestError(`Cannot use this file as input: its purpose is ${purpose}, not batch`, {
     code: "invalid_file_purpose",
@@ -128,22 +124,21 @@ async function ofProvider(
   body: BatchRequest,
   options: Readonly<Record<string, string>>,
   context: CallerContext,
-  services: Services,
 ): Promise<Partial<NewGatewayBatchRow>> {
   if (body.completion_window !== "24h") return {};
-  const provider = await findBatchProvider(body.endpoint, options, context, services);
+  const provider = await findBatchProvider(body.endpoint, options, context);
   return provider === undefined ? {} : { provider, providerOptions: readJobOptions(body) };
 }
 
 /** `POST /batches` */
-export async function createBatch(context: CallerContext, services: Services): Promise<Reply> {
-  const { clock, control, batches, limits } = services;
-  const { value } = await readJsonBody(context, limits.jsonBodyBytes, services);
+export async function createBatch(context: CallerContext): Promise<Reply> {
+  const { clock, control, batches, limits } = context.services;
+  const { value } = await readJsonBody(context, limits.jsonBodyBytes, context.services);
   const body = requireBody(BatchRequest, value);
   const tenant = tenantOf(context);
-  const apiKeyId = await requireKey(context, services);
-  const options = readGatewayOptions(body.gateway_options ?? {}, services);
-  await requireInput(body.input_file_id, context, services);
+  const apiKeyId = await requireKey(context);
+  const options = readGatewayOptions(body.gateway_options ?? {}, context.services);
+  await requireInput(body.input_file_id, context);
   if ((await batches.store.countOpen(tenant)) >= maxOpen) {
     throw new RateLimitError(`Cannot make a batch: ${maxOpen} of this workspace are not over`, {
       code: "too_many_batches",
@@ -165,7 +160,7 @@ export async function createBatch(context: CallerContext, services: Services): P
     createdAt: now,
     expiresAt: now + livesForMs,
     outputSeconds: body.output_expires_after?.seconds ?? null,
-    ...(await ofProvider(body, options, context, services)),
+    ...(await ofProvider(body, options, context)),
   };
   const place = { ...tenant, ...sealedOptions, recordId: id };
   await batches.store.write([
@@ -173,30 +168,30 @@ export async function createBatch(context: CallerContext, services: Services): P
     control.stores.secrets.insert(tenant, await control.vault.seal(place, JSON.stringify(options), now)),
   ]);
   batches.wake();
-  return jsonReply(toBatchObject(await requireBatch(context, services, id)));
+  return jsonReply(toBatchObject(await requireBatch(context, id)));
 }
 
 /** `GET /batches` */
-export async function listBatches(context: CallerContext, services: Services): Promise<Reply> {
+export async function listBatches(context: CallerContext): Promise<Reply> {
   const limit = readLimit(context, { most: 100, usual: 20 });
   const cursor = context.url.searchParams.get("after");
-  const after = cursor === null ? undefined : await requireBatch(context, services, cursor);
-  const rows = await services.batches.store.page(tenantOf(context), { limit: limit + 1, after });
+  const after = cursor === null ? undefined : await requireBatch(context, cursor);
+  const rows = await context.services.batches.store.page(tenantOf(context), { limit: limit + 1, after });
   return jsonReply(toPage(rows, limit, (row) => toBatchObject(row)));
 }
 
 /** `GET /batches/{id}` */
-export async function retrieveBatch(context: CallerContext, services: Services): Promise<Reply> {
+export async function retrieveBatch(context: CallerContext): Promise<Reply> {
   const hasDetails = context.url.searchParams.get("include_provider_details") === "true";
-  return jsonReply(toBatchObject(await requireBatch(context, services), hasDetails));
+  return jsonReply(toBatchObject(await requireBatch(context), hasDetails));
 }
 
 /** `POST /batches/{id}/cancel` */
-export async function cancelBatch(context: CallerContext, services: Services): Promise<Reply> {
-  const row = await requireBatch(context, services);
-  const isCancelled = await services.batches.store.cancel(row, services.clock.now());
-  services.batches.wake();
-  const now = await requireBatch(context, services);
+export async function cancelBatch(context: CallerContext): Promise<Reply> {
+  const row = await requireBatch(context);
+  const isCancelled = await context.services.batches.store.cancel(row, context.services.clock.now());
+  context.services.batches.wake();
+  const now = await requireBatch(context);
   if (!isCancelled && !["cancelling", "cancelled"].includes(now.status)) {
     throw new ConflictError(`Cannot cancel this batch: it is ${now.status}`, { code: "batch_over" });
   }
@@ -204,8 +199,8 @@ export async function cancelBatch(context: CallerContext, services: Services): P
 }
 
 /** `GET /batches/{id}/output`: the answered lines; without any, those that failed, or what is wrong with the input. */
-export async function retrieveBatchOutput(context: CallerContext, services: Services): Promise<Reply> {
-  const row = await requireBatch(context, services);
+export async function retrieveBatchOutput(context: CallerContext): Promise<Reply> {
+  const row = await requireBatch(context);
   if (!finalStates.has(row.status)) {
     throw new ConflictError(`Cannot give the output yet: the batch is ${row.status}`, {
       code: "batch_not_ready",
@@ -213,7 +208,8 @@ export async function retrieveBatchOutput(context: CallerContext, services: Serv
     });
   }
   const fileId = row.outputFileId ?? row.errorFileId;
-  if (fileId !== null) return contentReply(await requireFile(fileId, context, { services }), services);
+  if (fileId !== null)
+    return contentReply(await requireFile(fileId, context, { services: context.services }), context.services);
   const { errors } = toBatchObject(row);
   if (errors) return jsonReply(errors);
   return { status: 200, headers: { "content-type": "application/octet-stream" }, body: null };

@@ -16,7 +16,10 @@ function refuse(message: string): never {
  *
  * @throws {InvalidRequestError} 400 for one that is none of ours, and for the key of the gateway.
  */
-export function readGatewayOptions(given: GatewayOptionHeaders, { headerPrefixes }: Services): Record<string, string> {
+export function readGatewayOptions(
+  given: GatewayOptionHeaders,
+  { headerPrefixes }: Pick<Services, "headerPrefixes">,
+): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [written, value] of Object.entries(given)) {
     const lower = written.toLowerCase();

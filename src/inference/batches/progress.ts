@@ -151,7 +151,10 @@ export async function storeResults(
 }
 
 /** Headers of the calls, which were sealed when the batch was made. */
-export async function openOptions(row: GatewayBatchRow, { control }: Services): Promise<Record<string, string>> {
+export async function openOptions(
+  row: GatewayBatchRow,
+  { control }: Pick<Services, "control">,
+): Promise<Record<string, string>> {
   const sealed = await control.stores.secrets.find(tenantOf(row), { ...sealedOptions, recordId: row.id });
   return sealed ? parseSealedOptions(await control.vault.open(sealed)) : {};
 }

@@ -10,11 +10,8 @@ import { listLeaves, readLeafDestination } from "../leaf.ts";
 import { readRequestDestination } from "../target.ts";
 
 /** The caller as it would be with the headers of `gateway_options`, and no others. */
-export function withOptions(
-  context: CallerContext,
-  options: Readonly<Record<string, string>>,
-  { headerPrefixes }: Services,
-): CallerContext {
+export function withOptions(context: CallerContext, options: Readonly<Record<string, string>>): CallerContext {
+  const { headerPrefixes } = context.services;
   const headers = new HeaderMap(new Headers(options));
   const providerCredential = options.authorization?.replace(/^bearer\s+/i, "").trim();
   return {
@@ -28,7 +25,11 @@ export function withOptions(
 }
 
 /** Whether more is asked for than where calls go: what is done with each call only calls of the gateway can do. */
-function changesCalls(settings: InheritedSettings, { view }: RequestConfig, { guardrails }: Services): boolean {
+function changesCalls(
+  settings: InheritedSettings,
+  { view }: RequestConfig,
+  { guardrails }: Pick<Services, "guardrails">,
+): boolean {
   const { hooks, overrideParams, defaultParams, dropParams } = settings;
   if (guardrails.of(hooks, view)) return true;
   return [overrideParams, defaultParams].some((one) => Object.keys(one).length > 0) || dropParams.length > 0;
@@ -39,16 +40,13 @@ function changesCalls(settings: InheritedSettings, { view }: RequestConfig, { gu
  *
  * @throws {GatewayError} For what cannot be used.
  */
-export async function readOnlyDestination(
-  context: CallerContext,
-  services: Services,
-): Promise<Destination | undefined> {
-  const config = await readRequestConfig(context, services);
-  if (!config) return readRequestDestination(context, services, {});
+export async function readOnlyDestination(context: CallerContext): Promise<Destination | undefined> {
+  const config = await readRequestConfig(context);
+  if (!config) return readRequestDestination(context, {});
   const [leaf, ...others] = listLeaves(config.node);
   if (!leaf || others.length > 0 || leaf.promptId !== undefined) return undefined;
-  if (changesCalls(leaf.merged, config, services)) return undefined;
-  return readLeafDestination({ node: leaf, settings: leaf.merged, model: undefined }, context, services);
+  if (changesCalls(leaf.merged, config, context.services)) return undefined;
+  return readLeafDestination({ node: leaf, settings: leaf.merged, model: undefined }, context);
 }
 
 /**
@@ -61,12 +59,11 @@ export async function findBatchProvider(
   endpoint: string,
   options: Readonly<Record<string, string>>,
   context: CallerContext,
-  services: Services,
 ): Promise<string | undefined> {
-  const asked = withOptions(context, options, services);
+  const asked = withOptions(context, options);
   try {
-    if (await isForOwnStore(asked, services)) return undefined;
-    const destination = await readOnlyDestination(asked, services);
+    if (await isForOwnStore(asked)) return undefined;
+    const destination = await readOnlyDestination(asked);
     // where some models are not allowed each call is looked at
     if (!destination || destination.managed?.restrictedTo) return undefined;
     const { slug, batches } = destination.provider;

@@ -61,7 +61,12 @@ async function validate(row: GatewayBatchRow, input: GatewayFileRow, parts: Step
 }
 
 /** The next lines of an input, and where the line after them begins. */
-async function readBucket(row: GatewayBatchRow, input: GatewayFileRow, most: number, { files }: Services) {
+async function readBucket(
+  row: GatewayBatchRow,
+  input: GatewayFileRow,
+  most: number,
+  { files }: Pick<Services, "files">,
+) {
   const lines: ParsedLine[] = [];
   let position = row.position;
   let bytes = 0;

@@ -34,12 +34,12 @@ export async function requireFile(
 }
 
 /** `POST /files` */
-export async function uploadFile(context: CallerContext, services: Services): Promise<Reply> {
-  return jsonReply(toFileObject(await receiveFile(context, services)));
+export async function uploadFile(context: CallerContext): Promise<Reply> {
+  return jsonReply(toFileObject(await receiveFile(context)));
 }
 
 /** `GET /files` */
-export async function listFiles(context: CallerContext, services: Services): Promise<Reply> {
+export async function listFiles(context: CallerContext): Promise<Reply> {
   const { searchParams } = context.url;
   const tenant = tenantOf(context);
   const limit = readLimit(context, { most: 10_000, usual: 100 });
@@ -48,21 +48,22 @@ export async function listFiles(context: CallerContext, services: Services): Pro
     throw new InvalidRequestError("Cannot use order: write asc or desc", { param: "order", code: "invalid_query" });
   }
   const cursor = searchParams.get("after");
-  const after = cursor === null ? undefined : await requireFile(cursor, context, { services, param: "after" });
+  const after =
+    cursor === null ? undefined : await requireFile(cursor, context, { services: context.services, param: "after" });
   const purpose = searchParams.get("purpose") ?? undefined;
-  const page = { limit: limit + 1, order, after, purpose, now: services.clock.now() } as const;
-  return jsonReply(toPage(await services.files.page(tenant, page), limit, toFileObject));
+  const page = { limit: limit + 1, order, after, purpose, now: context.services.clock.now() } as const;
+  return jsonReply(toPage(await context.services.files.page(tenant, page), limit, toFileObject));
 }
 
 /** `GET /files/{id}` */
-export async function retrieveFile(context: CallerContext, services: Services): Promise<Reply> {
-  return jsonReply(toFileObject(await requireFile(context.params.id ?? "", context, { services })));
+export async function retrieveFile(context: CallerContext): Promise<Reply> {
+  return jsonReply(toFileObject(await requireFile(context.params.id ?? "", context, { services: context.services })));
 }
 
 /** `DELETE /files/{id}` */
-export async function deleteFile(context: CallerContext, services: Services): Promise<Reply> {
-  const row = await requireFile(context.params.id ?? "", context, { services });
-  await services.files.remove(row);
+export async function deleteFile(context: CallerContext): Promise<Reply> {
+  const row = await requireFile(context.params.id ?? "", context, { services: context.services });
+  await context.services.files.remove(row);
   return jsonReply({ id: row.id, object: "file", deleted: true });
 }
 
@@ -91,6 +92,9 @@ export async function contentReply(row: GatewayFileRow, services: Services): Pro
 }
 
 /** `GET /files/{id}/content` */
-export async function retrieveFileContent(context: CallerContext, services: Services): Promise<Reply> {
-  return contentReply(await requireFile(context.params.id ?? "", context, { services }), services);
+export async function retrieveFileContent(context: CallerContext): Promise<Reply> {
+  return contentReply(
+    await requireFile(context.params.id ?? "", context, { services: context.services }),
+    context.services,
+  );
 }

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
 import type { WorkspaceTenant } from "../../db/stores/record-pages.ts";
 import { InvalidRequestError, PermissionError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
@@ -10,7 +10,7 @@ import { listLeaves, storedNameOf } from "../leaf.ts";
 const ownSlug = "gateway";
 
 /** What answers a route. */
-export type KeyHandler = (context: CallerContext, services: Services) => Reply | Promise<Reply>;
+export type KeyHandler = (context: CallerContext) => Reply | Promise<Reply>;
 
 /** Whether a config is nothing but the name of the gateway, which is no provider of calls. */
 function namesOwnSlug(text: string): boolean {
@@ -24,13 +24,13 @@ function namesOwnSlug(text: string): boolean {
  *
  * @throws {InvalidRequestError} 400 if its config cannot be used.
  */
-export async function isForOwnStore(context: CallerContext, services: Services): Promise<boolean> {
+export async function isForOwnStore(context: CallerContext): Promise<boolean> {
   const slug = context.header("provider");
   if (slug === ownSlug) return true;
   if (slug !== null || context.header("virtual-key") !== null) return false;
   const text = context.header("config");
   if (text === null || namesOwnSlug(text)) return true;
-  const config = await readRequestConfig(context, services);
+  const config = await readRequestConfig(context);
   if (!config) return true;
   return listLeaves(config.node).every((leaf) => leaf.provider === undefined && storedNameOf(leaf) === undefined);
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { CallerContext, Services } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
 import type { GatewayFileRow } from "../../db/tables/files.ts";
 import { toBodyError } from "../../endpoint.ts";
 import { InvalidRequestError, UnsupportedMediaError } from "../../errors.ts";
@@ -128,14 +128,14 @@ class UploadForm {
     }
   }
 
-  async store(context: CallerContext, services: Services): Promise<GatewayFileRow> {
+  async store(context: CallerContext): Promise<GatewayFileRow> {
     const file = await this.nextFile();
     if (!file) return refuse("Cannot store the file: the form has none", "file");
     const filename = requireName(file.filename);
     const early = this.#fields.get("purpose");
     if (early !== undefined) requirePurpose(early);
     const probe = new JsonLinesProbe();
-    return services.files.upload(tenantOf(context), {
+    return context.services.files.upload(tenantOf(context), {
       filename,
       content: probe.watch(file.body),
       complete: async (createdAt) => {
@@ -153,7 +153,7 @@ class UploadForm {
  *
  * @throws {GatewayError} 400 for a form without file or purpose, 413 for one that is too large, 415 for another body.
  */
-export async function receiveFile(context: CallerContext, services: Services): Promise<GatewayFileRow> {
+export async function receiveFile(context: CallerContext): Promise<GatewayFileRow> {
   const boundary = boundaryOf(context.headers.get("content-type"));
   const { body } = context.request;
   if (boundary === undefined || body === null) {
@@ -162,10 +162,10 @@ export async function receiveFile(context: CallerContext, services: Services): P
       code: "invalid_content_type",
     });
   }
-  const bytes = services.files.limits.fileBytes + formBytes;
+  const bytes = context.services.files.limits.fileBytes + formBytes;
   const parts = readMultipart(countBytes(body, { bytes, ...uploadTimes }), boundary);
   try {
-    return await new UploadForm(parts, context.header("file-purpose")).store(context, services);
+    return await new UploadForm(parts, context.header("file-purpose")).store(context);
   } catch (error) {
     if (error instanceof MultipartError) refuse(error.message, "file");
     throw toBodyError(error, bytes);

@@ -110,7 +110,8 @@ async function sendWhole(
 
 /** Stores the file of a form as an object; its purpose comes before it, or in a header. */
 export function uploadObject(target: RecordTarget, objects: ObjectStore): Promise<Reply> {
-  const { context, services } = target;
+  const { context } = target;
+  const { services } = context;
   const { rules } = objects;
   return receiveUpload(target, async ({ filename, purpose, file }) => {
     const place = rules.place(context.id);
@@ -139,7 +140,7 @@ export async function showObject(id: string, target: RecordTarget, objects: Obje
 export function streamReply(
   body: AsyncGenerator<Uint8Array, void>,
   attempt: Attempt,
-  { context, services, destination }: RecordTarget,
+  { context, destination }: RecordTarget,
 ): Reply {
   const { log } = context;
   const { slug } = destination.provider;
@@ -166,7 +167,7 @@ export function streamReply(
     ...routingHeaders(slug, log),
   };
   const flow = { attempt, provider: slug, keepText: false };
-  return flowBack({ status: 200, headers, body: stream }, flow, context, services);
+  return flowBack({ status: 200, headers, body: stream }, flow, context);
 }
 
 /** Pieces of an answer. */

@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
 import { readJsonBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { countBytes, uploadTimes } from "../../lib/body.ts";
@@ -50,12 +50,12 @@ export function refuseRoute(route: RecordRoute, { provider }: Destination): neve
 const objectRoutes: ReadonlySet<RecordRoute> = new Set(["uploadFile", "retrieveFile", "retrieveFileContent"]);
 
 /** The client's body on its way through, bounded. */
-function passedBody({ context, services }: RecordTarget): Pick<RecordSend, "headersOfBody" | "body"> {
+function passedBody({ context }: RecordTarget): Pick<RecordSend, "headersOfBody" | "body"> {
   const { body } = context.request;
   const type = context.headers.get("content-type");
   const length = context.headers.get("content-length");
   return {
-    ...(body && { body: countBytes(body, { bytes: services.limits.streamedBodyBytes, ...uploadTimes }) }),
+    ...(body && { body: countBytes(body, { bytes: context.services.limits.streamedBodyBytes, ...uploadTimes }) }),
     headersOfBody: {
       ...(type !== undefined && { "content-type": type }),
       ...(length !== undefined && { "content-length": length }),
@@ -235,7 +235,8 @@ async function callAt(
   if (isPassed(route, destination)) return undefined;
   const { records } = destination.provider;
   requirePassable(destination);
-  const { context, services } = parts;
+  const { context } = parts;
+  const { services } = context;
   const request: RecordRequest = {
     id: context.params.id ?? "",
     query: context.url.searchParams,
@@ -252,44 +253,44 @@ function callByConfig(
   route: RecordRoute,
   config: RequestConfig,
   readBody: () => Promise<Readonly<Record<string, unknown>>>,
-  { context, services }: { context: CallerContext; services: Services },
+  context: CallerContext,
 ): Promise<Reply | undefined> {
   requireSingleTarget(config, context);
-  const plan = planRequest(config, {}, { context, services });
+  const plan = planRequest(config, {}, { context });
   const isRead = withBody.has(route);
-  const guard = new RequestGuard(passedKind(route, { isRead }), config.view, { context, services });
+  const guard = new RequestGuard(passedKind(route, { isRead }), config.view, context);
   return runPlan<Reply | undefined>(
     config,
     plan,
     {
       async call(attempt, { deadline }) {
         const { node, settings } = attempt;
-        const destination = await readLeafDestination({ node, settings, model: undefined }, context, services);
+        const destination = await readLeafDestination({ node, settings, model: undefined }, context);
         // what is passed on enters there
         if (isPassed(route, destination)) return undefined;
         const entering = guard.enter(attempt, isRead ? await readBody() : {}, {
           isBare: !isRead && route !== "uploadFile",
         });
-        const guarded = entering && (await withinRequest(entering, deadline, { context, services }));
-        const timeoutMs = readTimeout(context, services, settings.requestTimeoutMs);
-        const wholeMs = deadline === undefined ? undefined : deadline - services.clock.monotonic();
+        const guarded = entering && (await withinRequest(entering, deadline, context));
+        const timeoutMs = readTimeout(context, settings.requestTimeoutMs);
+        const wholeMs = deadline === undefined ? undefined : deadline - context.services.clock.monotonic();
         const times = { timeoutMs, wholeMs };
-        return callAt(route, destination, readBody, { context, services, times, guard: guarded });
+        return callAt(route, destination, readBody, { context, times, guard: guarded });
       },
       statusOf: (reply) => reply?.status ?? 200,
       headersOf: () => undefined,
       discard: () => {},
       canRepeat: route !== "uploadFile",
     },
-    { context, services },
+    context,
   );
 }
 
 /** Reads the JSON body of a request, once. */
-function createBodyReader(context: CallerContext, services: Services) {
+function createBodyReader(context: CallerContext) {
   let body: Promise<Readonly<Record<string, unknown>>> | undefined;
   const read = async () => {
-    const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services);
+    const { value } = await readJsonBody(context, context.services.limits.jsonBodyBytes, context.services);
     if (isObject(value)) return value;
     throw new InvalidRequestError("Invalid request body: it must be an object", { code: "invalid_body" });
   };
@@ -300,16 +301,16 @@ function createBodyReader(context: CallerContext, services: Services) {
 }
 
 /** Answers a request about records of the provider it names: by the provider's own routes, else as it came. */
-export async function runRecord(route: RecordRoute, context: CallerContext, services: Services): Promise<Reply> {
-  const readBody = createBodyReader(context, services);
-  const config = await readRequestConfig(context, services);
+export async function runRecord(route: RecordRoute, context: CallerContext): Promise<Reply> {
+  const readBody = createBodyReader(context);
+  const config = await readRequestConfig(context);
   let reply: Reply | undefined;
   if (config) {
-    reply = await callByConfig(route, config, readBody, { context, services });
+    reply = await callByConfig(route, config, readBody, context);
   } else {
-    const destination = await readRequestDestination(context, services, {});
-    const times = { timeoutMs: readTimeout(context, services) };
-    reply = await callAt(route, destination, readBody, { context, services, times });
+    const destination = await readRequestDestination(context, {});
+    const times = { timeoutMs: readTimeout(context) };
+    reply = await callAt(route, destination, readBody, { context, times });
   }
-  return reply ?? runPassthrough(context, services);
+  return reply ?? runPassthrough(context);
 }

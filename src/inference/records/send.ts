@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
 import { isHeaderValue } from "../../lib/headers.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { type Destination, productName } from "../../providers/call.ts";
@@ -13,7 +13,7 @@ export interface RecordTarget {
   destination: Destination;
   times: AttemptTimes;
   context: CallerContext;
-  services: Services;
+
   /** Guardrails that let the request pass. */
   guard?: TargetGuard | undefined;
 }
@@ -38,7 +38,8 @@ interface RecordAnswer {
 
 /** Makes one call and requires that it worked. */
 export async function sendRecord(target: RecordTarget, call: RecordSend): Promise<RecordAnswer> {
-  const { destination, times, context, services } = target;
+  const { destination, times, context } = target;
+  const { services } = context;
   const { method, path, body, store } = call;
   const { provider, customHost, credential, managed } = destination;
   const headers: Record<string, string> = {
@@ -70,11 +71,11 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
       raw: false,
       ...(body !== undefined && { body }),
     };
-    const upstream = await send(prepared, attempt, context, services);
+    const upstream = await send(prepared, attempt, context);
     if (upstream.status >= 200 && upstream.status < 300) return { upstream, attempt };
     const given = { attempt, provider: provider.slug };
-    const text = toFailureText(await readAnswer(upstream, given, context, services));
-    throw toProviderError(upstream, text, context, services);
+    const text = toFailureText(await readAnswer(upstream, given, context));
+    throw toProviderError(upstream, text, context);
   } catch (error) {
     attempt.release();
     throw error;
@@ -91,7 +92,7 @@ export async function readRecord(
   try {
     return {
       upstream,
-      text: toText(await readAnswer(upstream, { attempt, provider: slug }, target.context, target.services), slug),
+      text: toText(await readAnswer(upstream, { attempt, provider: slug }, target.context), slug),
     };
   } finally {
     attempt.release();
@@ -114,9 +115,9 @@ export function convertRecord<Value>(convert: () => Value, { destination }: Reco
 
 /** A JSON answer with the headers every answer of a provider has. */
 export function recordReply(value: object, upstream: Response, target: RecordTarget): Reply {
-  const { destination, context, services } = target;
+  const { destination, context } = target;
   const { slug } = destination.provider;
-  const headers = unifiedHeaders(upstream, slug, context, services);
+  const headers = unifiedHeaders(upstream, slug, context);
   headers["content-type"] = "application/json";
   const body = JSON.stringify(value);
   context.log.responseBody = body;

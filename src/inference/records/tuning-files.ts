@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type CallerContext, createHeaderReader, type Services } from "../../context.ts";
+import { type CallerContext, createHeaderReader } from "../../context.ts";
 import { readJsonBody, requireBody } from "../../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
@@ -23,7 +23,8 @@ const ownHeaders =
 const ownNames = ["api-key", "file-purpose", "provider-file-name", "aws-s3-object-key", "request-id", "trace-id"];
 
 /** The headers of a request that say where it goes, for another one in its name. */
-function headersOfTarget(context: CallerContext, { headerPrefixes }: Services): Record<string, string> {
+function headersOfTarget(context: CallerContext): Record<string, string> {
+  const { headerPrefixes } = context.services;
   const { gatewayKey, providerCredential, traceId } = context;
   const left = new Set(headerPrefixes.flatMap((prefix) => ownNames.map((name) => prefix + name)));
   const kept = Object.entries(context.headers.values()).filter(
@@ -34,13 +35,8 @@ function headersOfTarget(context: CallerContext, { headerPrefixes }: Services): 
 }
 
 /** Uploads a file of the gateway to the provider of a request; its id there. */
-async function uploadToProvider(
-  id: string,
-  param: string,
-  context: CallerContext,
-  services: Services,
-): Promise<string> {
-  const row = await requireFile(id, context, { services, param });
+async function uploadToProvider(id: string, param: string, context: CallerContext): Promise<string> {
+  const row = await requireFile(id, context, { services: context.services, param });
   if (row.purpose !== "fine-tune") {
     throw new InvalidRequestError(`Cannot use this file as ${param}: its purpose is ${row.purpose}, not fine-tune`, {
       code: "invalid_file_purpose",
@@ -49,15 +45,15 @@ async function uploadToProvider(
   }
   // where files are objects, a second upload takes the place of the first one
   const filename = `${row.id}.jsonl`;
-  const form = createFileForm(services.files.read(row), { purpose: row.purpose, filename });
+  const form = createFileForm(context.services.files.read(row), { purpose: row.purpose, filename });
   const headers = {
-    ...headersOfTarget(context, services),
+    ...headersOfTarget(context),
     "content-type": form.contentType,
     "x-gateway-provider-file-name": filename,
   };
   const { signal } = context.request;
   const request = createOwnRequest("/v1/files", { method: "POST", headers, body: form.body, signal });
-  const response = await services.handle(request, { actingFor: context.principal });
+  const response = await context.services.handle(request, { actingFor: context.principal });
   const answer = await readOwnAnswer(response).catch((): Record<string, unknown> => ({}));
   if (response.status >= 200 && response.status < 300 && typeof answer.id === "string") return answer.id;
   throw toUploadError(param, response, answer, context);
@@ -82,8 +78,8 @@ function toUploadError(
 }
 
 /** Refuses a provider that has no tuning jobs, or takes no files, before anything is sent to it. */
-async function requireTuning(context: CallerContext, services: Services): Promise<void> {
-  const destination = await readOnlyDestination(context, services);
+async function requireTuning(context: CallerContext): Promise<void> {
+  const destination = await readOnlyDestination(context);
   const { records } = destination?.provider ?? {};
   if (!destination || !records) return;
   if (!records.calls.createFinetune) refuseRoute("createFinetune", destination);
@@ -91,7 +87,8 @@ async function requireTuning(context: CallerContext, services: Services): Promis
 }
 
 /** The request with a body that was read. */
-function withBody(context: CallerContext, text: string, { headerPrefixes }: Services): CallerContext {
+function withBody(context: CallerContext, text: string): CallerContext {
+  const { headerPrefixes } = context.services;
   const { request } = context;
   const headers = new Headers(request.headers);
   for (const name of ["content-encoding", "transfer-encoding"]) headers.delete(name);
@@ -112,13 +109,13 @@ const WithOptions = v.looseObject({ gateway_options: GatewayOptionHeaders });
  *
  * @throws {GatewayError} 400 where they name none: the gateway tunes no models.
  */
-export async function createTuningJobByOptions(context: CallerContext, services: Services): Promise<Reply> {
-  const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services);
+export async function createTuningJobByOptions(context: CallerContext): Promise<Reply> {
+  const { value } = await readJsonBody(context, context.services.limits.jsonBodyBytes, context.services);
   const { gateway_options: given = {}, ...body } = isObject(value) ? value : {};
   const { gateway_options: checked } = requireBody(WithOptions, { gateway_options: given ?? {} });
-  const options = readGatewayOptions(checked, services);
-  const asked = withOptions(context, { ...options, "content-type": "application/json" }, services);
-  if (await isForOwnStore(asked, services)) {
+  const options = readGatewayOptions(checked, context.services);
+  const asked = withOptions(context, { ...options, "content-type": "application/json" });
+  if (await isForOwnStore(asked)) {
     throw new InvalidRequestError("Cannot tune a model here: name a provider in x-gateway-provider", {
       code: "provider_required",
       param: "x-gateway-provider",
@@ -126,8 +123,8 @@ export async function createTuningJobByOptions(context: CallerContext, services:
   }
   const headers = new Headers(asked.headers.values());
   const request = new Request(context.request.url, { method: "POST", headers, signal: context.request.signal });
-  const sent = withBody({ ...asked, log: context.log, request }, JSON.stringify(body), services);
-  return createTuningJob(sent, services);
+  const sent = withBody({ ...asked, log: context.log, request }, JSON.stringify(body));
+  return createTuningJob(sent);
 }
 
 /**
@@ -135,16 +132,16 @@ export async function createTuningJobByOptions(context: CallerContext, services:
  *
  * @throws {GatewayError} 404 for a file that is not there, 400 for one with another purpose, else what the provider says.
  */
-export async function createTuningJob(context: CallerContext, services: Services): Promise<Reply> {
-  const { value, text } = await readJsonBody(context, services.limits.jsonBodyBytes, services);
+export async function createTuningJob(context: CallerContext): Promise<Reply> {
+  const { value, text } = await readJsonBody(context, context.services.limits.jsonBodyBytes, context.services);
   const body = isObject(value) ? value : {};
   const files = fileMembers.flatMap((param) => {
     const id = body[param];
     return typeof id === "string" && id.startsWith("gw_file_") ? [[param, id] as const] : [];
   });
-  if (files.length > 0) await requireTuning(context, services);
+  if (files.length > 0) await requireTuning(context);
   const uploaded: Record<string, string> = {};
-  for (const [param, id] of files) uploaded[param] = await uploadToProvider(id, param, context, services);
+  for (const [param, id] of files) uploaded[param] = await uploadToProvider(id, param, context);
   const sent = files.length > 0 ? JSON.stringify({ ...body, ...uploaded }) : text;
-  return runRecord("createFinetune", withBody(context, sent, services), services);
+  return runRecord("createFinetune", withBody(context, sent));
 }

@@ -105,7 +105,7 @@ export async function sendRows(
  * @throws {GatewayError} 400 for a form without file or purpose, 415 for another body.
  */
 export async function receiveUpload(
-  { context, services }: RecordTarget,
+  { context }: RecordTarget,
   store: (received: ReceivedFile) => Promise<Reply>,
 ): Promise<Reply> {
   const boundary = boundaryOf(context.headers.get("content-type"));
@@ -116,7 +116,7 @@ export async function receiveUpload(
       code: "invalid_content_type",
     });
   }
-  const bytes = services.limits.streamedBodyBytes;
+  const bytes = context.services.limits.streamedBodyBytes;
   const parts = readMultipart(countBytes(body, { bytes, ...uploadTimes }), boundary);
   try {
     return await store(await findFile(parts, context.header("file-purpose")));
@@ -159,7 +159,8 @@ async function readShort({ body }: MultipartPart): Promise<string> {
 
 /** Sends the file of a form on in a form of the provider's own, row by row. */
 export function uploadForm(target: RecordTarget, rules: FormRules): Promise<Reply> {
-  const { context, services } = target;
+  const { context } = target;
+  const { services } = context;
   const encoder = new TextEncoder();
   return receiveUpload(target, async ({ filename, purpose, file }) => {
     if (purpose !== "batch")
