@@ -20,7 +20,7 @@ function storedText(text: string, length: number, { redactor }: Pick<Services, "
 }
 
 /** A body as the audit log stores it; one that is no JSON is not stored. */
-function bodyText(body: HeldBody | null, services: Services): string {
+function bodyText(body: HeldBody | null, services: Pick<Services, "redactor">): string {
   const value = body === null ? undefined : parseJson(textOfBody(body));
   return value === undefined ? "" : storedText(JSON.stringify(hideSecrets(value)), stored.body, services);
 }

@@ -1,8 +1,8 @@
-import type { Services } from "../context.ts";
 import type { ConfigRow, ConfigVersionRow } from "../db/tables/configs.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../errors.ts";
+import type { AddressGuard } from "../lib/address.ts";
 import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
 import { type ExactNumbers, parseExact } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
@@ -74,7 +74,7 @@ async function toContent(
   const unknown = read.config ? await findUnknown(read.config, call, tenant) : [];
   const ofGuardrails = unknown.map((name) => ({ path: "", message: `Following guardrails are not valid: ${name}` }));
   const problems = read.problems ?? ofGuardrails;
-  if (read.config) checkHosts(read.config, services);
+  if (read.config) checkHosts(read.config, services.addressGuard);
   if (problems.length === 0) return { value, numbers };
   const errors = problems.map(({ path, message }) => `path: ${path || "config"}, message: ${message}`);
   const [first] = problems;
@@ -86,16 +86,16 @@ async function toContent(
 }
 
 /** Refuses hosts that would be refused when a request goes there. */
-function checkHosts(node: ConfigNode, services: Services): void {
+function checkHosts(node: ConfigNode, addressGuard: AddressGuard): void {
   if (node.customHost !== undefined) {
     try {
-      requireBaseUrl(services.addressGuard, node.customHost);
+      requireBaseUrl(addressGuard, node.customHost);
     } catch (error) {
       if (!(error instanceof AddressRefusedError)) throw error;
       refuseField(`${node.path}.custom_host`, error.reason);
     }
   }
-  for (const target of node.targets) checkHosts(target, services);
+  for (const target of node.targets) checkHosts(target, addressGuard);
 }
 
 function toSummary(row: ConfigRow) {

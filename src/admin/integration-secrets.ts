@@ -66,7 +66,7 @@ interface MovedAddress {
 
 /** What a change is checked against. */
 export interface CredentialRules {
-  services: Services;
+  services: Pick<Services, "addressGuard" | "headerRules" | "redactor">;
   family: ProviderFamily;
   /** Who the settings belong to, as messages name it. */
   owner: string;
@@ -105,7 +105,7 @@ function readTexts(value: unknown): Map<string, string> {
 const credentialName = /auth|token|secret|passw|passphrase|cookie|credential|session|key|signature|jwt/;
 
 /** Whether a header carries a credential: by its name, its scheme or its form. */
-function isCredentialHeader(name: string, value: string, services: Services): boolean {
+function isCredentialHeader(name: string, value: string, services: Pick<Services, "redactor">): boolean {
   return (
     credentialName.test(name) ||
     isSecretHeader(name.toLowerCase()) ||

@@ -289,7 +289,11 @@ async function accept(context: RequestContext) {
  *
  * @returns Whether there was one.
  */
-export async function acceptByEmail(organisationId: string, email: string, services: Services): Promise<boolean> {
+export async function acceptByEmail(
+  organisationId: string,
+  email: string,
+  services: Pick<Services, "clock" | "control" | "keyMac" | "keyPrefix">,
+): Promise<boolean> {
   const { control, clock } = services;
   const tenant = { organisationId, workspaceId: null };
   const now = clock.now();

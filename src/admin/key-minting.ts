@@ -32,7 +32,7 @@ type NewKey = Omit<
 /** A new active key: its row, and its text, which is shown once. */
 export async function mintKey(
   { scopes, ...members }: NewKey,
-  services: Services,
+  services: Pick<Services, "keyPrefix" | "keyMac">,
   now: number,
 ): Promise<{ key: string; row: NewApiKeyRow }> {
   const { key, stored } = await mintSecret(services);

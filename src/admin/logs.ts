@@ -1,8 +1,9 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import type { LogFilter, LogScope, StoredLog } from "../db/stores/logs.ts";
 import { readLogSight } from "../endpoint/role.ts";
 import { defineEndpoint, type Endpoint } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError, PermissionError } from "../errors.ts";
+import type { Mac } from "../lib/hash.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
@@ -47,17 +48,17 @@ function cursorText(scope: LogScope, id: string): string {
   return JSON.stringify(["logs", scope.organisationId, scope.workspaceId, id]);
 }
 
-async function readCursor(query: URLSearchParams, scope: LogScope, services: Services): Promise<string | undefined> {
+async function readCursor(query: URLSearchParams, scope: LogScope, stateMac: Mac): Promise<string | undefined> {
   const cursor = query.get("cursor");
   if (cursor === null) return undefined;
   const [id = "", digest = ""] = cursor.split(".");
-  if (isId(id) && (await services.stateMac(cursorText(scope, id))) === digest) return id;
+  if (isId(id) && (await stateMac(cursorText(scope, id))) === digest) return id;
   return refuse("cursor", "the next_cursor of the page before");
 }
 
 async function readFilter(context: CallerContext): Promise<LogFilter> {
   const query = context.url.searchParams;
-  const before = await readCursor(query, scopeOf(context), context.services);
+  const before = await readCursor(query, scopeOf(context), context.services.stateMac);
   const from = readTime(query, "from");
   const to = readTime(query, "to");
   if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");

@@ -1,5 +1,5 @@
 import { scopesOfKind } from "../auth/scopes.ts";
-import type { RequestContext } from "../context.ts";
+import type { Services } from "../context.ts";
 import { settingsOf, toRecord, type WorkspaceSettings } from "../control/settings.ts";
 import type { Statement } from "../db/client.ts";
 import type { ControlStores } from "../db/stores/control.ts";
@@ -13,7 +13,7 @@ import { applyMetadataSchema, type RecordMetadata } from "./metadata-schema.ts";
 /** What memberships are written with. */
 export interface MembershipParts {
   stores: ControlStores;
-  context: Pick<RequestContext, "services">;
+  context: { readonly services: Pick<Services, "keyMac" | "keyPrefix"> };
   /** Unix milliseconds. */
   now: number;
 }

@@ -52,7 +52,7 @@ function readSaved(saved: StoredConfig, { routing }: Pick<Services, "routing">):
   return longConfigs.get(saved);
 }
 
-function fromSaved(saved: StoredConfig, view: WorkspaceView, services: Services): RequestConfig {
+function fromSaved(saved: StoredConfig, view: WorkspaceView, services: Pick<Services, "routing">): RequestConfig {
   const node = requireConfig(readSaved(saved, services));
   return { node, id: saved.row.versionId, slug: saved.row.slug, view };
 }
@@ -138,7 +138,7 @@ function legacyRetry(context: CallerContext, view: WorkspaceView): RequestConfig
 }
 
 /** A config that says nothing: what the guardrails of the workspace need to run for requests that have none. */
-function guardedOnly(view: WorkspaceView, services: Services): RequestConfig | undefined {
+function guardedOnly(view: WorkspaceView, services: Pick<Services, "routing">): RequestConfig | undefined {
   const { input, output } = view.defaultGuardrails;
   if (input.length + output.length === 0) return undefined;
   return { node: requireConfig(services.routing.read('{"retry":{"attempts":0}}')), id: "", slug: null, view };
@@ -169,7 +169,7 @@ function readInline(node: ConfigNode, text: string, { redactor }: Pick<Services,
 }
 
 /** The config of a text: JSON, or the slug of a saved one. */
-function fromText(text: string, view: WorkspaceView, services: Services): RequestConfig {
+function fromText(text: string, view: WorkspaceView, services: Pick<Services, "redactor" | "routing">): RequestConfig {
   if (!text.startsWith("pc-")) {
     const node = requireConfig(services.routing.read(text, view.workspace.id));
     return { node, id: readInline(node, text, services).id, slug: null, view };

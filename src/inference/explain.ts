@@ -149,7 +149,7 @@ function requirePassed(destination: Destination, { context, body, record }: Samp
     return;
   }
   const model = modelOf(body);
-  const passed = readPassedDestination(destination, { context, model }, context.services);
+  const passed = readPassedDestination(destination, context, model);
   const text = Object.keys(body).length === 0 ? undefined : JSON.stringify(body);
   const { method } = context;
   const headers = context.headers.values();
@@ -164,9 +164,7 @@ function requirePassed(destination: Destination, { context, body, record }: Samp
 /** Base address of the call; null where nothing is called. */
 function hostOf(destination: Destination, { context, body, operation, record }: Sample): string | null {
   const isPassed = !operation && !(record && destination.provider.records);
-  const called = isPassed
-    ? readPassedDestination(destination, { context, model: modelOf(body) }, context.services).destination
-    : destination;
+  const called = isPassed ? readPassedDestination(destination, context, modelOf(body)).destination : destination;
   return called.customHost ?? (called.provider.baseUrl || null);
 }
 

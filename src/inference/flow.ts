@@ -25,7 +25,12 @@ interface FlowEnd {
 /** An upstream's answer flowing to the client as it comes, bounded in silence and time; `onEnd` is called once. */
 function relayBytes(
   body: ReadableStream<Uint8Array>,
-  options: { attempt: Attempt; services: Services; keepText: boolean; onEnd(end: FlowEnd): void },
+  options: {
+    attempt: Attempt;
+    services: Pick<Services, "clock" | "limits" | "streams">;
+    keepText: boolean;
+    onEnd(end: FlowEnd): void;
+  },
 ): ReadableStream<Uint8Array> {
   const { attempt, services, keepText } = options;
   const { clock, limits, streams } = services;

@@ -35,7 +35,10 @@ export function listLeaves(node: ConfigNode): ConfigNode[] {
  *
  * @throws {InvalidRequestError} 400 naming them.
  */
-export function checkLeaves({ node, view }: RequestConfig, services: Services): void {
+export function checkLeaves(
+  { node, view }: RequestConfig,
+  services: Pick<Services, "addressGuard" | "guardrails" | "routing">,
+): void {
   const { checkedFor } = services.routing;
   const known = checkedFor.get(node) ?? new WeakSet();
   if (known.has(view)) return;
@@ -154,5 +157,5 @@ export function readLeafDestination(
   // the model may name the same provider again
   const inModel = readStoredName(model);
   const name = inModel?.slug === stored.slug ? inModel : { slug: stored.slug, model: inModel?.model ?? stored.model };
-  return readStoredDestination(name, context, { services: context.services, model });
+  return readStoredDestination(name, context, model);
 }

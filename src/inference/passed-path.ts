@@ -1,4 +1,4 @@
-import type { CallerContext, Services } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
 import type { Destination } from "../providers/call.ts";
 import { withoutKey } from "./caller-setting.ts";
@@ -20,8 +20,8 @@ export interface PassedDestination {
  */
 export function readPassedDestination(
   destination: Destination,
-  { context, model }: { context: CallerContext; model: string | undefined },
-  services: Services,
+  context: CallerContext,
+  model: string | undefined,
 ): PassedDestination {
   const { url } = context;
   const query = withoutKey(url.search, "query", context);
@@ -36,6 +36,6 @@ export function readPassedDestination(
       code: "invalid_custom_host",
     });
   }
-  requireCustomHost(target.baseUrl, services, "path");
+  requireCustomHost(target.baseUrl, context.services, "path");
   return { destination: { ...destination, customHost: target.baseUrl }, path: target.path };
 }

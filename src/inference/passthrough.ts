@@ -201,7 +201,7 @@ async function pass(
 ): Promise<PassedAnswer> {
   const { body, text, model } = request.upload;
   requirePassable(destination);
-  const passed = readPassedDestination(destination, { context, model }, context.services);
+  const passed = readPassedDestination(destination, context, model);
   requireRelayed(destination, context);
   const call = preparePassed(passed, request, context);
   requirePassedModels(destination, { ...call, body: body === undefined ? undefined : { text } });

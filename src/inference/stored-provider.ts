@@ -116,9 +116,9 @@ function toDestination(
   stored: StoredProvider,
   credential: ManagedCredential,
   context: CallerContext,
-  options: { services: Services; model: string | undefined },
+  model: string | undefined,
 ): Destination {
-  const { services, model } = options;
+  const { services } = context;
   const slug = stored.integration.aiProviderId;
   const provider = services.providers.get(slug);
   if (!provider) {
@@ -159,9 +159,12 @@ function listOf(stored: StoredProvider, provider: BoundProvider, credential: Man
 }
 
 /** The credential in clear; what goes wrong is not the caller's and says nothing of why. */
-async function openCredential(stored: StoredProvider, services: Services): Promise<ManagedCredential> {
+async function openCredential(
+  stored: StoredProvider,
+  { control }: Pick<Services, "control">,
+): Promise<ManagedCredential> {
   try {
-    return await services.control.credentials.of(stored);
+    return await control.credentials.of(stored);
   } catch (cause) {
     if (!(cause instanceof CredentialUnavailableError)) throw cause;
     throw new UnavailableError(`Cannot call ${stored.row.slug}: its credential is unavailable`, {
@@ -197,15 +200,15 @@ export function readView({ principal, services }: CallerContext): WorkspaceView 
 /**
  * Where a request to a stored provider goes. It resolves inside the caller's workspace, nowhere else.
  *
- * @param name The reference; its model wins over `model`, the one the request names without a reference.
+ * @param name The reference; its model wins over `asked`, the one the request names without a reference.
  * @throws {GatewayError} 400 for what the workspace does not have, 401, 403 or 412 for what it may not use now.
  */
 export async function readStoredDestination(
   name: StoredName,
   context: CallerContext,
-  options: { services: Services; model: string | undefined },
+  asked: string | undefined,
 ): Promise<Destination> {
-  const { services } = options;
+  const { services } = context;
   if (context.header("custom-host") !== null) {
     throw new InvalidRequestError(
       "Cannot use x-gateway-custom-host with a stored provider: set custom_host on its integration",
@@ -214,10 +217,10 @@ export async function readStoredDestination(
   }
   const view = await readView(context);
   const stored = view.providers.get(name.slug) ?? refuseNames([name.slug]);
-  const model = name.model ?? options.model;
+  const model = name.model ?? asked;
   requireUsableProvider(stored, services.clock.now());
   const credential = await openCredential(stored, services);
-  const destination = toDestination(stored, credential, context, { services, model });
+  const destination = toDestination(stored, credential, context, model);
   if (model !== undefined) requireModel(destination, model);
   return destination;
 }

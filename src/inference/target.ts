@@ -50,7 +50,7 @@ export function readRequestDestination(
   const slug = context.header("provider");
   if (slug === null || slug.startsWith("@") || context.header("virtual-key") !== null) {
     const stored = readStored(context, model);
-    if (stored) return readStoredDestination(stored, context, { services: context.services, model });
+    if (stored) return readStoredDestination(stored, context, model);
   }
   if (slug === null) {
     const message =

@@ -100,7 +100,7 @@ async function requireKey({ principal, services: { authenticator } }: CallerCont
 }
 
 async function requireInput(id: string, context: CallerContext): Promise<void> {
-  const { purpose } = await requireFile(id, context, { services: context.services, param: "input_file_id" });
+  const { purpose } = await requireFile(id, context, "input_file_id");
   if (purpose === "batch") return;
   throw new InvalidRequestError(`Cannot use this file as input: its purpose is ${purpose}, not batch`, {
     code: "invalid_file_purpose",
@@ -208,8 +208,7 @@ export async function retrieveBatchOutput(context: CallerContext): Promise<Reply
     });
   }
   const fileId = row.outputFileId ?? row.errorFileId;
-  if (fileId !== null)
-    return contentReply(await requireFile(fileId, context, { services: context.services }), context.services);
+  if (fileId !== null) return contentReply(await requireFile(fileId, context), context.services.files);
   const { errors } = toBatchObject(row);
   if (errors) return jsonReply(errors);
   return { status: 200, headers: { "content-type": "application/octet-stream" }, body: null };

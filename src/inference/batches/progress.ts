@@ -14,9 +14,15 @@ export const abandonedAfterMs: number = 24 * 60 * 60_000;
 /** Kind and field of the sealed headers of a batch. */
 export const sealedOptions = { kind: "batches", field: "options" } as const;
 
+/** What batches are run with. */
+export type BatchServices = Pick<
+  Services,
+  "authenticator" | "batches" | "clock" | "control" | "files" | "handle" | "limits" | "providers"
+>;
+
 /** What a step works with. */
 export interface StepParts {
-  services: Services;
+  services: BatchServices;
   /** Whoever holds the batch. */
   owner: string;
   /** Ends calls that are under way. */

@@ -1,4 +1,5 @@
-import type { CallerContext, Services } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
+import type { FileStorage } from "../../control/files/storage.ts";
 import type { GatewayFileRow } from "../../db/tables/files.ts";
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
@@ -20,12 +21,8 @@ function toFileObject(row: GatewayFileRow): FileObject {
 }
 
 /** The file with this id. @throws {NotFoundError} 404 for unknown ones and those of other workspaces alike. */
-export async function requireFile(
-  id: string,
-  context: CallerContext,
-  { services, param = "file_id" }: { services: Services; param?: string },
-): Promise<GatewayFileRow> {
-  const row = await services.files.find(tenantOf(context), id);
+export async function requireFile(id: string, context: CallerContext, param = "file_id"): Promise<GatewayFileRow> {
+  const row = await context.services.files.find(tenantOf(context), id);
   if (row) return row;
   throw new NotFoundError("Cannot find this file: files of a provider need its name in x-gateway-provider", {
     code: "file_not_found",
@@ -48,8 +45,7 @@ export async function listFiles(context: CallerContext): Promise<Reply> {
     throw new InvalidRequestError("Cannot use order: write asc or desc", { param: "order", code: "invalid_query" });
   }
   const cursor = searchParams.get("after");
-  const after =
-    cursor === null ? undefined : await requireFile(cursor, context, { services: context.services, param: "after" });
+  const after = cursor === null ? undefined : await requireFile(cursor, context, "after");
   const purpose = searchParams.get("purpose") ?? undefined;
   const page = { limit: limit + 1, order, after, purpose, now: context.services.clock.now() } as const;
   return jsonReply(toPage(await context.services.files.page(tenant, page), limit, toFileObject));
@@ -57,19 +53,19 @@ export async function listFiles(context: CallerContext): Promise<Reply> {
 
 /** `GET /files/{id}` */
 export async function retrieveFile(context: CallerContext): Promise<Reply> {
-  return jsonReply(toFileObject(await requireFile(context.params.id ?? "", context, { services: context.services })));
+  return jsonReply(toFileObject(await requireFile(context.params.id ?? "", context)));
 }
 
 /** `DELETE /files/{id}` */
 export async function deleteFile(context: CallerContext): Promise<Reply> {
-  const row = await requireFile(context.params.id ?? "", context, { services: context.services });
+  const row = await requireFile(context.params.id ?? "", context);
   await context.services.files.remove(row);
   return jsonReply({ id: row.id, object: "file", deleted: true });
 }
 
 /** Content of a file, read as it is asked for. */
-export async function contentReply(row: GatewayFileRow, services: Services): Promise<Reply> {
-  const pieces = services.files.read(row);
+export async function contentReply(row: GatewayFileRow, files: FileStorage): Promise<Reply> {
+  const pieces = files.read(row);
   // the first piece before the status is said: what cannot be opened is an error then, and no broken stream
   const first = await pieces.next();
   let pending = first.done ? undefined : first.value;
@@ -93,8 +89,5 @@ export async function contentReply(row: GatewayFileRow, services: Services): Pro
 
 /** `GET /files/{id}/content` */
 export async function retrieveFileContent(context: CallerContext): Promise<Reply> {
-  return contentReply(
-    await requireFile(context.params.id ?? "", context, { services: context.services }),
-    context.services,
-  );
+  return contentReply(await requireFile(context.params.id ?? "", context), context.services.files);
 }

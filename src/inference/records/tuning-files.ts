@@ -36,7 +36,7 @@ function headersOfTarget(context: CallerContext): Record<string, string> {
 
 /** Uploads a file of the gateway to the provider of a request; its id there. */
 async function uploadToProvider(id: string, param: string, context: CallerContext): Promise<string> {
-  const row = await requireFile(id, context, { services: context.services, param });
+  const row = await requireFile(id, context, param);
   if (row.purpose !== "fine-tune") {
     throw new InvalidRequestError(`Cannot use this file as ${param}: its purpose is ${row.purpose}, not fine-tune`, {
       code: "invalid_file_purpose",
