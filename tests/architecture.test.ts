@@ -228,6 +228,28 @@ test("unusedExports finds what no file imports, types included", () => {
   ]);
 });
 
+for (const [text, wanted] of [
+  ["function f(a: A, b: B, c: C, d: D, e: E): void {}", 1],
+  ["const f = (a, b, c, d, e) => a;", 1],
+  ["class A { f({ a, b, c }: X, d: Map<K, V>, e = [1, 2, 3], ...g: G[]) {} }", 0],
+  ["if (f(a, b, c, d, e)) { g(a, b, c, d, e); }", 0],
+] as const) {
+  test(`longParameterLists finds ${wanted} in: ${text}`, () => {
+    assert.equal(breaches(rules.longParameterLists, { "src/lib/a.ts": text }).length, wanted);
+  });
+}
+
+for (const [path, text, wanted] of [
+  ["src/inference/a.ts", "function f(context: CallerContext, services: Services) {}", 1],
+  ["src/admin/a.ts", "const f = async ({ clock }: Services): Promise<void> => {};", 1],
+  ["src/inference/a.ts", 'function f({ clock }: Pick<Services, "clock">) {}', 0],
+  ["src/gateway/a.ts", "function f(services: Services) {}", 0],
+] as const) {
+  test(`servicesBelowRows finds ${wanted} in ${path}: ${text}`, () => {
+    assert.equal(breaches(rules.servicesBelowRows, { [path]: text }).length, wanted);
+  });
+}
+
 test("tokenize() keeps lines and tells division from regular expressions", () => {
   const text = 'a / b / c;\n// "\nx = /["/]\\//g;\n`a${b + `c${{ d: 1 }}`}e`;\nlast';
   assert.deepEqual(

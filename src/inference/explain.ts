@@ -52,7 +52,7 @@ function sampleContext(
   const relay = row && "relay" in row && row.relay;
   const sample: CallerContext = {
     ...context,
-    services: withoutCalls(services),
+    services: withoutCalls(context),
     url,
     params,
     method: row?.method ?? request.method ?? "POST",
@@ -78,7 +78,7 @@ function findRow(rows: readonly Endpoint[], method: string | undefined, pathname
 }
 
 /** Services of which none is asked outside: of stored providers, only what the gateway itself keeps is read. */
-function withoutCalls(services: Services): Services {
+function withoutCalls({ services }: CallerContext): Services {
   const { control } = services;
   return {
     ...services,

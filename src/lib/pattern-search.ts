@@ -148,7 +148,7 @@ export class PatternSearch {
     if (!this.#isLate()) {
       this.#begun[0] = index;
       this.#after = code;
-      this.#follow(this.#now, this.#program.start, this.#begun, 0, index);
+      this.#follow(this.#now, this.#program.start, this.#begun, 0);
     }
     const width = code > 0xffff ? 2 : 1;
     this.#step(code, index, isEnd ? index : index + width);
@@ -169,13 +169,14 @@ export class PatternSearch {
     return code < 256 ? ((set.latin[code >> 3] ?? 0) & (1 << (code & 7))) !== 0 : set.has(code);
   }
 
-  /** Every way takes the character, or ends. */
+  /** Every way takes the character at `index`, or ends; the search stands at `nextIndex` then. */
   #step(code: number, index: number, nextIndex: number): void {
     const { ops, outs } = this.#program;
     const now = this.#now;
     const slots = this.#slots;
     this.#steps += now.size;
     this.#after = this.#codeAt(nextIndex);
+    this.#index = nextIndex;
     for (let thread = 0; thread < now.size; thread++) {
       const instruction = now.instructions[thread] ?? 0;
       const kind = ops[instruction] ?? op.fail;
@@ -188,7 +189,7 @@ export class PatternSearch {
         break; // ways behind this one come after it
       }
       if (code < 0 || kind < op.rune || !this.#takes(instruction, kind, code)) continue;
-      this.#follow(this.#next, outs[instruction] ?? 0, now.captures, thread * slots, nextIndex);
+      this.#follow(this.#next, outs[instruction] ?? 0, now.captures, thread * slots);
     }
     now.size = 0;
   }
@@ -198,7 +199,8 @@ export class PatternSearch {
   }
 
   /** Adds a way, and all it splits into before it takes a character. */
-  #follow(threads: Threads, start: number, captures: Int32Array, offset: number, index: number): void {
+  #follow(threads: Threads, start: number, captures: Int32Array, offset: number): void {
+    const index = this.#index;
     const { ops, outs, args } = this.#program;
     const slots = this.#slots;
     const stack = this.#stack;

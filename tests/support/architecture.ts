@@ -205,3 +205,70 @@ export const defaultExports: Rule = (files) =>
           return kind === "word" && text === "default" && isExport ? [`${path}:${line}: default export`] : [];
         }),
   );
+
+/** Words before a parenthesis that holds no parameters. */
+const statements = new Set(["if", "for", "while", "switch", "catch", "with", "return", "await", "typeof", "new", "of"]);
+
+/** A list of parameters: of a function, a method or a function type. */
+interface Parameters {
+  readonly line: number;
+  /** Tokens of each parameter. */
+  readonly list: readonly (readonly Token[])[];
+}
+
+const brackets: Readonly<Record<string, number>> = {
+  "(": 1,
+  "[": 1,
+  "{": 1,
+  "<": 1,
+  ")": -1,
+  "]": -1,
+  "}": -1,
+  ">": -1,
+};
+
+/** The parts between the commas of the parenthesis at `start`, and where it ends. */
+function partsOf(tokens: readonly Token[], start: number): { list: Token[][]; end: number } {
+  const list: Token[][] = [[]];
+  let depth = 0;
+  for (let index = start; index < tokens.length; index++) {
+    const token = tokens[index] as Token; // below the length
+    const isSign = token.kind === "sign";
+    depth += isSign ? (brackets[token.text] ?? 0) : 0;
+    if (depth === 0) return { list: list.filter((part) => part.length > 0), end: index };
+    if (isSign && token.text === "," && depth === 1) list.push([]);
+    else if (index > start) list.at(-1)?.push(token);
+  }
+  return { list: [], end: tokens.length };
+}
+
+/** Every list of parameters of a file. */
+function parametersOf({ tokens }: SourceFile): Parameters[] {
+  return tokens.flatMap(({ kind, text, line }, index) => {
+    const before = tokens[index - 1];
+    if (kind !== "sign" || text !== "(" || (before && statements.has(before.text))) return [];
+    const { list, end } = partsOf(tokens, index);
+    const after = tokens[end + 1]?.text;
+    // a type behind a colon, a body or an arrow
+    const isList = after === "{" || after === "=>" || (after === ":" && before?.text !== "?");
+    return isList ? [{ line, list }] : [];
+  });
+}
+
+/** Lists of more than four parameters: an options object says which is which. */
+export const longParameterLists: Rule = (files) =>
+  files.flatMap((file) =>
+    parametersOf(file)
+      .filter(({ list }) => list.length > 4)
+      .map(({ line, list }) => `${file.path}:${line}: ${list.length} parameters`),
+  );
+
+/** All services as a parameter below the rows: what serves a request finds them in its context, others name a few. */
+export const servicesBelowRows: Rule = (files) =>
+  files
+    .filter(({ path }) => isIn(path, "src/inference", "src/admin", "src/endpoint"))
+    .flatMap((file) =>
+      parametersOf(file)
+        .filter(({ list }) => list.some((part) => part.at(-1)?.text === "Services" && part.at(-2)?.text === ":"))
+        .map(({ line }) => `${file.path}:${line}: takes all services`),
+    );
