@@ -1,9 +1,9 @@
 import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
+import { type CallRecord, createCallRecord } from "./context/call-record.ts";
 import type { Concurrency } from "./context/concurrency.ts";
 import type { Hops } from "./context/hops.ts";
-import { createLogDraft, type LogDraft } from "./context/log-draft.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { FileStorage } from "./control/files/storage.ts";
 import type { ControlPlane } from "./control/plane.ts";
@@ -133,8 +133,10 @@ export interface Services {
   readonly keyPrefix: string;
   /** Digest of keys and other credentials we give out. */
   readonly keyMac: Mac;
-  /** Takes a finished request; never fails and is not awaited. */
+  /** Takes the row of a finished request; never fails and is not awaited. */
   readonly record: (record: LogRecord) => void;
+  /** Each hears of every request that is over. */
+  readonly sinks: readonly CallSink[];
   /** Digest for what callers hand back to us, such as cursors. */
   readonly stateMac: Mac;
   /** Prefixes of our own headers, `x-gateway-` first. */
@@ -175,7 +177,7 @@ export interface RequestContext {
   readonly startedAt: number;
   /** Value of a gateway header by its name without prefix. */
   header(name: string): string | null;
-  readonly log: LogDraft;
+  readonly log: CallRecord;
   /** What stands in the parsed body for numbers JavaScript cannot hold; absent where it has none of them. */
   numbers?: ExactNumbers;
   /** Room that bodies of this request take; small ones take none. */
@@ -203,6 +205,22 @@ export interface CallerContext extends RequestContext {
   /** Takes a whole answer that may be asked for again. */
   keepAnswer?: (answer: object) => void;
 }
+
+/** A request that is over. */
+export interface FinishedCall {
+  /** The request, with the record of what became known of it. */
+  readonly context: CallerContext;
+  /** Status of the response; of a stream, how it ended. */
+  readonly status: number;
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  /** What was thrown; undefined where nothing was. */
+  readonly error?: unknown;
+  /** Milliseconds of the monotonic clock. */
+  readonly endedAt: number;
+}
+
+/** Takes a finished request: writes its row, counts it. Never throws, and nobody waits for it. */
+type CallSink = (call: FinishedCall) => void;
 
 /** What a known route asks of requests that are passed on. */
 export interface RelayRules {
@@ -342,7 +360,7 @@ export function createRequestContext(
     params: {},
     startedAt,
     header,
-    log: createLogDraft(),
+    log: createCallRecord(),
     holds: [],
     // the places of what `withCaller` adds: an object whose members come later is slow
     principal: undefined,

@@ -41,13 +41,13 @@ import {
 import { createMethodTable, createRouter } from "./handler/router.ts";
 import { routingHeaders } from "./inference/answer.ts";
 import { noteUser, settleMetadata } from "./inference/caller-metadata.ts";
+import { finishCall } from "./inference/finish.ts";
 import { requireRequest } from "./inference/incomplete-request.ts";
 import { withoutManagedSecrets } from "./inference/managed-secrets.ts";
 import { isPassedOn, runPassthrough } from "./inference/passthrough.ts";
-import { settle } from "./inference/settle.ts";
 import { isObject } from "./lib/json.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
-import { type Reply, toResponse } from "./lib/reply.ts";
+import { type Ending, type Reply, toResponse } from "./lib/reply.ts";
 import { takesSlashes } from "./lib/route-path.ts";
 import { withEnd } from "./lib/stream-end.ts";
 import { isSocketHandshake, readProtocolKey } from "./lib/websocket.ts";
@@ -192,7 +192,7 @@ async function counted(context: CallerContext, run: () => Promise<Reply>): Promi
 /** The response of a request that counts until it was sent; one that settles later counts until then. */
 function untilSent(reply: Reply, context: CallerContext): Reply {
   const { concurrency } = context.services;
-  if (!context.isCounted || context.log.deferred) return reply;
+  if (!context.isCounted || reply.finished) return reply;
   const leave = () => concurrency.leave(context);
   if (reply.body instanceof ReadableStream) reply.body = withEnd(reply.body, leave);
   else leave();
@@ -282,6 +282,13 @@ async function serveEndpoint(endpoint: Endpoint, context: RequestContext): Promi
   }
 }
 
+/** Ends a request whose response went on after it was given. */
+function finishLater({ note, ...ending }: Ending, responseHeaders: Reply["headers"], context: CallerContext): void {
+  context.services.concurrency.leave(context);
+  note?.();
+  finishCall(context, { ...ending, responseHeaders });
+}
+
 /** Answers one row whose requests leave a row in the log. */
 async function serveLogged(
   endpoint: KeyEndpoint | JsonEndpoint | FormEndpoint,
@@ -290,7 +297,9 @@ async function serveLogged(
   context.log.operation = endpoint.operation ?? "";
   try {
     const reply = await runKeyed(endpoint, context);
-    if (!context.log.deferred) settle(context, { status: reply.status, responseHeaders: reply.headers });
+    const { finished, headers } = reply;
+    if (finished) void finished.then((ending) => finishLater(ending, headers, context));
+    else finishCall(context, { status: reply.status, responseHeaders: headers });
     return untilSent(reply, context);
   } catch (thrown) {
     context.services.concurrency.leave(context);
@@ -299,7 +308,7 @@ async function serveLogged(
     const reply = toErrorReply(error, formOf(context));
     reply.body = withoutManagedSecrets(String(reply.body), context);
     context.log.responseBody = reply.body;
-    settle(context, { status: error.status, responseHeaders: reply.headers, error });
+    finishCall(context, { status: error.status, responseHeaders: reply.headers, error });
     return reply;
   }
 }
@@ -413,7 +422,7 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services,
       return finish(toErrorReply(error, formOf(context)), connection, ids, services);
     } finally {
       // a stream gives it back when it ends
-      if (context && (!context.log.deferred || context.log.settled)) releaseBodies(context);
+      if (context && (!reply?.finished || context.log.settled)) releaseBodies(context);
       activity.end();
     }
   };

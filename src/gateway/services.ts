@@ -25,6 +25,8 @@ import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import { createChecks } from "../guardrails/registry.ts";
 import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
 import { formBytes } from "../inference/files/upload.ts";
+import { tellConnection } from "../inference/finish.ts";
+import { logCall } from "../inference/log-sink.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import { toBase64Url } from "../lib/base64.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -290,6 +292,7 @@ export async function createServices(
     logStore,
     redactor,
     record: queue.add,
+    sinks: [tellConnection, logCall],
     responses: createStoredResponses({
       store: createStoredResponseStore(parts.database),
       key: installation.keys.bodies,

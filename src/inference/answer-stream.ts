@@ -1,19 +1,18 @@
 import type { CallerContext } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
-import type { Reply } from "../lib/reply.ts";
+import type { Ending, Reply } from "../lib/reply.ts";
 import { EventBlocks, readEvents } from "../lib/sse.ts";
 import { toLoggedUsage, withUnits } from "../logs/usage.ts";
 import type { Destination } from "../providers/call.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { unifiedHeaders } from "./answer.ts";
-import type { Attempt } from "./attempt.ts";
+import { type Attempt, endCall } from "./attempt.ts";
 import { checkEvent } from "./first-block.ts";
 import { createCutter } from "./framing.ts";
 import type { TargetGuard } from "./guards.ts";
 import type { ServedOperation } from "./operation.ts";
 import { relayEvents, type StreamEnd } from "./relay.ts";
-import { settle } from "./settle.ts";
 import type { StreamHooks } from "./stream-hooks.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 
@@ -64,8 +63,7 @@ function relay(
 }
 
 /** Notes what a stream told of itself, once it is over. */
-function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log, services }: CallerContext): void {
-  log.upstreamEndedAt = services.clock.monotonic();
+function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log }: CallerContext): void {
   log.usage = withUnits(toLoggedUsage(observer.usage()), operation.furtherCountsOf(undefined));
   log.answeredModel = observer.model?.() ?? null;
 }
@@ -77,17 +75,21 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
   const observer = operation.createObserver();
   const hooks = guard?.stream(strict);
   const headers = headersOf(upstream, call, context);
+  const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
   const onEnd = ({ status: ended, error, sent }: StreamEnd) => {
-    // an answer that was let go of for another target is not the end of the request
-    if (!log.deferred) return;
-    noteEnd(observer, call, context);
-    log.responseBody = operation.media.isHeavy ? null : sent;
+    endCall(call.attempt, context);
     const status = ended === 200 ? (hooks?.status ?? ended) : ended;
-    settle(context, { status, error, responseHeaders: headers });
+    finish({
+      status,
+      error,
+      note() {
+        noteEnd(observer, call, context);
+        log.responseBody = operation.media.isHeavy ? null : sent;
+      },
+    });
   };
   const body = await relay(upstream, { ...call, observer, hooks, onEnd }, context);
-  log.deferred = true;
-  return { status: hooks?.status ?? upstream.status, headers, body };
+  return { status: hooks?.status ?? upstream.status, headers, body, finished };
 }
 
 /**
@@ -101,6 +103,7 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
   let ended: StreamEnd | undefined;
   const onEnd = (end: StreamEnd) => {
     ended = end;
+    endCall(call.attempt, context);
     noteEnd(observer, call, context);
   };
   const body = await relay(upstream, { ...call, observer, onEnd }, context);

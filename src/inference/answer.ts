@@ -1,4 +1,4 @@
-import type { LogDraft } from "../context/log-draft.ts";
+import type { CallRecord } from "../context/call-record.ts";
 import type { CallerContext } from "../context.ts";
 import { UpstreamError } from "../errors.ts";
 import { answerHeaders } from "../lib/headers.ts";
@@ -7,7 +7,7 @@ import { droppedHeader } from "./dropped.ts";
 import { withoutManagedSecrets } from "./managed-secrets.ts";
 
 /** Headers that tell how a request was served. */
-export function routingHeaders(provider: string, { label, retries }: LogDraft): Record<string, string> {
+export function routingHeaders(provider: string, { label, retries }: CallRecord): Record<string, string> {
   return {
     "x-gateway-provider": provider,
     "x-gateway-last-used-option-index": label,

@@ -1,21 +1,20 @@
-import { reserveBody } from "../context/held-bodies.ts";
 import type { CallerContext } from "../context.ts";
 import type { DialectOptions } from "../dialects/types.ts";
 import { isJsonType } from "../endpoint.ts";
-import { UnavailableError, UpstreamError } from "../errors.ts";
-import { BodyError, readBeginning, readBytes } from "../lib/body.ts";
+import { UpstreamError } from "../errors.ts";
 import { type ExactNumbers, type ShelteredBytes, shelterIntegers } from "../lib/exact-numbers.ts";
-import { decodeUtf8, findJsonExcess, isObject } from "../lib/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { beginningOf } from "../logs/body.ts";
 import { type Destination, productName } from "../providers/call.ts";
-import { statusOfErrorBody } from "../providers/failures.ts";
+import { readFailure, statusOfErrorBody } from "../providers/failures.ts";
 import { BinaryAnswer, type OperationName, type Operations } from "../providers/operations.ts";
 import type { CallFailure, ConversionOptions, OperationAdapters } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { answerHeld, answerStream } from "./answer-stream.ts";
-import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, replyWithin, toAttemptError } from "./attempt.ts";
+import { callUpstream, type PreparedCall } from "./call-upstream.ts";
 import { noteCounts } from "./counts.ts";
 import { noteDropped } from "./dropped.ts";
 import { type OpenedAnswer, openAnswer } from "./framing.ts";
@@ -23,14 +22,9 @@ import type { TargetGuard } from "./guards.ts";
 import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
 import { modelOf, requireModel, requireSentModels } from "./model-list.ts";
 import { isStreamed, type ServedOperation, serveOperation } from "./operation.ts";
-import { sendRepaired } from "./repair.ts";
 import { callSplit } from "./split-call.ts";
-import { isStrict, namesBeta, readClientHeader, readForwardedHeaders, readTimeout } from "./target.ts";
-
-/** Largest decoded answer that is read whole. */
-const maxAnswerBytes = 64 * 1024 * 1024;
-/** The attempt keeps the time: reading needs no timer of its own. */
-const answerBounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
+import { isStrict, namesBeta, readClientHeader, readForwardedHeaders, timesOf } from "./target.ts";
+import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "./upstream-body.ts";
 
 /** One unified operation on its way to its provider. */
 interface Run {
@@ -45,7 +39,11 @@ interface Run {
 }
 
 /** The upstream's request, its headers built from nothing. */
-function prepareCall({ operation, destination, form }: Run, forwarded: Record<string, string>): PreparedCall {
+function prepareCall(
+  operation: ServedOperation,
+  { destination, form }: Target,
+  forwarded: Record<string, string>,
+): PreparedCall {
   const { method, path, streamed, media } = operation;
   const headers = Object.assign(forwarded, operation.headers(forwarded));
   headers.accept = streamed ? "text/event-stream" : media.flows ? "*/*" : "application/json";
@@ -60,82 +58,11 @@ function prepareCall({ operation, destination, form }: Run, forwarded: Record<st
   return call;
 }
 
-/** What is read of an answer that tells of a failure. */
-const maxFailureBytes = 256 * 1024;
-
-/**
- * Bytes of an answer that is read whole; of a failure, its beginning.
- *
- * @throws {UpstreamError} If it breaks off or is too large.
- */
-export async function readAnswer(
-  upstream: Response,
-  { attempt, provider }: { attempt: Attempt; provider: string },
-  context: CallerContext,
-): Promise<Uint8Array> {
-  try {
-    const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
-    // the usual, small failure is read in one go
-    if (!isSuccess(upstream) && !(length <= maxFailureBytes)) return await readBeginning(upstream, maxFailureBytes);
-    return await readBytes(upstream, { ...answerBounds, reserve: reserveBody(context, context.services) });
-  } catch (error) {
-    if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
-    if (error.problem === "busy") {
-      throw new UnavailableError("Cannot read the answer: too many bodies are held in memory now", {
-        cause: error,
-        provider,
-        code: "overloaded",
-        retryAfterSeconds: 5,
-      });
-    }
-    if (error.problem === "too_large") throw badAnswer(provider, "it is too large", error);
-    throw toAttemptError(error.cause, attempt, provider);
-  }
-}
-
-/** Text of an answer that is safe to parse. @throws {UpstreamError} 502 for one that is not. */
-export function toText(bytes: Uint8Array, provider: string): string {
-  const excess = findJsonExcess(bytes);
-  if (excess !== undefined) throw badAnswer(provider, `it has ${excess}`);
-  try {
-    return decodeUtf8(bytes);
-  } catch (cause) {
-    throw badAnswer(provider, "it is not UTF-8", cause);
-  }
-}
-
-/** Text of a failure's body. Its status is what counts: letters that are none are replaced, and what is unsafe to parse is left out. */
-export function toFailureText(bytes: Uint8Array): string {
-  return findJsonExcess(bytes) === undefined ? new TextDecoder().decode(bytes) : "";
-}
-
-/** The error for an answer that cannot be used. */
-export function badAnswer(provider: string, problem: string, cause?: unknown): UpstreamError {
-  return new UpstreamError(502, `Cannot use the answer of ${provider}: ${problem}`, {
-    provider,
-    code: "upstream_bad_answer",
-    ...(cause !== undefined && { cause }),
-  });
-}
-
-/** The object, or the list where it may be one, an answer holds. @throws {UpstreamError} 502 when it holds none. */
-export function parseAnswer(text: string, provider: string, { isList }: { isList: boolean }): object {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch (cause) {
-    throw badAnswer(provider, "it is not valid JSON", cause);
-  }
-  if (isObject(body) || (isList && Array.isArray(body))) return body;
-  throw badAnswer(provider, "it is not a JSON object");
-}
-
 /** The client's answer to an upstream answer that is not a stream. */
 async function answerWhole(upstream: Response, run: Run, context: CallerContext): Promise<Reply> {
   const { log } = context;
   const { slug } = run.destination.provider;
   const bytes = await readAnswer(upstream, { attempt: run.attempt, provider: slug }, context);
-  log.upstreamEndedAt = context.services.clock.monotonic();
   const { media, answerBytes } = run.operation;
   if (answerBytes && isSuccess(upstream) && /^(?:image|audio)\//i.test(typeOf(upstream))) {
     const given = new BinaryAnswer(bytes, typeOf(upstream));
@@ -194,10 +121,6 @@ function typeOf({ headers }: Response): string {
   return headers.get("content-type") ?? "application/octet-stream";
 }
 
-function isSuccess({ status }: Response): boolean {
-  return status >= 200 && status <= 299;
-}
-
 /**
  * The answer in the gateway's shape, undefined where it came in it; a body the adapter cannot read is the upstream's fault.
  *
@@ -215,13 +138,6 @@ function convert(
     if (cause instanceof UpstreamError) throw cause;
     throw badAnswer(slug, "it does not have the expected members", cause);
   }
-}
-
-/** Whether there is another request for one that was refused; the run holds it then. */
-function repair(run: Run, failure: CallFailure): boolean {
-  const repaired = run.operation.repair?.(failure);
-  if (repaired !== undefined) run.operation = repaired;
-  return repaired !== undefined;
 }
 
 /** The request as it goes upstream: with the plain name of the model where it was asked for by reference. */
@@ -286,14 +202,6 @@ function requireCalled(
   return { ...operation, body: () => body };
 }
 
-/** Time a call may take, and what is left of the whole request. */
-function timesOf({ settings, deadline }: Target, context: CallerContext): AttemptTimes {
-  return {
-    timeoutMs: readTimeout(context, settings?.requestTimeoutMs),
-    wholeMs: deadline === undefined ? undefined : deadline - context.services.clock.monotonic(),
-  };
-}
-
 /**
  * Calls one target and answers in the shape of the route.
  *
@@ -329,36 +237,53 @@ export async function callTarget<Name extends OperationName>(
   }
   target.guard?.addHeaders(forwarded);
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
-  const operation = managed?.restrictedTo ? requireCalled(served, destination, headers) : served;
-  const attempt = startAttempt(context.request, timesOf(target, context), context.services.timers);
-  const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
+  let operation = managed?.restrictedTo ? requireCalled(served, destination, headers) : served;
+  // a request that may be repeated adds its credential to headers of its own
+  const prepare = () => prepareCall(operation, target, operation.repair ? { ...headers } : headers);
+  const repeat = async (refused: Response, attempt: Attempt) => {
+    const failure = await readRefusal(refused, attempt, { target, context });
+    const repaired = failure && operation.repair?.(failure);
+    if (!repaired) return failure ? failure.response : refused;
+    operation = repaired;
+    return prepare();
+  };
   try {
-    const came = await (operation.repair
-      ? sendRepaired({
-          send: () => send(prepareCall(run, { ...headers }), attempt, context),
-          read: (refused) => readAnswer(refused, { attempt, provider: provider.slug }, context),
-          repair: (failure) => repair(run, failure),
-        })
-      : send(prepareCall(run, headers), attempt, context));
-    received.headers = came.headers;
-    // of a form that flows through it is not known what it asks for
-    const mayStream = operation.streamed || isFlow(form);
-    const opened = mayStream ? openAnswer(came, operation.framing) : { response: came, isStream: false };
-    const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
-    if (isStream) {
-      const answer = target.guard?.holdsStreams ? answerHeld : answerStream;
-      return await answer(upstream, run, context);
-    }
-    if (flowsBack(upstream, operation)) {
-      noteCounts(context, operation, undefined);
-      return answerFlow(upstream, { attempt, provider: provider.slug }, context);
-    }
-    return await answerWhole(upstream, run, context);
+    const times = timesOf(target, context);
+    const { upstream, attempt } = await callUpstream(prepare(), times, context, operation.repair && repeat);
+    received.headers = upstream.headers;
+    const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
+    return await replyWithin(attempt, answerUpstream(upstream, run, context));
   } catch (error) {
     throw isFlow(form) ? (form.failure() ?? error) : error;
-  } finally {
-    if (!log.deferred) attempt.release();
   }
+}
+
+/** What a provider says that refused a request with a 4xx, and its response, to be read again; undefined for any other. */
+async function readRefusal(
+  upstream: Response,
+  attempt: Attempt,
+  { target, context }: { target: Target; context: CallerContext },
+): Promise<(CallFailure & { response: Response }) | undefined> {
+  const { status } = upstream;
+  if (status < 400 || status > 499) return undefined;
+  const bytes = await readAnswer(upstream, { attempt, provider: target.destination.provider.slug }, context);
+  const { message } = readFailure(new TextDecoder().decode(bytes), status, upstream.headers);
+  const headers = new Headers(upstream.headers);
+  headers.delete("content-length");
+  return { status, message, response: new Response(new Uint8Array(bytes), { status, headers }) };
+}
+
+/** The client's answer to an upstream's response. */
+async function answerUpstream(came: Response, run: Run, context: CallerContext): Promise<Reply> {
+  const { operation, form, guard, attempt, destination } = run;
+  // of a form that flows through it is not known what it asks for
+  const mayStream = operation.streamed || isFlow(form);
+  const opened = mayStream ? openAnswer(came, operation.framing) : { response: came, isStream: false };
+  const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
+  if (isStream) return guard?.holdsStreams ? answerHeld(upstream, run, context) : answerStream(upstream, run, context);
+  if (!flowsBack(upstream, operation)) return answerWhole(upstream, run, context);
+  noteCounts(context, operation, undefined);
+  return answerFlow(upstream, { attempt, provider: destination.provider.slug }, context);
 }
 
 /** An answer whose beginning has to be read. @throws {GatewayError} If it breaks off there. */

@@ -1,4 +1,4 @@
-import type { LogDraft } from "../context/log-draft.ts";
+import type { CallRecord } from "../context/call-record.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import { costAt } from "../pricing/cost.ts";
 import type { PriceBook } from "../pricing/own-prices.ts";
@@ -23,7 +23,7 @@ function withRouter(counts: LoggedUsage): LoggedUsage {
  * has no price. The price is that of the model the provider was asked for; where that has none, as those of routers and
  * deployments, of the one that answered.
  */
-export function costOfRequest(log: LogDraft, status: number): number | null {
+export function costOfRequest(log: CallRecord, status: number): number | null {
   const { provider, usage, prices, model, answeredModel } = log;
   const isAnswered = (status >= 200 && status <= 299) || status === socketOpened;
   if (!isAnswered || log.isDenied || freeOperations.has(log.operation)) return 0;
@@ -38,12 +38,12 @@ export function costOfRequest(log: LogDraft, status: number): number | null {
 }
 
 /** The cost of a request with that of answers nobody got; null where one that somebody got is not known. */
-export function withSpent(cost: number | null, { spent }: LogDraft): number | null {
+export function withSpent(cost: number | null, { spent }: CallRecord): number | null {
   return cost === null ? null : cost + spent;
 }
 
 /** Notes that the answer at hand is thrown away: its provider is paid all the same. */
-export function noteSpent(log: LogDraft): void {
+export function noteSpent(log: CallRecord): void {
   log.spent += costOfRequest(log, 200) ?? 0;
 }
 

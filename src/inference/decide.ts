@@ -83,7 +83,7 @@ class ChatDecisions {
     await mapParallel(few, maxParallel, (question) => this.#askLabel(question, way === "logprobs"));
     const open = questions.filter(({ name }) => !this.#answers.has(name));
     if (open.length > 0) await this.#askStructured(open);
-    this.#context.log.upstreamStartedAt = startedAt;
+    this.#context.log.callsFrom = startedAt;
     return this.#reply(questions);
   }
 

@@ -197,7 +197,7 @@ class Execution<Value> {
   /** The host that was called last: retries are counted for each host of a tenant. */
   #host(): string {
     const { log, principal } = this.#context;
-    const [origin = ""] = /^[^:]*:\/\/[^/]*/.exec(log.upstreamUrl ?? "") ?? [];
+    const [origin = ""] = /^[^:]*:\/\/[^/]*/.exec(log.calls.at(-1)?.url ?? "") ?? [];
     return `${principal.organisationId} ${origin}`;
   }
 

@@ -1,11 +1,10 @@
 import type { CallerContext, RunningStream, Services } from "../context.ts";
 import { isJsonType } from "../endpoint.ts";
 import { toGatewayError } from "../errors.ts";
-import type { Reply } from "../lib/reply.ts";
+import type { Ending, Reply } from "../lib/reply.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { AbortReason } from "../providers/call.ts";
-import { type Attempt, toAttemptError } from "./attempt.ts";
-import { settle } from "./settle.ts";
+import { type Attempt, endCall, toAttemptError } from "./attempt.ts";
 
 /** Whether bytes of this content type can be read by a person in a log. */
 export function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
@@ -107,23 +106,25 @@ export function flowBack(
   { attempt, provider, keepText }: FlowFacts,
   context: CallerContext,
 ): Reply {
-  const { log } = context;
-  log.deferred = true;
+  const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
   const relayed = relayBytes(body, {
     attempt,
     services: context.services,
     keepText,
     onEnd({ failure, left, text }) {
-      // an answer that was let go of for another target is not the end of the request
-      if (!log.deferred) return;
-      log.upstreamEndedAt = context.services.clock.monotonic();
-      log.responseBody = text;
+      endCall(attempt, context);
       const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
       const ended = left ? 499 : error ? toGatewayError(error).status : status;
-      settle(context, { status: ended, error, responseHeaders: headers });
+      finish({
+        status: ended,
+        error,
+        note() {
+          context.log.responseBody = text;
+        },
+      });
     },
   });
-  return { status, headers, body: relayed };
+  return { status, headers, body: relayed, finished };
 }
 
 function isClientAbort({ signal }: Attempt): boolean {

@@ -1,4 +1,4 @@
-import type { HookLog } from "../context/log-draft.ts";
+import type { HookLog } from "../context/call-record.ts";
 import type { CallerContext, Services } from "../context.ts";
 import type { WorkspaceView } from "../control/directory.ts";
 import { isJsonType } from "../endpoint.ts";

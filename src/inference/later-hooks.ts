@@ -1,4 +1,4 @@
-import type { HookLog } from "../context/log-draft.ts";
+import type { HookLog } from "../context/call-record.ts";
 import type { CallerContext } from "../context.ts";
 import { createValueMask } from "../lib/secret-values.ts";
 import { maskTexts } from "../logs/seal.ts";

@@ -13,7 +13,8 @@ import { toLoggedUsage } from "../logs/usage.ts";
 import type { Destination } from "../providers/call.ts";
 import { modelInPath, modelsInHeaders, modelsInQuery, splitPath } from "../providers/model-names.ts";
 import { routingHeaders } from "./answer.ts";
-import { type Attempt, type AttemptTimes, type PreparedCall, send, startAttempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, type AttemptTimes, endCall, replyWithin, toAttemptError } from "./attempt.ts";
+import { callUpstream, type PreparedCall, type UpstreamAnswer } from "./call-upstream.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { flowBack, isText } from "./flow.ts";
@@ -25,7 +26,7 @@ import { type PassedDestination, readPassedDestination } from "./passed-path.ts"
 import { passedKind } from "./request-types.ts";
 import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
-import { readRequestDestination, readTimeout } from "./target.ts";
+import { readRequestDestination, timesOf } from "./target.ts";
 
 /** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
 const heldBody = 256 * 1024;
@@ -113,7 +114,7 @@ async function answerUpstream(upstream: Response, attempt: Attempt, context: Cal
   if (status === 204 || status === 205 || status === 304) return { status, headers, body: null };
   if (length <= heldBody) {
     const bytes = await readHeld(upstream, { attempt, provider, timers: context.services.timers });
-    log.upstreamEndedAt = context.services.clock.monotonic();
+    endCall(attempt, context);
     if (keepText) noteAnswer(context, bytes);
     return { status, headers, body: bytes.length === 0 ? null : bytes };
   }
@@ -148,10 +149,7 @@ interface PassedRequest {
 }
 
 /** An answer on its way back, with the call it belongs to. */
-interface PassedAnswer {
-  upstream: Response;
-  attempt: Attempt;
-}
+type PassedAnswer = UpstreamAnswer<Response>;
 
 /** The provider's request: the caller's, less what belongs to one connection or to the gateway. */
 function preparePassed(
@@ -205,14 +203,7 @@ async function pass(
   requireRelayed(destination, context);
   const call = preparePassed(passed, request, context);
   requirePassedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
-  const attempt = startAttempt(context.request, times, context.services.timers);
-  try {
-    const upstream = await send(call, attempt, context);
-    return { upstream, attempt };
-  } catch (error) {
-    attempt.release();
-    throw error;
-  }
+  return callUpstream(call, times, context);
 }
 
 /** The model the query of a request that is passed on names. */
@@ -223,8 +214,7 @@ export function namedModel(context: CallerContext): string | undefined {
 /** Passes a request on to the provider it names. */
 async function passDirectly(readBody: () => Upload | Promise<Upload>, context: CallerContext): Promise<PassedAnswer> {
   const destination = await readRequestDestination(context, { model: namedModel(context) });
-  const timeoutMs = readTimeout(context);
-  return pass({ destination, timeoutMs }, { upload: await readBody() }, context);
+  return pass({ destination, ...timesOf({}, context) }, { upload: await readBody() }, context);
 }
 
 /** Groups of paths whose records live at one provider. */
@@ -268,9 +258,7 @@ async function passByConfig(config: RequestConfig, upload: Upload, context: Call
       const entering = guard.enter(attempt, isRead ? members : noMembers, { isBare, listModels });
       const guarded = entering && (await withinRequest(entering, deadline, context));
       const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context);
-      const timeoutMs = readTimeout(context, settings.requestTimeoutMs);
-      const wholeMs = deadline === undefined ? undefined : deadline - context.services.clock.monotonic();
-      return pass({ destination, timeoutMs, wholeMs }, { upload, guard: guarded }, context);
+      return pass({ destination, ...timesOf({ settings, deadline }, context) }, { upload, guard: guarded }, context);
     },
     statusOf: ({ upstream }) => upstream.status,
     headersOf: ({ upstream }) => upstream.headers,
@@ -297,10 +285,10 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
   const given = readRequestConfig(context);
   const config = given instanceof Promise ? await given : given;
   const readBody = () => readUpload(context);
-  return answerPassed(
-    config ? await passByConfig(config, await readBody(), context) : await passDirectly(readBody, context),
-    context,
-  );
+  const { upstream, attempt } = config
+    ? await passByConfig(config, await readBody(), context)
+    : await passDirectly(readBody, context);
+  return replyWithin(attempt, answerUpstream(upstream, attempt, context));
 }
 
 /**
@@ -316,12 +304,4 @@ export function isPassedOn(context: CallerContext): boolean | Promise<boolean> {
   const leavesOpen = (config: RequestConfig | undefined) => config === undefined || isFromRequest(config.node);
   const given = readRequestConfig(context);
   return given instanceof Promise ? given.then(leavesOpen) : leavesOpen(given);
-}
-
-async function answerPassed({ upstream, attempt }: PassedAnswer, context: CallerContext): Promise<Reply> {
-  try {
-    return await answerUpstream(upstream, attempt, context);
-  } finally {
-    if (!context.log.deferred) attempt.release();
-  }
 }

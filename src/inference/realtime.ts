@@ -11,10 +11,10 @@ import {
   UpstreamError,
 } from "../errors.ts";
 import type { OpenedSocket, RefusedSocket, SocketOutbound } from "../lib/outbound.ts";
-import type { Reply } from "../lib/reply.ts";
+import type { Ending, Reply } from "../lib/reply.ts";
 import { isAcceptableHandshake, isKeyProtocol, isSocketHandshake, readProtocols } from "../lib/websocket.ts";
 import { addressOf, type Destination, productName } from "../providers/call.ts";
-import { openCall, type SocketCall } from "../providers/connect.ts";
+import type { SocketCall } from "../providers/connect.ts";
 import { modelsInQuery } from "../providers/model-names.ts";
 import type { RealtimeRequest } from "../providers/operations.ts";
 import { requireOperation } from "../providers/types.ts";
@@ -22,7 +22,8 @@ import type { InheritedSettings } from "../routing/config.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import type { PlanNode } from "../routing/plan.ts";
 import { routingHeaders, toProviderError } from "./answer.ts";
-import { type Attempt, beginCall, prepareToLeave, startAttempt, toAttemptError } from "./attempt.ts";
+import { type Attempt, endCall } from "./attempt.ts";
+import { openUpstream } from "./call-upstream.ts";
 import { readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
 import { createRequestGuard, type TargetGuard } from "./guards.ts";
@@ -31,9 +32,8 @@ import { readLeafDestination } from "./leaf.ts";
 import { requireModel, requireSentModels } from "./model-list.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
 import { planRequest, runPlan } from "./run.ts";
-import { settle } from "./settle.ts";
 import { type RelayEnd, relaySockets } from "./socket-relay.ts";
-import { readClientHeader, readForwardedHeaders, readRequestDestination, readTimeout } from "./target.ts";
+import { readClientHeader, readForwardedHeaders, readRequestDestination, timesOf } from "./target.ts";
 
 /** Largest message of a session, in bytes. */
 const maxMessageBytes = 4 * 1024 * 1024;
@@ -165,32 +165,22 @@ function prepareSession(
  */
 async function openSession(session: RealtimeRequest, find: FindTarget, parts: SessionParts): Promise<OpenSession> {
   const { context, open } = parts;
-  const { services } = context;
-  const { log } = context;
   const target = await find(context);
   const call = prepareSession(session, target, parts);
-  const wholeMs = target.deadline === undefined ? undefined : target.deadline - services.clock.monotonic();
-  const timeoutMs = readTimeout(context, target.settings?.requestTimeoutMs);
-  const attempt = startAttempt(context.request, { timeoutMs, wholeMs }, services.timers);
-  try {
-    await prepareToLeave(call, context);
-    const tools = beginCall(call.url, context);
-    const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
-    log.firstByteAt = services.clock.monotonic();
-    const findAgain = async (caller: CallerContext) => {
-      requireSessionModel(session, (await find(caller)).destination);
-    };
-    if (upstream.end) return { upstream, attempt, findAgain };
-    throw toRefusal(upstream, context);
-  } catch (error) {
+  const { upstream, attempt } = await openUpstream(call, timesOf(target, context), context, open);
+  if (!upstream.end) {
     attempt.release();
-    throw toAttemptError(error, attempt, call.provider.slug);
+    endCall(attempt, context);
+    throw toRefusal(upstream, context);
   }
+  const findAgain = async (caller: CallerContext) => {
+    requireSessionModel(session, (await find(caller)).destination);
+  };
+  return { upstream, attempt, findAgain };
 }
 
 /** The error of an upstream that answered and opened nothing: faults of the request keep their status. */
 function toRefusal({ status, headers, text }: RefusedSocket, context: CallerContext): UpstreamError {
-  context.log.upstreamEndedAt = context.services.clock.monotonic();
   const told = status >= 400 && status <= 499 ? status : 502;
   return toProviderError({ status: told, headers }, text, context);
 }
@@ -280,18 +270,24 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
   const headers = routingHeaders(provider, log);
   const offered = offeredProtocols(context);
   const notes = createSessionNotes();
-  log.deferred = true;
+  const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
   const end = (error: Error | undefined) => {
-    log.upstreamEndedAt = context.services.clock.monotonic();
-    log.usage = notes.usage();
-    log.model ??= notes.model();
-    log.responseBody = notes.events();
-    settle(context, { status: 101, error, responseHeaders: headers });
+    endCall(attempt, context);
+    finish({
+      status: 101,
+      error,
+      note() {
+        log.usage = notes.usage();
+        log.model ??= notes.model();
+        log.responseBody = notes.events();
+      },
+    });
   };
   return {
     status: 101,
     headers,
     body: null,
+    finished,
     upgrade: {
       // clients that offer something refuse an answer that takes nothing of it
       protocol: offered.find((name) => name === upstream.protocol) ?? offered[0],

@@ -117,7 +117,7 @@ class Relay implements RunningStream {
       throw this.#describe(error);
     }
     attempt.stopTimer();
-    context.log.firstByteAt = services.clock.monotonic();
+    if (attempt.call) attempt.call.firstByteAt = services.clock.monotonic();
     services.streams.add(this);
     return new ReadableStream<Uint8Array>(
       {

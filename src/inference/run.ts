@@ -133,9 +133,7 @@ function createCaller<Request extends Record<string, unknown>>(
     headersOf: () => undefined,
     discard: ({ status, body }) => {
       if (status >= 200 && status <= 299) noteSpent(context.log);
-      if (!(body instanceof ReadableStream)) return;
-      context.log.deferred = false;
-      body.cancel().catch(() => {});
+      if (body instanceof ReadableStream) body.cancel().catch(() => {});
     },
     canRepeat,
   };

@@ -6,6 +6,14 @@ interface SocketUpgrade extends Omit<SocketAcceptance, "headers"> {
   failed(error: unknown): void;
 }
 
+/** How a response ended that was still under way when it was given. */
+export interface Ending {
+  status: number;
+  error?: unknown;
+  /** Notes what its end made known; called once, where it was the response of its request. */
+  note?(): void;
+}
+
 /** An answer until it leaves: plain members, so that adding to it costs nothing. Header names are in lower case. */
 export interface Reply {
   status: number;
@@ -13,6 +21,8 @@ export interface Reply {
   body: string | Uint8Array | ReadableStream<Uint8Array> | null;
   /** Set when a WebSocket handshake is accepted: the host answers with the headers and hands the socket over. */
   upgrade?: SocketUpgrade;
+  /** Set while the response goes on: resolves, and never rejects, once it is over. */
+  finished?: Promise<Ending>;
 }
 
 /** A JSON answer. */

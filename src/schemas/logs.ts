@@ -35,6 +35,23 @@ const AttemptLog = v.object({
 });
 export type AttemptLog = v.InferOutput<typeof AttemptLog>;
 
+/** One call to a provider, where a request made several. Milliseconds. */
+const CallLog = v.object({
+  provider: v.string(),
+  model: v.nullable(v.string()),
+  url: v.string(),
+  /** Null where no response came. */
+  status: v.nullable(v.number()),
+  /** Code of the failure. */
+  error: v.nullable(v.string()),
+  /** Since the request began. */
+  started_ms: v.number(),
+  /** Since the request began. */
+  first_byte_ms: v.nullable(v.number()),
+  duration_ms: v.nullable(v.number()),
+});
+export type CallLog = v.InferOutput<typeof CallLog>;
+
 /** One log row without bodies. */
 export const LogRow = v.object({
   id: v.string(),
@@ -62,6 +79,8 @@ export const LogRow = v.object({
   upstream_ms: v.nullable(v.number()),
   upstream_url: v.nullable(v.string()),
   upstream_calls: v.number(),
+  /** Every call, in order; absent where there was one at most, which the members above describe. */
+  calls: v.optional(v.array(CallLog)),
   config: v.optional(v.nullable(v.string())),
   attempts: v.optional(v.array(AttemptLog)),
   skipped: v.optional(v.array(v.string())),

@@ -11,6 +11,7 @@ import { createGateway, type Gateway } from "../../src/gateway.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { deriveKey, webMac } from "../../src/lib/hash.ts";
 import type { Transport } from "../../src/lib/outbound.ts";
+import type { CallLog } from "../../src/schemas/logs.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 import { createBunTransport, createDenoTransport, createNodeTransport } from "../../src/serve/transport.ts";
 import { type AnswerCheck, createAnswerCheck } from "./openapi-check.ts";
@@ -196,6 +197,7 @@ export interface ShownLog {
   stream: boolean;
   upstream_calls: number;
   upstream_url: string | null;
+  calls?: CallLog[];
   dropped_params?: string[];
   metadata: Record<string, string>;
   usage: Record<string, number> | null;

@@ -1,4 +1,4 @@
-import { createLogDraft } from "../../context/log-draft.ts";
+import { createCallRecord } from "../../context/call-record.ts";
 import { type CallerContext, createHeaderReader, type Services } from "../../context.ts";
 import { GatewayError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
@@ -18,7 +18,7 @@ export function withOptions(context: CallerContext, options: Readonly<Record<str
     ...context,
     headers,
     header: createHeaderReader(headers, headerPrefixes),
-    log: createLogDraft(),
+    log: createCallRecord(),
     providerCredential,
     providerAuthorization: undefined,
   };

@@ -23,7 +23,7 @@ import { requireModel } from "../model-list.ts";
 import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
 import { passedKind } from "../request-types.ts";
 import { planRequest, runPlan } from "../run.ts";
-import { readRequestDestination, readTimeout } from "../target.ts";
+import { readRequestDestination, timesOf } from "../target.ts";
 import { downloadObject, readPieces, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
 import {
   convertRecord,
@@ -272,9 +272,7 @@ function callByConfig(
           isBare: !isRead && route !== "uploadFile",
         });
         const guarded = entering && (await withinRequest(entering, deadline, context));
-        const timeoutMs = readTimeout(context, settings.requestTimeoutMs);
-        const wholeMs = deadline === undefined ? undefined : deadline - context.services.clock.monotonic();
-        const times = { timeoutMs, wholeMs };
+        const times = timesOf({ settings, deadline }, context);
         return callAt(route, destination, readBody, { context, times, guard: guarded });
       },
       statusOf: (reply) => reply?.status ?? 200,
@@ -309,7 +307,7 @@ export async function runRecord(route: RecordRoute, context: CallerContext): Pro
     reply = await callByConfig(route, config, readBody, context);
   } else {
     const destination = await readRequestDestination(context, {});
-    const times = { timeoutMs: readTimeout(context) };
+    const times = timesOf({}, context);
     reply = await callAt(route, destination, readBody, { context, times });
   }
   return reply ?? runPassthrough(context);

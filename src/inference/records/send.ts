@@ -4,9 +4,10 @@ import type { Reply } from "../../lib/reply.ts";
 import { type Destination, productName } from "../../providers/call.ts";
 import type { BoundProvider } from "../../providers/types.ts";
 import { toProviderError, unifiedHeaders } from "../answer.ts";
-import { type Attempt, type AttemptTimes, send, startAttempt } from "../attempt.ts";
-import { badAnswer, parseAnswer, readAnswer, toFailureText, toText } from "../call-target.ts";
+import type { AttemptTimes } from "../attempt.ts";
+import { callUpstream, type UpstreamAnswer } from "../call-upstream.ts";
 import type { TargetGuard } from "../guards.ts";
+import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../upstream-body.ts";
 
 /** A provider and how long its calls may take. */
 export interface RecordTarget {
@@ -30,16 +31,9 @@ export interface RecordSend {
   store?: BoundProvider | undefined;
 }
 
-/** An answer that is read by whoever asked; the attempt is released when that is done. */
-interface RecordAnswer {
-  upstream: Response;
-  attempt: Attempt;
-}
-
 /** Makes one call and requires that it worked. */
-export async function sendRecord(target: RecordTarget, call: RecordSend): Promise<RecordAnswer> {
+export async function sendRecord(target: RecordTarget, call: RecordSend): Promise<UpstreamAnswer<Response>> {
   const { destination, times, context } = target;
-  const { services } = context;
   const { method, path, body, store } = call;
   const { provider, customHost, credential, managed } = destination;
   const headers: Record<string, string> = {
@@ -58,27 +52,24 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
     headers[name] = call.headers?.[name] === undefined ? value : `${value},${call.headers[name]}`;
   }
   if (!store) target.guard?.addHeaders(headers);
-  const attempt = startAttempt(context.request, times, services.timers);
+  const prepared = {
+    provider: store ?? provider,
+    // a host the caller names is the provider's, never that of another service
+    customHost: store ? undefined : customHost,
+    credential,
+    method,
+    path,
+    headers,
+    raw: false,
+    ...(body !== undefined && { body }),
+  };
+  const { upstream, attempt } = await callUpstream(prepared, times, context);
+  if (isSuccess(upstream)) return { upstream, attempt };
   try {
-    const prepared = {
-      provider: store ?? provider,
-      // a host the caller names is the provider's, never that of another service
-      customHost: store ? undefined : customHost,
-      credential,
-      method,
-      path,
-      headers,
-      raw: false,
-      ...(body !== undefined && { body }),
-    };
-    const upstream = await send(prepared, attempt, context);
-    if (upstream.status >= 200 && upstream.status < 300) return { upstream, attempt };
-    const given = { attempt, provider: provider.slug };
-    const text = toFailureText(await readAnswer(upstream, given, context));
+    const text = toFailureText(await readAnswer(upstream, { attempt, provider: provider.slug }, context));
     throw toProviderError(upstream, text, context);
-  } catch (error) {
+  } finally {
     attempt.release();
-    throw error;
   }
 }
 

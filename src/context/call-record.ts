@@ -11,18 +11,32 @@ export interface HookLog {
   later: readonly (() => Promise<Pick<HookLog, "before" | "after">>)[];
 }
 
+/** One call to a provider: when it ran and how it ended. Times are milliseconds of the monotonic clock. */
+export interface UpstreamCall {
+  /** Slug. */
+  readonly provider: string;
+  readonly model: string | null;
+  /** Its address without the query. */
+  readonly url: string;
+  readonly startedAt: number;
+  firstByteAt: number | null;
+  endedAt: number | null;
+  /** Status of the response; null until one came. */
+  status: number | null;
+  /** Code of the failure that ended it; null where there was none. */
+  error: string | null;
+}
+
 /** What becomes known of a request on its way, for its log row. */
-export interface LogDraft {
+export interface CallRecord {
   operation: string;
   provider: string | null;
   model: string | null;
   stream: boolean;
-  /** Milliseconds of the monotonic clock. */
-  upstreamStartedAt: number | null;
-  firstByteAt: number | null;
-  upstreamEndedAt: number | null;
-  upstreamUrl: string | null;
-  upstreamCalls: number;
+  /** Every call to a provider, in the order they began. */
+  calls: UpstreamCall[];
+  /** When the calls began that one response is made of, by the monotonic clock; null where it is made of the last one. */
+  callsFrom: number | null;
   /** Place in the config of the target that was called last. */
   label: string;
   /** Retries of that target; -1 when they were used up. */
@@ -59,25 +73,21 @@ export interface LogDraft {
   hidden: { text: string; shown: string } | null;
   requestBody: HeldBody | null;
   responseBody: HeldBody | null;
-  /** The row is written when the stream ends, not when its answer begins. */
-  deferred: boolean;
+  /** The request is over. */
   settled: boolean;
 }
 
 const noLabels: readonly string[] = [];
 
 /** A draft of which nothing is known. */
-export function createLogDraft(): LogDraft {
+export function createCallRecord(): CallRecord {
   return {
     operation: "",
     provider: null,
     model: null,
     stream: false,
-    upstreamStartedAt: null,
-    firstByteAt: null,
-    upstreamEndedAt: null,
-    upstreamUrl: null,
-    upstreamCalls: 0,
+    calls: [],
+    callsFrom: null,
     label: "config",
     retries: 0,
     retriesMade: 0,
@@ -98,7 +108,6 @@ export function createLogDraft(): LogDraft {
     hidden: null,
     requestBody: null,
     responseBody: null,
-    deferred: false,
     settled: false,
   };
 }

@@ -1,31 +1,24 @@
-import { releaseBodies } from "../context/held-bodies.ts";
-import type { CallerContext } from "../context.ts";
+import type { UpstreamCall } from "../context/call-record.ts";
+import type { CallerContext, FinishedCall } from "../context.ts";
 import { toGatewayError } from "../errors.ts";
 import { readNameList } from "../lib/headers.ts";
 import { beginningOf } from "../logs/body.ts";
 import { toCents } from "../pricing/cost.ts";
-import type { LogDetails } from "../schemas/logs.ts";
-import { costOfRequest, withSpent } from "./cost.ts";
+import type { CallLog, LogDetails } from "../schemas/logs.ts";
 import { runLater } from "./later-hooks.ts";
 import { storesContents, withoutQuotes } from "./log-privacy.ts";
 
 /** Most characters of the message of an error in a row. */
 const maxMessage = 4_096;
 
-/** How a request ended. */
-interface Outcome {
-  status: number;
-  responseHeaders: Readonly<Record<string, string>>;
-  /** What was thrown, if anything was. */
-  error?: unknown;
+function since(start: number | null | undefined, end: number | null | undefined): number | null {
+  return typeof start !== "number" || typeof end !== "number" ? null : Math.round((end - start) * 100) / 100;
 }
 
-function since(start: number | null, end: number | null): number | null {
-  return start === null || end === null ? null : Math.round((end - start) * 100) / 100;
-}
-
-function toDetails(context: CallerContext, { status, error }: Outcome): LogDetails {
+function toDetails({ context, status, error, endedAt }: FinishedCall): LogDetails {
   const { log, startedAt, principal } = context;
+  const { calls } = log;
+  const last = calls.at(-1);
   const failure = error === undefined ? null : toGatewayError(error);
   const details: LogDetails = {
     id: context.id,
@@ -44,11 +37,11 @@ function toDetails(context: CallerContext, { status, error }: Outcome): LogDetai
     span_name: context.spanName,
     metadata: context.metadata,
     stream: log.stream,
-    duration_ms: since(startedAt, context.services.clock.monotonic()) ?? 0,
-    first_byte_ms: since(startedAt, log.firstByteAt),
-    upstream_ms: since(log.upstreamStartedAt, log.upstreamEndedAt ?? log.firstByteAt),
-    upstream_url: log.upstreamUrl,
-    upstream_calls: log.upstreamCalls,
+    duration_ms: since(startedAt, endedAt) ?? 0,
+    first_byte_ms: since(startedAt, last?.firstByteAt),
+    upstream_ms: since(log.callsFrom ?? last?.startedAt, last?.endedAt ?? last?.firstByteAt),
+    upstream_url: last?.url ?? null,
+    upstream_calls: calls.length,
     usage: log.usage,
     cost: log.cost === null ? null : toCents(log.cost),
     cost_currency: "USD",
@@ -56,7 +49,22 @@ function toDetails(context: CallerContext, { status, error }: Outcome): LogDetai
   };
   if (principal.userId !== null) details.user_id = principal.userId;
   addRareDetails(details, log);
+  if (calls.length > 1) details.calls = calls.map((call) => toLoggedCall(call, startedAt));
   return details;
+}
+
+/** One of several calls of a request. */
+function toLoggedCall({ provider, model, url, status, error, ...times }: UpstreamCall, startedAt: number): CallLog {
+  return {
+    provider,
+    model,
+    url,
+    status,
+    error,
+    started_ms: since(startedAt, times.startedAt) ?? 0,
+    first_byte_ms: since(startedAt, times.firstByteAt),
+    duration_ms: since(times.startedAt, times.endedAt ?? times.firstByteAt),
+  };
 }
 
 /** What only some requests have. Spread into the others it would cost all of them. */
@@ -91,30 +99,19 @@ function secretsOf({ gatewayKey, log: { secrets } }: CallerContext): readonly st
   return [...new Set([gatewayKey, ...secrets])];
 }
 
-/** Hands a finished request to the log, once. */
-export function settle(context: CallerContext, outcome: Outcome): void {
-  const { log } = context;
-  if (log.settled) return;
-  log.settled = true;
-  if (log.deferred) context.services.concurrency.leave(context);
-  releaseBodies(context);
-  log.cost = withSpent(costOfRequest(log, outcome.status), log);
-  context.connection.onSettled?.({ status: outcome.status, cost: log.cost, prices: log.prices });
-  const details = toDetails(context, outcome);
+/** Writes the log row of a finished request. */
+export function logCall(call: FinishedCall): void {
+  const { context } = call;
+  const details = toDetails(call);
   const stores = storesContents(context);
   if (stores instanceof Promise) {
-    const waiting = stores.then((isOn) => write(details, isOn, outcome, context));
+    const waiting = stores.then((isOn) => write(details, isOn, call));
     context.connection.waitUntil?.(waiting);
-  } else write(details, stores, outcome, context);
+  } else write(details, stores, call);
 }
 
 /** Writes the row, and has the hooks run that nobody waits for. */
-function write(
-  details: LogDetails,
-  storesContents: boolean,
-  { responseHeaders }: Outcome,
-  context: CallerContext,
-): void {
+function write(details: LogDetails, storesContents: boolean, { context, responseHeaders }: FinishedCall): void {
   const { log } = context;
   const sensitive = context.header("sensitive-headers");
   const content = storesContents && {
