@@ -16,6 +16,8 @@ export interface RequestConfig {
   /** Slug of a saved config; null for one the request brought. */
   slug: string | null;
   view: WorkspaceView;
+  /** Nobody gave one: the request goes where its headers or its model say, once. */
+  isImplied: boolean;
 }
 
 const param = "x-gateway-config";
@@ -54,7 +56,7 @@ function readSaved(saved: StoredConfig, { routing }: Pick<Services, "routing">):
 
 function fromSaved(saved: StoredConfig, view: WorkspaceView, services: Pick<Services, "routing">): RequestConfig {
   const node = requireConfig(readSaved(saved, services));
-  return { node, id: saved.row.versionId, slug: saved.row.slug, view };
+  return { node, id: saved.row.versionId, slug: saved.row.slug, view, isImplied: false };
 }
 
 /** Whether the config of a request, where it has one, is a saved one: its caller need not know what it holds. */
@@ -134,14 +136,19 @@ function legacyRetry(context: CallerContext, view: WorkspaceView): RequestConfig
   if (count === null) return undefined;
   if (!/^[0-9]{1,3}$/.test(count)) refuse("Cannot use x-gateway-retry-count: write a whole number", "invalid_header");
   const text = JSON.stringify({ retry: { attempts: Math.min(Number(count), 5) } });
-  return { node: requireConfig(context.services.routing.read(text)), id: "", slug: null, view };
+  return { node: requireConfig(context.services.routing.read(text)), id: "", slug: null, view, isImplied: false };
 }
 
-/** A config that says nothing: what the guardrails of the workspace need to run for requests that have none. */
-function guardedOnly(view: WorkspaceView, services: Pick<Services, "routing">): RequestConfig | undefined {
-  const { input, output } = view.defaultGuardrails;
-  if (input.length + output.length === 0) return undefined;
-  return { node: requireConfig(services.routing.read('{"retry":{"attempts":0}}')), id: "", slug: null, view };
+/** Configs of requests that have none, by view: as long as these are in memory. */
+const implied = new WeakMap<WorkspaceView, RequestConfig>();
+
+/** The config that stands for none: one attempt, of what the request itself names. */
+function impliedConfig(view: WorkspaceView, { routing }: Pick<Services, "routing">): RequestConfig {
+  const known = implied.get(view);
+  if (known) return known;
+  const config = { node: routing.plainConfig, id: "", slug: null, view, isImplied: true };
+  implied.set(view, config);
+  return config;
 }
 
 /** What is known of configs that requests brought, by what was read from their text. */
@@ -172,7 +179,7 @@ function readInline(node: ConfigNode, text: string, { redactor }: Pick<Services,
 function fromText(text: string, view: WorkspaceView, services: Pick<Services, "redactor" | "routing">): RequestConfig {
   if (!text.startsWith("pc-")) {
     const node = requireConfig(services.routing.read(text, view.workspace.id));
-    return { node, id: readInline(node, text, services).id, slug: null, view };
+    return { node, id: readInline(node, text, services).id, slug: null, view, isImplied: false };
   }
   const saved = view.configs.get(text);
   return saved ? fromSaved(saved, view, services) : refuse("Invalid config id passed", "invalid_config_id");
@@ -187,14 +194,14 @@ export async function readConfigText(text: string, context: CallerContext): Prom
   return fromText(text, await readView(context), context.services);
 }
 
-function find(context: CallerContext, view: WorkspaceView): RequestConfig | undefined {
+function find(context: CallerContext, view: WorkspaceView): RequestConfig {
   requireSavedOnly(context, view);
   const text = context.header("config");
   if (text === null) {
     const saved = defaultConfig(context, view);
     return saved
       ? fromSaved(saved, view, context.services)
-      : (legacyRetry(context, view) ?? guardedOnly(view, context.services));
+      : (legacyRetry(context, view) ?? impliedConfig(view, context.services));
   }
   if (!context.principal.defaults.allowConfigOverride) {
     refuse("Cannot override default config set for this API key.", "config_override_not_allowed");
@@ -207,14 +214,12 @@ function find(context: CallerContext, view: WorkspaceView): RequestConfig | unde
 }
 
 /**
- * The config a request is routed by: its own, else its key's, else its workspace's; undefined when there is none. At once
+ * The config a request is routed by: its own, else its key's, else its workspace's, else the one that stands for none. At once
  * when the workspace is in memory.
  *
  * @throws {InvalidRequestError} 400 if it cannot be used, or the request brings what only saved things may.
  */
-export function readRequestConfig(
-  context: CallerContext,
-): RequestConfig | undefined | Promise<RequestConfig | undefined> {
+export function readRequestConfig(context: CallerContext): RequestConfig | Promise<RequestConfig> {
   const view = readView(context);
   return view instanceof Promise ? view.then((late) => find(context, late)) : find(context, view);
 }

@@ -267,6 +267,8 @@ export async function executePlan<Value>(
   caller: Caller<Value>,
   { context, config }: { context: CallerContext; config: RequestConfig },
 ): Promise<Value> {
+  // without a config: one attempt that nothing watches, bounds or repeats
+  if (config.isImplied && root.kind === "attempt") return caller.call(root.attempt, { deadline: undefined });
   const ended = await new Execution(caller, context, config).run(root, true);
   if (ended.error !== undefined) throw ended.error;
   return ended.value;

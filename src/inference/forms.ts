@@ -8,7 +8,6 @@ import { readLeafDestination } from "./leaf.ts";
 import { takeFlow } from "./media.ts";
 import { requireServed } from "./operation.ts";
 import { runInference, type UnifiedBody } from "./run.ts";
-import { readRequestDestination } from "./target.ts";
 
 /** Forms up to this size are held in any case: their fields are worth knowing. */
 const smallForm = 256 * 1024;
@@ -37,13 +36,11 @@ async function canFlow(name: OperationName, context: CallerContext): Promise<boo
   const isForm = boundaryOf(headers.get("content-type")) !== undefined && headers.get("content-encoding") === undefined;
   if (!isForm || Number(headers.get("content-length") ?? Number.POSITIVE_INFINITY) <= smallForm) return false;
   const config = await readRequestConfig(context);
-  if (config ? !isPlainLeaf(config.node) : !isNamedInHeaders(context)) return false;
+  if (config.isImplied ? !isNamedInHeaders(context) : !isPlainLeaf(config.node)) return false;
   // guardrails look at the fields
-  if (config && context.services.guardrails.of(config.node.merged.hooks, config.view)) return false;
-  const input = { model: undefined };
-  const destination = await (config
-    ? readLeafDestination({ node: config.node, settings: config.node.merged, ...input }, context)
-    : readRequestDestination(context, input));
+  if (context.services.guardrails.of(config.node.merged.hooks, config.view)) return false;
+  const { node } = config;
+  const destination = await readLeafDestination({ node, settings: node.merged, model: undefined }, context);
   if (destination.managed) return false;
   requireServed(destination.provider, name);
   return destination.provider.operations[name]?.takesForms === true;

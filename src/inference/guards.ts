@@ -275,7 +275,8 @@ interface EnteredFacts {
 
 /** Guardrails of one request, over all its targets. */
 export class RequestGuard {
-  readonly #entered = new Map<GuardedTarget, Promise<TargetGuard>>();
+  /** Made with the first that has guardrails. */
+  #entered: Map<GuardedTarget, Promise<TargetGuard>> | undefined;
   readonly #kind: RequestKind;
   readonly #context: CallerContext;
   readonly #services: Services;
@@ -299,7 +300,7 @@ export class RequestGuard {
    * @throws {GuardrailDeniedError} If one denies it, or cannot look at it and lets nothing unseen through.
    */
   enter(attempt: GuardedTarget, request: Body, facts: EnteredFacts = {}): Promise<TargetGuard> | undefined {
-    const known = this.#entered.get(attempt);
+    const known = this.#entered?.get(attempt);
     if (known) return known;
     const hooks = this.#services.guardrails.of(attempt.settings.hooks, this.#saved, this.#kind.visibility);
     if (!hooks) {
@@ -307,6 +308,7 @@ export class RequestGuard {
       return undefined;
     }
     const entered = this.#enter(hooks, attempt, { request, facts });
+    this.#entered ??= new Map();
     this.#entered.set(attempt, entered);
     return entered;
   }

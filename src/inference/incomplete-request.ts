@@ -9,15 +9,15 @@ import { namedInHeaders } from "./target.ts";
 type Members = Record<string, unknown>;
 
 /** The model a leaf, or the request's own header, names beside its provider, as in `@slug/model`. */
-function modelBeside(node: ConfigNode | undefined, context: CallerContext): string | undefined {
-  const named = node && !isFromRequest(node) ? storedNameOf(node) : namedInHeaders(context);
+function modelBeside(node: ConfigNode, context: CallerContext): string | undefined {
+  const named = isFromRequest(node) ? namedInHeaders(context) : storedNameOf(node);
   return named?.model || undefined;
 }
 
 /** A request with the model that stands beside its provider, where it names none itself. */
 export function withModelBeside<Request extends object>(
   request: Request,
-  node: ConfigNode | undefined,
+  node: ConfigNode,
   context: CallerContext,
 ): Request {
   if (Object.hasOwn(request, "model")) return request;
@@ -32,8 +32,7 @@ function additionsOf(node: ConfigNode, context: CallerContext): Members {
 }
 
 /** The request as each of its targets would complete it; its own members are checked as they are. */
-function listCompleted(value: Members, config: RequestConfig | undefined, context: CallerContext): Members[] {
-  if (!config) return [withModelBeside(value, undefined, context)];
+function listCompleted(value: Members, config: RequestConfig, context: CallerContext): Members[] {
   return listLeaves(config.node).map((leaf) => ({ ...additionsOf(leaf, context), ...value }));
 }
 
@@ -44,7 +43,7 @@ const givable = (issue: ReturnType<typeof findIssue>["issue"]): boolean =>
 function complete(
   { body: schema }: JsonEndpoint | FormEndpoint,
   value: Members,
-  config: RequestConfig | undefined,
+  config: RequestConfig,
   context: CallerContext,
 ): void {
   const issues = listCompleted(value, config, context).map((completed) => findIssue(schema, completed).issue);

@@ -29,10 +29,10 @@ function createFilter({ node, view }: RequestConfig): (slug: string) => boolean 
 /** `GET /models`: the list of the provider the request names; without one, the models this workspace may call. */
 export async function listModels(context: CallerContext): Promise<Reply> {
   const config = await readRequestConfig(context);
-  const integrated = context.header("fetch-integrated-models") === "true" || config?.node.fetchIntegratedModels;
+  const integrated = context.header("fetch-integrated-models") === "true" || config.node.fetchIntegratedModels;
   if (integrated || !namesProvider(context)) {
     const view = await readView(context);
-    const isListed = integrated && config ? createFilter(config) : () => true;
+    const isListed = integrated ? createFilter(config) : () => true;
     const models = listCatalogue(view, context.services.clock.now()).filter(({ provider }) => isListed(provider));
     return jsonReply({ object: "list", data: selectModels(models, context) });
   }

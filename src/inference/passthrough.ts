@@ -26,7 +26,7 @@ import { type PassedDestination, readPassedDestination } from "./passed-path.ts"
 import { passedKind } from "./request-types.ts";
 import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
-import { readRequestDestination, timesOf } from "./target.ts";
+import { timesOf } from "./target.ts";
 
 /** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
 const heldBody = 256 * 1024;
@@ -211,12 +211,6 @@ export function namedModel(context: CallerContext): string | undefined {
   return context.url.searchParams.get("model") ?? undefined;
 }
 
-/** Passes a request on to the provider it names. */
-async function passDirectly(readBody: () => Upload | Promise<Upload>, context: CallerContext): Promise<PassedAnswer> {
-  const destination = await readRequestDestination(context, { model: namedModel(context) });
-  return pass({ destination, ...timesOf({}, context) }, { upload: await readBody() }, context);
-}
-
 /** Groups of paths whose records live at one provider. */
 const singleTarget = /^\/v1\/(?:files|batches|fine_tuning)(?:\/|$)/;
 
@@ -284,10 +278,7 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
   }
   const given = readRequestConfig(context);
   const config = given instanceof Promise ? await given : given;
-  const readBody = () => readUpload(context);
-  const { upstream, attempt } = config
-    ? await passByConfig(config, await readBody(), context)
-    : await passDirectly(readBody, context);
+  const { upstream, attempt } = await passByConfig(config, await readUpload(context), context);
   return replyWithin(attempt, answerUpstream(upstream, attempt, context));
 }
 
@@ -301,7 +292,7 @@ export function isPassedOn(context: CallerContext): boolean | Promise<boolean> {
   const slug = context.header("provider");
   const isRaw = slug !== null && context.services.providers.get(slug)?.isRaw === true;
   if (!isRaw || context.header("config") !== null) return false;
-  const leavesOpen = (config: RequestConfig | undefined) => config === undefined || isFromRequest(config.node);
+  const leavesOpen = ({ node }: RequestConfig) => isFromRequest(node);
   const given = readRequestConfig(context);
   return given instanceof Promise ? given.then(leavesOpen) : leavesOpen(given);
 }

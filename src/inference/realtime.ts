@@ -33,7 +33,7 @@ import { requireModel, requireSentModels } from "./model-list.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { type RelayEnd, relaySockets } from "./socket-relay.ts";
-import { readClientHeader, readForwardedHeaders, readRequestDestination, timesOf } from "./target.ts";
+import { readClientHeader, readForwardedHeaders, timesOf } from "./target.ts";
 
 /** Largest message of a session, in bytes. */
 const maxMessageBytes = 4 * 1024 * 1024;
@@ -198,12 +198,6 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const { model } = session;
   context.log.model = model ?? null;
   const config = await readRequestConfig(context);
-  if (!config) {
-    const find = async (caller: CallerContext) => ({
-      destination: await readRequestDestination(caller, { model }),
-    });
-    return openSession(session, find, parts);
-  }
   const plan = planRequest(config, model === undefined ? {} : { model }, { context });
   const guard = createRequestGuard("realtime", config.view, context);
   const listModels = () =>

@@ -21,7 +21,6 @@ import { modelOf } from "./model-list.ts";
 import { isStreamed } from "./operation.ts";
 import { toStreamed } from "./replay.ts";
 import { answerSoftly } from "./soft-denial.ts";
-import { readRequestDestination } from "./target.ts";
 
 /** What plans are made with. */
 interface PlanParts {
@@ -161,24 +160,17 @@ export async function runTargets<Request extends Record<string, unknown>>(
   log.stream = streamed ?? Reflect.get(value, "stream") === true;
   const given = readRequestConfig(context);
   const config = given instanceof Promise ? await given : given;
-  if (config) {
-    addNumbers(context, numbersOfConfig(config.node));
-    try {
-      const plan = planRequest(config, value, parts);
-      const reply = await runPlan(config, plan, createCaller(value, call, { ...parts, view: config.view }), context);
-      // an answer that was to be tried again does not know yet that it is the last
-      if (log.retries === -1) Object.assign(reply.headers, routingHeaders(log.provider ?? "", log));
-      return reply;
-    } catch (error) {
-      return answerSoftly(error, value, parts);
-    }
+  addNumbers(context, numbersOfConfig(config.node));
+  try {
+    const plan = planRequest(config, value, parts);
+    // awaited here: a promise that is returned as it is costs two more turns
+    const reply = await runPlan(config, plan, createCaller(value, call, { ...parts, view: config.view }), context);
+    // a response that was to be repeated does not know yet that it is the last
+    if (log.retries === -1) Object.assign(reply.headers, routingHeaders(log.provider ?? "", log));
+    return reply;
+  } catch (error) {
+    return answerSoftly(error, value, parts);
   }
-  const found = readRequestDestination(context, { model });
-  const destination = found instanceof Promise ? await found : found;
-  if (destination.managed?.model !== undefined) log.model = destination.managed.model;
-  context.checkComplete?.(withModelBeside(value, undefined, context));
-  // awaited here: a promise that is returned as it is costs two more turns
-  return await call(value, { destination });
 }
 
 /** A request of a unified operation. */

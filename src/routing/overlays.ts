@@ -42,6 +42,11 @@ function without(value: unknown, paths: readonly (readonly Step[])[], at = 0): u
   return Object.fromEntries(members);
 }
 
+function isEmpty(members: object): boolean {
+  for (const _ in members) return false;
+  return true;
+}
+
 /**
  * A body with a node's parameters: defaults for members it lacks, overrides in any case, then without what is dropped. The
  * body given stays as it is; without overlays it is returned itself.
@@ -50,6 +55,7 @@ export function applyOverlays<Body extends object>(
   body: Body,
   { defaultParams, overrideParams, dropParams }: Overlays,
 ): Body {
+  if (dropParams.length === 0 && isEmpty(defaultParams) && isEmpty(overrideParams)) return body;
   const additions = Object.entries(defaultParams).filter(([name]) => !Object.hasOwn(body, name));
   const overrides = Object.entries(overrideParams);
   if (additions.length === 0 && overrides.length === 0 && dropParams.length === 0) return body;

@@ -24,6 +24,8 @@ export interface RoutingState {
    * @param tenant Whose memory it takes.
    */
   read(text: string, tenant?: string): ReadConfigResult | undefined;
+  /** The config that says nothing: one attempt, which is not repeated. */
+  readonly plainConfig: ConfigNode;
   /** How many texts are remembered, and bytes they take, about. */
   readonly remembered: { readonly size: number; readonly weight: number };
   /** Plans of configs that mean the same for every request. */
@@ -115,7 +117,13 @@ function createReader(options: ReadConfigOptions) {
 export function createRoutingState(options: RoutingStateOptions): RoutingState {
   const { limits, providers, findHookProblems, random, now } = options;
   const { read, known } = createReader({ limits, providers, findHookProblems, strict: false });
+  const plainConfig = readConfig(
+    { retry: { attempts: 0 } },
+    { limits, providers, findHookProblems, strict: false },
+  ).config;
+  if (!plainConfig) throw new TypeError("Cannot read the config that says nothing");
   return {
+    plainConfig,
     breakers: createBreakers(now),
     budget: createRetryBudget(now),
     sticky: createStickyStore(now),

@@ -7,7 +7,6 @@ import type { InheritedSettings } from "../../routing/config.ts";
 import { type RequestConfig, readRequestConfig } from "../config-source.ts";
 import { isForOwnStore } from "../files/own-store.ts";
 import { listLeaves, readLeafDestination } from "../leaf.ts";
-import { readRequestDestination } from "../target.ts";
 
 /** The caller as it would be with the headers of `gateway_options`, and no others. */
 export function withOptions(context: CallerContext, options: Readonly<Record<string, string>>): CallerContext {
@@ -42,7 +41,6 @@ function changesCalls(
  */
 export async function readOnlyDestination(context: CallerContext): Promise<Destination | undefined> {
   const config = await readRequestConfig(context);
-  if (!config) return readRequestDestination(context, {});
   const [leaf, ...others] = listLeaves(config.node);
   if (!leaf || others.length > 0 || leaf.promptId !== undefined) return undefined;
   if (changesCalls(leaf.merged, config, context.services)) return undefined;

@@ -31,7 +31,6 @@ export async function isForOwnStore(context: CallerContext): Promise<boolean> {
   const text = context.header("config");
   if (text === null || namesOwnSlug(text)) return true;
   const config = await readRequestConfig(context);
-  if (!config) return true;
   return listLeaves(config.node).every((leaf) => leaf.provider === undefined && storedNameOf(leaf) === undefined);
 }
 

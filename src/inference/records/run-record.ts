@@ -23,7 +23,7 @@ import { requireModel } from "../model-list.ts";
 import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
 import { passedKind } from "../request-types.ts";
 import { planRequest, runPlan } from "../run.ts";
-import { readRequestDestination, timesOf } from "../target.ts";
+import { timesOf } from "../target.ts";
 import { downloadObject, readPieces, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
 import {
   convertRecord,
@@ -302,13 +302,6 @@ function createBodyReader(context: CallerContext) {
 export async function runRecord(route: RecordRoute, context: CallerContext): Promise<Reply> {
   const readBody = createBodyReader(context);
   const config = await readRequestConfig(context);
-  let reply: Reply | undefined;
-  if (config) {
-    reply = await callByConfig(route, config, readBody, context);
-  } else {
-    const destination = await readRequestDestination(context, {});
-    const times = timesOf({}, context);
-    reply = await callAt(route, destination, readBody, { context, times });
-  }
+  const reply = await callByConfig(route, config, readBody, context);
   return reply ?? runPassthrough(context);
 }
