@@ -15,7 +15,7 @@ const usage = `usage: npm test -- [options] [test files or folders]
   --all             every test on every runtime, nothing sampled
   --seed N          which sample is run (default: made from the commit)
   --runtime NAME    only bun, deno or node (may be repeated)
-  --jobs N          processes at once (default: 2 where there are as many processors)
+  --jobs N          processes at once (default: 2 for each processor, at most 4)
   --limit SECONDS   how long one step may take (default: 2400)
   --save-durations  writes how long each file took into tests/durations.json
 Naming files runs them whole, on every runtime. Naming files or a runtime leaves out the other checks.`;
@@ -35,7 +35,8 @@ function seedOfCommit() {
 }
 
 function readArguments(args) {
-  const jobs = Math.min(2, availableParallelism());
+  // about half of the time of a test process is waiting for other processes, timers and files
+  const jobs = Math.min(4, 2 * availableParallelism());
   const options = { files: [], runtimes: [], jobs, limitMs: 2_400_000, isWhole: false, savesDurations: false };
   for (let index = 0; index < args.length; index++) {
     const [name, inline] = args[index].startsWith("--") ? args[index].split("=", 2) : [];
