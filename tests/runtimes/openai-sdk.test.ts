@@ -422,7 +422,7 @@ async function peakMegabytes(work: Promise<unknown>): Promise<number> {
 const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 const megabyte = 1_024 * 1_024;
 
-test("files.create sends 50 MB through, byte for byte and without holding them", async () => {
+test("files.create streams 150 MB, byte for byte and without holding them", async () => {
   const upload = (client: OpenAI, bytes: Uint8Array<ArrayBuffer>) =>
     client.files.create({ purpose: "batch", file: new File([bytes], "big.bin", { type: "application/octet-stream" }) });
   await withUpstream(
@@ -431,7 +431,7 @@ test("files.create sends 50 MB through, byte for byte and without holding them",
       await upload(client, new Uint8Array(randomBytes(megabyte)));
       await new Promise((resolve) => setTimeout(resolve, 300));
       const before = residentMegabytes() ?? 0;
-      const bytes = new Uint8Array(randomBytes(50 * megabyte));
+      const bytes = new Uint8Array(randomBytes(150 * megabyte));
       const work = upload(client, bytes);
       const growth = (await peakMegabytes(work)) - before;
       assert.equal((await work).id, "file-1");
@@ -447,8 +447,9 @@ test("files.create sends 50 MB through, byte for byte and without holding them",
       assert.match(around, /name="purpose"\r\n\r\nbatch\r\n/);
       assert.match(around, /name="file"; filename="big.bin"/);
       assert.ok(around.trimEnd().endsWith(`--${boundary}--`));
-      console.log(`# ${runtime}: ${growth.toFixed(1)} MB more resident memory during a 50 MB upload`);
-      assert.ok(growth < 60, `the gateway's resident memory grew by ${growth.toFixed(1)} MB`);
+      console.log(`# ${runtime}: ${growth.toFixed(1)} MB more resident memory during a 150 MB upload`);
+      // Deno collects buffers late: about 70 MB, whatever the size of the upload.
+      assert.ok(growth < 120, `the gateway's resident memory grew by ${growth.toFixed(1)} MB`);
     },
   );
 });
