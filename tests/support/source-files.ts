@@ -12,7 +12,7 @@ export interface SourceFile {
   readonly tokens: readonly Token[];
 }
 
-/** A piece of code; comments and white space are none. */
+/** A piece of code. Comments and white space are left out. */
 export interface Token {
   /** A string's text is its content; pieces of a template are strings too. */
   readonly kind: "word" | "string" | "regex" | "sign";
@@ -50,8 +50,10 @@ const pattern =
 /**
  * Splits TypeScript into tokens, well enough to tell code from comments, strings and regular expressions.
  * A slash after `)` is taken as division.
+ *
+ * @param onComment Called with each comment and the line it begins in.
  */
-export function tokenize(text: string): Token[] {
+export function tokenize(text: string, onComment?: (comment: string, line: number) => void): Token[] {
   const tokens: Token[] = [];
   /** Per open `${`, how many braces are open in it. */
   const braces: number[] = [];
@@ -103,8 +105,10 @@ export function tokenize(text: string): Token[] {
     pattern.lastIndex = position;
     const [whole = "", blank, word] = pattern.exec(text) ?? [];
     const depth = braces.at(-1);
-    if (blank !== undefined) advance(position + whole.length);
-    else if (word !== undefined) add("word", position + whole.length, word);
+    if (blank !== undefined) {
+      if (blank.startsWith("/")) onComment?.(blank, line);
+      advance(position + whole.length);
+    } else if (word !== undefined) add("word", position + whole.length, word);
     else if (whole === '"' || whole === "'") {
       const end = endOf(position + 1, (index) => text[index] === whole || text[index] === "\n");
       add("string", end + 1, text.slice(position + 1, end));
