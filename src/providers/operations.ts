@@ -65,7 +65,6 @@ export interface Operations {
   complete: { request: CompletionRequest; response: ChatResponse };
   embed: { request: EmbeddingRequest; response: EmbeddingResponse };
   models: { request: Record<string, never>; response: ModelList };
-  invented: { request: Record<string, never>; response: ModelList };
   messages: { request: MessagesRequest; response: MessagesResponse };
   countTokens: { request: CountTokensRequest; response: CountTokensResponse };
   responses: { request: ResponsesRequest; response: ResponsesResponse };
