@@ -4,6 +4,8 @@ import { ClientClosedError, GatewayError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { Timers } from "../lib/timers.ts";
 import { AbortReason, toCallError } from "../providers/call.ts";
+import type { InheritedSettings } from "../routing/config.ts";
+import { readTimeout } from "./target.ts";
 
 /** One call to a provider while it runs: its timer and its ties to the caller. */
 export interface Attempt {
@@ -24,6 +26,21 @@ export interface AttemptTimes {
   timeoutMs: number;
   /** Left for the whole request, its stream included; absent where nothing bounds it. */
   wholeMs?: number | undefined;
+}
+
+/** The settings of a target that bound its calls. */
+interface TimedTarget {
+  settings?: Pick<InheritedSettings, "requestTimeoutMs"> | undefined;
+  /** Milliseconds of the monotonic clock at which the whole request ends. */
+  deadline?: number | undefined;
+}
+
+/** How long a call may take, and what is left of the whole request. */
+export function timesOf({ settings, deadline }: TimedTarget, context: CallerContext): AttemptTimes {
+  return {
+    timeoutMs: readTimeout(context, settings?.requestTimeoutMs),
+    wholeMs: deadline === undefined ? undefined : deadline - context.services.clock.monotonic(),
+  };
 }
 
 /** Starts the timers of a call and ties it to the caller's connection. */

@@ -13,7 +13,7 @@ import type { CallFailure, ConversionOptions, OperationAdapters } from "../provi
 import type { InheritedSettings } from "../routing/config.ts";
 import { toProviderError, unifiedHeaders } from "./answer.ts";
 import { answerHeld, answerStream } from "./answer-stream.ts";
-import { type Attempt, replyWithin, toAttemptError } from "./attempt.ts";
+import { type Attempt, replyWithin, timesOf, toAttemptError } from "./attempt.ts";
 import { callUpstream, type PreparedCall } from "./call-upstream.ts";
 import { noteCounts } from "./counts.ts";
 import { noteDropped } from "./dropped.ts";
@@ -24,7 +24,7 @@ import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./m
 import { modelOf, requireModel, requireSentModels } from "./model-list.ts";
 import { type ServedOperation, serveOperation } from "./operation.ts";
 import { callSplit } from "./split-call.ts";
-import { isStrict, namesBeta, readClientHeader, readForwardedHeaders, timesOf } from "./target.ts";
+import { isStrict, namesBeta, readClientHeader, readForwardedHeaders } from "./target.ts";
 import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "./upstream-body.ts";
 
 /** One unified operation on its way to its provider. */

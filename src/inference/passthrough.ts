@@ -13,7 +13,7 @@ import { toLoggedUsage } from "../logs/usage.ts";
 import type { Destination } from "../providers/call.ts";
 import { modelInPath, modelsInHeaders, modelsInQuery, splitPath } from "../providers/model-names.ts";
 import { routingHeaders } from "./answer.ts";
-import { type Attempt, type AttemptTimes, endCall, replyWithin, toAttemptError } from "./attempt.ts";
+import { type Attempt, type AttemptTimes, endCall, replyWithin, timesOf, toAttemptError } from "./attempt.ts";
 import { callUpstream, type PreparedCall, type UpstreamAnswer } from "./call-upstream.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
@@ -26,7 +26,6 @@ import { requirePassedModels } from "./model-list.ts";
 import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
 import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
-import { timesOf } from "./target.ts";
 
 /** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
 const heldBody = 256 * 1024;

@@ -22,7 +22,7 @@ import type { InheritedSettings } from "../routing/config.ts";
 import { applyOverlays } from "../routing/overlays.ts";
 import type { PlanNode } from "../routing/plan.ts";
 import { routingHeaders, toProviderError } from "./answer.ts";
-import { type Attempt, endCall } from "./attempt.ts";
+import { type Attempt, endCall, timesOf } from "./attempt.ts";
 import { openUpstream } from "./call-upstream.ts";
 import { readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
@@ -33,7 +33,7 @@ import { requireModel, requireSentModels } from "./model-list.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { type RelayEnd, relaySockets } from "./socket-relay.ts";
-import { readClientHeader, readForwardedHeaders, timesOf } from "./target.ts";
+import { readClientHeader, readForwardedHeaders } from "./target.ts";
 
 /** Largest message of a session, in bytes. */
 const maxMessageBytes = 4 * 1024 * 1024;

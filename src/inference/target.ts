@@ -4,7 +4,6 @@ import { isHeaderValue, readNameList } from "../lib/headers.ts";
 import type { Destination } from "../providers/call.ts";
 import { describeUnknownProvider } from "../providers/registry.ts";
 import type { InheritedSettings } from "../routing/config.ts";
-import type { AttemptTimes } from "./attempt.ts";
 import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
 import { readStoredDestination, readStoredName, type StoredName } from "./stored-provider.ts";
@@ -139,19 +138,4 @@ export function readTimeout(context: CallerContext, ofConfig?: number): number {
     refuse(message, "x-gateway-request-timeout", "invalid_header");
   }
   return Number(text);
-}
-
-/** The settings of a target that bound its calls. */
-interface TimedTarget {
-  settings?: Pick<InheritedSettings, "requestTimeoutMs"> | undefined;
-  /** Milliseconds of the monotonic clock at which the whole request ends. */
-  deadline?: number | undefined;
-}
-
-/** How long a call may take, and what is left of the whole request. */
-export function timesOf({ settings, deadline }: TimedTarget, context: CallerContext): AttemptTimes {
-  return {
-    timeoutMs: readTimeout(context, settings?.requestTimeoutMs),
-    wholeMs: deadline === undefined ? undefined : deadline - context.services.clock.monotonic(),
-  };
 }

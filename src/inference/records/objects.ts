@@ -1,4 +1,5 @@
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
+import { readChunks } from "../../lib/body.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { ObjectRules } from "../../providers/records.ts";
 import type { BoundProvider } from "../../providers/types.ts";
@@ -170,24 +171,9 @@ export function streamReply(
   return flowBack({ status: 200, headers, body: stream }, flow, context);
 }
 
-/** Pieces of an answer. */
-export async function* readPieces({ body }: Response): AsyncGenerator<Uint8Array, void> {
-  const reader = body?.getReader();
-  if (!reader) return;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    reader.cancel().catch(() => {});
-  }
-}
-
 /** Content of an object. */
 export async function downloadObject(id: string, target: RecordTarget, objects: ObjectStore): Promise<Reply> {
   const path = requireObject(id, objects, target);
   const { upstream, attempt } = await sendRecord(target, { method: "GET", path, store: objects.store });
-  return streamReply(readPieces(upstream), attempt, target);
+  return streamReply(readChunks(upstream), attempt, target);
 }
