@@ -3,9 +3,9 @@ import { readChunks } from "../../lib/body.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { ObjectRules } from "../../providers/records.ts";
 import type { BoundProvider } from "../../providers/types.ts";
-import { routingHeaders } from "../answer.ts";
-import type { Attempt } from "../attempt.ts";
-import { flowBack } from "../flow.ts";
+import type { Attempt } from "../call/attempt.ts";
+import { routingHeaders } from "../call/provider-response.ts";
+import { flowBack } from "../stream/byte-relay.ts";
 import { type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";
 import { receiveUpload, refuseUpload, sendRows, toRows } from "./upload.ts";
 

@@ -15,15 +15,15 @@ import {
   type RecordRequest,
   type RecordRoute,
 } from "../../providers/records.ts";
-import { timesOf } from "../attempt.ts";
-import { type RequestConfig, readRequestConfig } from "../config-source.ts";
+import { timesOf } from "../call/attempt.ts";
 import { passedKind } from "../facts/request-types.ts";
-import { RequestGuard } from "../guards.ts";
-import { withinRequest } from "../hook-time.ts";
-import { readLeafDestination } from "../leaf.ts";
-import { requireModel } from "../model-list.ts";
-import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
-import { planRequest, runPlan } from "../run.ts";
+import { withinRequest } from "../guard/request-deadline.ts";
+import { RequestGuard } from "../guard/request-guard.ts";
+import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough/passthrough.ts";
+import { planRequest, runPlan } from "../pipeline/run.ts";
+import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
+import { readLeafDestination } from "../target/config-target.ts";
+import { requireModel } from "../target/model-list.ts";
 import { downloadObject, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
 import {
   convertRecord,
