@@ -1,5 +1,5 @@
+import { serveAdmin } from "./admin/core/serve.ts";
 import { serveScim } from "./admin/scim/serve.ts";
-import { serveAdmin } from "./admin/serve.ts";
 import { requireAccess } from "./auth/access.ts";
 import type { Principal } from "./auth/principal.ts";
 import { isScimAuthorization } from "./auth/scim-token.ts";

@@ -1,4 +1,4 @@
-import { acceptByEmail } from "../admin/invite-acceptance.ts";
+import { acceptByEmail } from "../admin/users/invite-acceptance.ts";
 import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
 import { createScimAuthenticator } from "../auth/scim-token.ts";
@@ -41,9 +41,9 @@ import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
-import { createTokenCache } from "../providers/auth/token-cache.ts";
+import type { ProviderSetting } from "../providers/core/settings.ts";
+import { createTokenCache } from "../providers/core/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
-import type { ProviderSetting } from "../providers/settings.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { type OpenData, readerOf } from "./data.ts";

@@ -8,8 +8,8 @@ import { createCutter } from "../../src/inference/stream/stream-framing.ts";
 import { createCompletionObserver } from "../../src/inference/stream/stream-observer.ts";
 import { toBase64 } from "../../src/lib/base64.ts";
 import { readEvents } from "../../src/lib/sse.ts";
-import { BinaryAnswer, FormRequest, type OperationName } from "../../src/providers/operations.ts";
-import type { ConversionOptions, OperationAdapter, Provider } from "../../src/providers/types.ts";
+import { BinaryAnswer, FormRequest, type OperationName } from "../../src/providers/core/operations.ts";
+import type { ConversionOptions, OperationAdapter, Provider } from "../../src/providers/core/types.ts";
 import { repository } from "../support/source-files.ts";
 
 /** A JSON value. */

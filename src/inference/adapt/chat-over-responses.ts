@@ -2,7 +2,7 @@ import { toChatAnswer } from "../../dialects/chat-over-responses/answer.ts";
 import { ChunkMaker } from "../../dialects/chat-over-responses/chunks.ts";
 import { toResponsesRequest } from "../../dialects/chat-over-responses/request.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import type { OperationAdapter, StreamMapper } from "../../providers/types.ts";
+import type { OperationAdapter, StreamMapper } from "../../providers/core/types.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { toFailureOfChunk } from "../stream/dialect-observer.ts";

@@ -2,7 +2,7 @@ import { geminiDialect } from "../../dialects/gemini/mod.ts";
 import { messagesDialect } from "../../dialects/messages/mod.ts";
 import { responsesDialect } from "../../dialects/responses/mod.ts";
 import type { Dialect } from "../../dialects/types.ts";
-import type { OperationName, Operations } from "../../providers/operations.ts";
+import type { OperationName, Operations } from "../../providers/core/operations.ts";
 
 /** Operations that chats can answer where a provider does not have them itself. */
 type DialectName = "messages" | "generateContent" | "responses";

@@ -2,7 +2,7 @@ import { fromEmbedding, fromEmbeddings, toEmbedding, toEmbeddings } from "../../
 import { toCountedChat } from "../../dialects/gemini/to-chat.ts";
 import { messagesDialect } from "../../dialects/messages/mod.ts";
 import type { DialectOptions } from "../../dialects/types.ts";
-import type { OperationName, Operations } from "../../providers/operations.ts";
+import type { OperationName, Operations } from "../../providers/core/operations.ts";
 
 /** How an operation is answered by another one, which is no chat. */
 export interface Bridge<Name extends OperationName = OperationName, Over extends OperationName = OperationName> {

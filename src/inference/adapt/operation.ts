@@ -3,7 +3,7 @@ import { toNativeRequest } from "../../dialects/responses/stored.ts";
 import type { Dialect, DialectOptions } from "../../dialects/types.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import type { BinaryAnswer, OperationName, Operations } from "../../providers/operations.ts";
+import type { BinaryAnswer, OperationName, Operations } from "../../providers/core/operations.ts";
 import {
   type BoundProvider,
   type CallFailure,
@@ -12,7 +12,7 @@ import {
   type OperationAdapter,
   requireOperation,
   type StreamFraming,
-} from "../../providers/types.ts";
+} from "../../providers/core/types.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { type Counting, readFurtherCounts } from "../call/usage-units.ts";

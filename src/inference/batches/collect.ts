@@ -5,7 +5,7 @@ import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import { findJsonExcess, isObject } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
 import type { PriceBook } from "../../pricing/own-prices.ts";
-import type { InlineRules } from "../../providers/records.ts";
+import type { InlineRules } from "../../providers/core/records.ts";
 import { costOfBatchLine } from "../call/cost.ts";
 import { errorOf, type LineResult, lineId, maxAnswerBytes, noTokens, tokensOf, toSkippedResult } from "./call-line.ts";
 import { isBlank } from "./lines.ts";

@@ -2,7 +2,7 @@ import { createCallRecord } from "../../context/call-record.ts";
 import { type CallerContext, createHeaderReader, type Services } from "../../context.ts";
 import { GatewayError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
-import type { Destination } from "../../providers/call.ts";
+import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import { isForOwnStore } from "../files/gateway-store.ts";
 import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";

@@ -3,7 +3,7 @@ import type { CallerContext } from "../../context.ts";
 import { ClientClosedError, GatewayError } from "../../errors.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Timers } from "../../lib/timers.ts";
-import { AbortReason, toCallError } from "../../providers/call.ts";
+import { AbortReason, toCallError } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import { readTimeout } from "../target/target.ts";
 

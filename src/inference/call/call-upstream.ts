@@ -4,9 +4,9 @@ import type { CallerContext, Services } from "../../context.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { hopHeader } from "../../lib/headers.ts";
 import type { SocketAnswer, SocketOutbound } from "../../lib/outbound.ts";
-import { addressOf, type ProviderCall, sendCall } from "../../providers/call.ts";
-import { openCall, type SocketCall } from "../../providers/connect.ts";
-import type { AuthTools } from "../../providers/types.ts";
+import { addressOf, type ProviderCall, sendCall } from "../../providers/core/call.ts";
+import { openCall, type SocketCall } from "../../providers/core/connect.ts";
+import type { AuthTools } from "../../providers/core/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
 
 type LeavingCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;

@@ -2,7 +2,7 @@ import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import { UpstreamError } from "../../errors.ts";
 import { answerHeaders } from "../../lib/headers.ts";
-import { readFailure } from "../../providers/failures.ts";
+import { readFailure } from "../../providers/core/failures.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
 import { droppedHeader } from "./dropped-params.ts";
 

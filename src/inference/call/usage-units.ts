@@ -1,7 +1,7 @@
 import type { CallerContext } from "../../context.ts";
 import { isObject } from "../../lib/json.ts";
 import { type FurtherCounts, toLoggedUsage, withUnits } from "../../logs/usage.ts";
-import type { OperationName, Operations } from "../../providers/operations.ts";
+import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { type CountedUnit, operationFacts } from "../facts/operation-facts.ts";
 
 /** What is counted from: the request as it went to the provider, and its answer where that was read. */

@@ -4,7 +4,7 @@ import { GuardrailDeniedError } from "../../errors.ts";
 import type { Body } from "../../guardrails/types.ts";
 import { timeOfId } from "../../lib/ids.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { OperationName } from "../../providers/operations.ts";
+import type { OperationName } from "../../providers/core/operations.ts";
 import { dialects, isDialect } from "../adapt/dialects.ts";
 import { isStreamed, operationFacts } from "../facts/operation-facts.ts";
 import { replay } from "../stream/replay.ts";

@@ -1,6 +1,6 @@
 import type { CallerContext } from "../../context.ts";
 import { InvalidRequestError } from "../../errors.ts";
-import type { Destination } from "../../providers/call.ts";
+import type { Destination } from "../../providers/core/call.ts";
 
 /**
  * Refuses a known route at a provider that does not have it.

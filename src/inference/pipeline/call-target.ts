@@ -6,10 +6,10 @@ import { type ExactNumbers, type ShelteredBytes, shelterIntegers } from "../../l
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { beginningOf } from "../../logs/body.ts";
-import { type Destination, productName } from "../../providers/call.ts";
-import { readFailure, statusOfErrorBody } from "../../providers/failures.ts";
-import { BinaryAnswer, type OperationName, type Operations } from "../../providers/operations.ts";
-import type { CallFailure, ConversionOptions, OperationAdapters } from "../../providers/types.ts";
+import { type Destination, productName } from "../../providers/core/call.ts";
+import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
+import { BinaryAnswer, type OperationName, type Operations } from "../../providers/core/operations.ts";
+import type { CallFailure, ConversionOptions, OperationAdapters } from "../../providers/core/types.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import { type ServedOperation, serveOperation } from "../adapt/operation.ts";
 import { type Attempt, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";

@@ -5,7 +5,7 @@ import { toParts } from "../../lib/form.ts";
 import { FieldWatcher } from "../../lib/form-watcher.ts";
 import { boundaryOf, FormFile, writeForm } from "../../lib/multipart.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { FormRequest } from "../../providers/operations.ts";
+import { FormRequest } from "../../providers/core/operations.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import type { Attempt } from "../call/attempt.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";

@@ -2,7 +2,7 @@ import type { CallerContext } from "../../context.ts";
 import { GatewayError, InvalidRequestError } from "../../errors.ts";
 import { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { OperationName, Operations } from "../../providers/operations.ts";
+import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { applyOverlays } from "../../routing/overlays.ts";
 import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../../routing/plan.ts";
 import { numbersOfConfig } from "../../routing/state.ts";

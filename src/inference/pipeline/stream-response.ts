@@ -4,7 +4,7 @@ import { BodyError, readBytes } from "../../lib/body.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import { EventBlocks, readEvents } from "../../lib/sse.ts";
 import { toLoggedUsage, withUnits } from "../../logs/usage.ts";
-import type { Destination } from "../../providers/call.ts";
+import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import { type Attempt, endCall } from "../call/attempt.ts";

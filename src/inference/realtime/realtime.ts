@@ -13,11 +13,11 @@ import {
 import type { OpenedSocket, RefusedSocket, SocketOutbound } from "../../lib/outbound.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import { isAcceptableHandshake, isKeyProtocol, isSocketHandshake, readProtocols } from "../../lib/websocket.ts";
-import { addressOf, type Destination, productName } from "../../providers/call.ts";
-import type { SocketCall } from "../../providers/connect.ts";
-import { modelsInQuery } from "../../providers/model-names.ts";
-import type { RealtimeRequest } from "../../providers/operations.ts";
-import { requireOperation } from "../../providers/types.ts";
+import { addressOf, type Destination, productName } from "../../providers/core/call.ts";
+import type { SocketCall } from "../../providers/core/connect.ts";
+import { modelsInQuery } from "../../providers/core/model-names.ts";
+import type { RealtimeRequest } from "../../providers/core/operations.ts";
+import { requireOperation } from "../../providers/core/types.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import { applyOverlays } from "../../routing/overlays.ts";
 import type { PlanNode } from "../../routing/plan.ts";

@@ -1,8 +1,8 @@
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { readChunks } from "../../lib/body.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { ObjectRules } from "../../providers/records.ts";
-import type { BoundProvider } from "../../providers/types.ts";
+import type { ObjectRules } from "../../providers/core/records.ts";
+import type { BoundProvider } from "../../providers/core/types.ts";
 import type { Attempt } from "../call/attempt.ts";
 import { routingHeaders } from "../call/provider-response.ts";
 import { flowBack } from "../stream/byte-relay.ts";

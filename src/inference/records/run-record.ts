@@ -6,7 +6,7 @@ import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { Destination } from "../../providers/call.ts";
+import type { Destination } from "../../providers/core/call.ts";
 import {
   type OutputRules,
   optionOf,
@@ -14,7 +14,7 @@ import {
   type RecordCall,
   type RecordRequest,
   type RecordRoute,
-} from "../../providers/records.ts";
+} from "../../providers/core/records.ts";
 import { timesOf } from "../call/attempt.ts";
 import { passedKind } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";

@@ -1,8 +1,8 @@
 import type { CallerContext } from "../../context.ts";
 import { isHeaderValue } from "../../lib/headers.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { type Destination, productName } from "../../providers/call.ts";
-import type { BoundProvider } from "../../providers/types.ts";
+import { type Destination, productName } from "../../providers/core/call.ts";
+import type { BoundProvider } from "../../providers/core/types.ts";
 import type { AttemptTimes } from "../call/attempt.ts";
 import { callUpstream, type UpstreamAnswer } from "../call/call-upstream.ts";
 import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";

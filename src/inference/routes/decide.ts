@@ -15,7 +15,7 @@ import { parseJson } from "../../lib/json.ts";
 import { mapParallel } from "../../lib/parallel.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { addUsage, toLoggedUsage } from "../../logs/usage.ts";
-import { requireOperation } from "../../providers/types.ts";
+import { requireOperation } from "../../providers/core/types.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { DecisionAnswer, DecisionsRequest } from "../../schemas/decisions.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";

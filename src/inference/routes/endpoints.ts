@@ -2,7 +2,7 @@ import type { KeyAccess } from "../../auth/access.ts";
 import type { CallerContext } from "../../context.ts";
 import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type Method } from "../../endpoint.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { OperationName, Operations } from "../../providers/operations.ts";
+import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { SpeechRequest, TranscriptionRequest, TranscriptionResponse, TranslationRequest } from "../../schemas/audio.ts";
 import { ChatRequest, ChatResponse, CompletionRequest, CompletionResponse } from "../../schemas/chat.ts";
 import { DecisionsRequest, DecisionsResponse } from "../../schemas/decisions.ts";

@@ -1,7 +1,7 @@
 import type { KeyAccess } from "../../auth/access.ts";
 import { defineEndpoint, type Endpoint, type KeyEndpoint, type QueryParameter } from "../../endpoint.ts";
 import { InvalidRequestError } from "../../errors.ts";
-import type { RecordRoute } from "../../providers/records.ts";
+import type { RecordRoute } from "../../providers/core/records.ts";
 import { AnyBatchRequest, BatchList, BatchObject } from "../../schemas/batches.ts";
 import { FileDeletion, FileForm, FileList, FileObject } from "../../schemas/files.ts";
 import {

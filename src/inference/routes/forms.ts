@@ -1,7 +1,7 @@
 import type { CallerContext } from "../../context.ts";
 import type { FormBody, FormEndpoint } from "../../endpoint.ts";
 import { boundaryOf } from "../../lib/multipart.ts";
-import type { OperationName, Operations } from "../../providers/operations.ts";
+import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import type { ConfigNode } from "../../routing/config.ts";
 import { requireServed } from "../adapt/operation.ts";
 import { takeFlow } from "../pipeline/media.ts";

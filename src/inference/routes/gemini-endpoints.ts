@@ -5,7 +5,7 @@ import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type 
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { OperationName, Operations } from "../../providers/operations.ts";
+import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import {
   BatchEmbedContentsBody,
   BatchEmbedContentsResponse,

@@ -2,7 +2,7 @@ import type * as v from "valibot";
 import type { KeyAccess } from "../../auth/access.ts";
 import type { CallerContext } from "../../context.ts";
 import { defineEndpoint, type Endpoint, type Method, type QueryParameter } from "../../endpoint.ts";
-import type { RelayGroup } from "../../providers/types.ts";
+import type { RelayGroup } from "../../providers/core/types.ts";
 import * as assistants from "../../schemas/assistants.ts";
 import * as small from "../../schemas/relayed.ts";
 import * as stores from "../../schemas/vector-stores.ts";

@@ -1,6 +1,6 @@
 import { GatewayError, UpstreamError } from "../../errors.ts";
 import { readEvents } from "../../lib/sse.ts";
-import type { StreamMapper, UpstreamEvent } from "../../providers/types.ts";
+import type { StreamMapper, UpstreamEvent } from "../../providers/core/types.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

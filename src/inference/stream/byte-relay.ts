@@ -3,7 +3,7 @@ import { isJsonType } from "../../endpoint.ts";
 import { toGatewayError } from "../../errors.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import { BodyPieces } from "../../logs/body.ts";
-import { AbortReason } from "../../providers/call.ts";
+import { AbortReason } from "../../providers/core/call.ts";
 import { type Attempt, endCall, toAttemptError } from "../call/attempt.ts";
 
 /** Whether bytes of this content type can be read by a person in a log. */

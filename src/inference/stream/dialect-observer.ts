@@ -1,8 +1,8 @@
 import type { DialectEvent, EventMapper } from "../../dialects/types.ts";
 import { UpstreamError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import { readFailure, statusOfErrorBody } from "../../providers/failures.ts";
-import type { StreamMapper, UpstreamEvent } from "../../providers/types.ts";
+import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
+import type { StreamMapper, UpstreamEvent } from "../../providers/core/types.ts";
 import { BlockWriter } from "./block-writer.ts";
 import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 

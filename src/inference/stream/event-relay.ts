@@ -5,7 +5,7 @@ import { parseJson } from "../../lib/json.ts";
 import { Pace } from "../../lib/pace.ts";
 import { EventBlocks, type EventCutter, EventTooLongError, keepAliveComment, readFirstEvent } from "../../lib/sse.ts";
 import { BodyPieces } from "../../logs/body.ts";
-import { AbortReason } from "../../providers/call.ts";
+import { AbortReason } from "../../providers/core/call.ts";
 import { type Attempt, endOfTime, toAttemptError } from "../call/attempt.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
 import { readFirstBlock } from "./first-event.ts";

@@ -3,7 +3,7 @@ import { UpstreamError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { Pace } from "../../lib/pace.ts";
 import { type EventCutter, EventTooLongError, maxEventBytes, readFirstEventOf } from "../../lib/sse.ts";
-import { statusOfErrorBody } from "../../providers/failures.ts";
+import { statusOfErrorBody } from "../../providers/core/failures.ts";
 import { toProviderError } from "../call/provider-response.ts";
 import { typedFailureOf } from "./typed-streams.ts";
 

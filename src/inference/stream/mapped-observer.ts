@@ -1,5 +1,5 @@
 import { doneEvent, encodeEvent } from "../../lib/sse.ts";
-import type { StreamMapper } from "../../providers/types.ts";
+import type { StreamMapper } from "../../providers/core/types.ts";
 import { BlockWriter } from "./block-writer.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 

@@ -5,7 +5,7 @@ import { parseExact } from "../../lib/exact-numbers.ts";
 import { isObject, objectsIn, parseJson } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { doneEvent, encodeEvent } from "../../lib/sse.ts";
-import type { OperationName } from "../../providers/operations.ts";
+import type { OperationName } from "../../providers/core/operations.ts";
 import type { ResponsesResponse } from "../../schemas/responses.ts";
 import { asksForUsage, operationFacts } from "../facts/operation-facts.ts";
 import { isStrict } from "../target/target.ts";

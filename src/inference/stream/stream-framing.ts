@@ -1,7 +1,7 @@
 import { AwsEventBlocks } from "../../lib/aws-events.ts";
 import { JsonLineBlocks } from "../../lib/json-lines.ts";
 import { EventBlocks, type EventCutter } from "../../lib/sse.ts";
-import type { StreamFraming } from "../../providers/types.ts";
+import type { StreamFraming } from "../../providers/core/types.ts";
 
 const cutters: Readonly<Record<StreamFraming, () => EventCutter>> = {
   sse: () => new EventBlocks(),

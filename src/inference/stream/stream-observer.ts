@@ -1,7 +1,7 @@
 import type { StreamError } from "../../dialects/types.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { doneEvent, encodeEvent, readEvents } from "../../lib/sse.ts";
-import type { ChunkCorrector } from "../../providers/types.ts";
+import type { ChunkCorrector } from "../../providers/core/types.ts";
 import { findNotable } from "./sse-scan.ts";
 
 /** Reads a stream of events that goes to the client in the upstream's own shape. */

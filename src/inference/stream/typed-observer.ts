@@ -1,7 +1,7 @@
 import type { StreamError } from "../../dialects/types.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { encodeEvent, readEvents } from "../../lib/sse.ts";
-import type { StreamMapper } from "../../providers/types.ts";
+import type { StreamMapper } from "../../providers/core/types.ts";
 import { toStreamFailure } from "./block-writer.ts";
 import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 

@@ -1,7 +1,7 @@
 import type { CallerContext, Services } from "../../context.ts";
 import type { WorkspaceView } from "../../control/directory.ts";
 import { InvalidRequestError } from "../../errors.ts";
-import type { Destination } from "../../providers/call.ts";
+import type { Destination } from "../../providers/core/call.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import { readCallerSetting, withoutKey } from "./caller-setting.ts";
 import { hasSavedConfig, type RequestConfig } from "./config-source.ts";

@@ -1,7 +1,7 @@
 import type { StoredProvider } from "../../control/directory.ts";
 import { BudgetError } from "../../errors.ts";
 import { hasRepeatedName, isObject, parseJson } from "../../lib/json.ts";
-import type { Destination, ModelRules } from "../../providers/call.ts";
+import type { Destination, ModelRules } from "../../providers/core/call.ts";
 import {
   foldMember,
   modelsInBody,
@@ -9,8 +9,8 @@ import {
   modelsInQuery,
   namesInPath,
   splitPath,
-} from "../../providers/model-names.ts";
-import type { BoundProvider } from "../../providers/types.ts";
+} from "../../providers/core/model-names.ts";
+import type { BoundProvider } from "../../providers/core/types.ts";
 
 /** Which models of an integration a workspace may call. */
 export interface ModelList extends ModelRules {

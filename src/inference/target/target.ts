@@ -1,7 +1,7 @@
 import type { CallerContext } from "../../context.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isHeaderValue, readNameList } from "../../lib/headers.ts";
-import type { Destination } from "../../providers/call.ts";
+import type { Destination } from "../../providers/core/call.ts";
 import { describeUnknownProvider } from "../../providers/registry.ts";
 import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
