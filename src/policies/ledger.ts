@@ -71,11 +71,12 @@ export class Ledger {
   readonly #limits = new Map<string, Map<string, Bucket>>();
   readonly #now: () => number;
   /** The latest time that was seen: a clock that goes back reopens no window. */
-  #latest = Number.NEGATIVE_INFINITY;
+  #latest: number;
 
   /** @param now Unix milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
+    this.#latest = now();
   }
 
   #time(): number {
