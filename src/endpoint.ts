@@ -36,7 +36,7 @@ interface EndpointBase {
   readonly query?: readonly QueryParameter[];
   /** Shape of its errors; absent: the common one. */
   readonly errorForm?: ErrorForm;
-  /** Path below which requests that no row takes, or that are passed on, get errors of the row's shape too. */
+  /** Path below which requests that only the passthrough or no row takes get errors of this shape too. */
   readonly errorsBelow?: string;
   /** Absent: the key stands in a header. */
   readonly credentials?: CredentialRules;

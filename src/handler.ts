@@ -72,13 +72,13 @@ function traceIdOf(request: Request, id: string): string {
   return request.headers.get("x-gateway-trace-id")?.slice(0, 256) || id;
 }
 
-/** Told when requests begin and end. */
+/** Counts the requests that run. */
 interface Activity {
   begin(): void;
   end(): void;
 }
 
-/** One function over all rows: the way in that no route can leave out. */
+/** One function over all rows: the entry point that no route can leave out. */
 export function createHandle(endpoints: readonly Endpoint[], services: Services, activity: Activity): Handle {
   const router = new EndpointRouter(endpoints);
   return async (request, connection) => {

@@ -50,7 +50,7 @@ function listReadings(path: string): string[] {
   return readings;
 }
 
-/** The row whose route a path that is passed on leads to under another spelling; undefined where there is none. */
+/** The row whose route a path for a provider is another spelling of, or undefined. */
 export type FindRespelled = (method: string, pathname: string) => Endpoint | undefined;
 
 /** Finds other spellings of the routes that ask a provider for something. */
@@ -71,7 +71,7 @@ export function createRespellingFinder(endpoints: readonly Endpoint[]): FindResp
 
 const forced = /^\/v1\/proxy(?=\/|$)/;
 
-/** Whether the caller says that a path is to be passed on, whatever it leads to. */
+/** Whether the caller says that a path is for the provider, whatever it leads to there. */
 export function isForced(pathname: string): boolean {
   return forced.test(pathname);
 }

@@ -84,7 +84,7 @@ export class EndpointRouter {
     this.#findRespelled = createRespellingFinder(endpoints);
   }
 
-  /** The row that answers a request, undefined where there is none; sets the parameters of its path. */
+  /** The row that answers a request, or undefined. Sets the parameters of its path. */
   find(context: RequestContext): Endpoint | undefined {
     const { method, url } = context;
     const { pathname } = url;
