@@ -65,12 +65,13 @@ function decodeParams(params: Readonly<Record<string, string>> = {}): Record<str
  * router here, not in its `fetch`, which makes a URL of each request again and asks it for its path at each route.
  */
 export class EndpointRouter {
+  /** The shape of errors on a path that no row takes. */
+  readonly errorFormOf: (pathname: string) => ErrorForm | undefined;
   readonly #exact: ReadonlyMap<string, Endpoint>;
   readonly #routes: readonly Route[];
   /** Routes with parameters by method. */
   readonly #open: ReadonlyMap<string, readonly Route[]>;
   readonly #isOwn: (pathname: string) => boolean;
-  readonly #errorFormOf: (pathname: string) => ErrorForm | undefined;
   readonly #findRespelled: FindRespelled;
 
   constructor(endpoints: readonly Endpoint[]) {
@@ -80,7 +81,7 @@ export class EndpointRouter {
     const open = this.#routes.filter(({ path }) => isOpenPath(path));
     this.#open = Map.groupBy(open, ({ endpoint }): string => endpoint.method satisfies Method);
     this.#isOwn = createOwnPaths(endpoints);
-    this.#errorFormOf = createErrorForms(endpoints);
+    this.errorFormOf = createErrorForms(endpoints);
     this.#findRespelled = createRespellingFinder(endpoints);
   }
 
@@ -108,11 +109,6 @@ export class EndpointRouter {
     return [...new Set(matching.map(({ endpoint }) => endpoint.method))];
   }
 
-  /** The shape of errors on a path that no row takes. */
-  errorFormOf(pathname: string): ErrorForm | undefined {
-    return this.#errorFormOf(pathname);
-  }
-
   /** The row of a path without parameters; slashes at its end do not count. */
   #findExact(method: string, pathname: string): Endpoint | undefined {
     const found = this.#exact.get(`${method} ${pathname}`);
@@ -133,7 +129,7 @@ export class EndpointRouter {
   /** The passthrough row for a path: one that refuses where the path is another spelling of a route. */
   #toPassed(passthrough: KeyEndpoint, context: RequestContext): Endpoint {
     const { method, url } = context;
-    const errorForm = this.#errorFormOf(url.pathname);
+    const errorForm = this.errorFormOf(url.pathname);
     const endpoint = errorForm === undefined ? passthrough : { ...passthrough, errorForm };
     if (!isForced(url.pathname)) {
       const respelled = this.#findRespelled(method, url.pathname);
