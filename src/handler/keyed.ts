@@ -17,12 +17,12 @@ import {
   toErrorReply,
   toGatewayError,
 } from "../errors.ts";
-import { routingHeaders } from "../inference/answer.ts";
-import { noteUser, settleMetadata } from "../inference/caller-metadata.ts";
-import { finishCall } from "../inference/finish.ts";
-import { requireRequest } from "../inference/incomplete-request.ts";
-import { withoutManagedSecrets } from "../inference/managed-secrets.ts";
-import { isPassedOn, runPassthrough } from "../inference/passthrough.ts";
+import { finishCall } from "../inference/call/finish.ts";
+import { routingHeaders } from "../inference/call/provider-response.ts";
+import { isPassedOn, runPassthrough } from "../inference/passthrough/passthrough.ts";
+import { noteUser, settleMetadata } from "../inference/target/caller-metadata.ts";
+import { requireRequest } from "../inference/target/incomplete-request.ts";
+import { withoutManagedSecrets } from "../inference/target/managed-secrets.ts";
 import { isObject } from "../lib/json.ts";
 import { hasEncodedSlash } from "../lib/path.ts";
 import type { Ending, Reply } from "../lib/reply.ts";

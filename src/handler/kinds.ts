@@ -1,5 +1,5 @@
+import { serveAdmin } from "../admin/core/serve.ts";
 import { serveScim } from "../admin/scim/serve.ts";
-import { serveAdmin } from "../admin/serve.ts";
 import { isScimAuthorization } from "../auth/scim-token.ts";
 import type { RequestContext } from "../context.ts";
 import type { AdminEndpoint, Endpoint, EndpointKind, EndpointOf, KeyedEndpoint } from "../endpoint.ts";
