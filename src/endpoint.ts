@@ -193,7 +193,7 @@ export function isAdminEndpoint(endpoint: Endpoint): endpoint is AdminEndpoint {
   return endpoint.kind === "admin";
 }
 
-/** Name in logs of the route, where its requests may reach a provider; undefined for rows the gateway answers alone. */
+/** Name of a route in the request log; undefined where its requests leave no row there, since no provider has a part in them. */
 export function operationNameOf(endpoint: Endpoint): string | undefined {
   return "operation" in endpoint ? endpoint.operation : undefined;
 }
