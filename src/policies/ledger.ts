@@ -54,8 +54,8 @@ interface Booking {
 
 /** What a request has reserved. It is settled once. */
 export interface Reservation {
-  /** Replaces what was reserved by what was used. Later calls change nothing. */
-  settle(used: Readonly<Record<Counted, number>>): void;
+  /** Replaces what was reserved by what was used. Later calls change and return nothing. */
+  settle(used: Readonly<Record<Counted, number>>): Increment[];
   /** Gives back what was reserved: nothing was used. */
   release(): void;
 }
@@ -66,12 +66,31 @@ export const maxBuckets = 10_000;
 /** Name of the bucket that values beyond `maxBuckets` share. */
 export const overflowBucket = "*";
 
+/** What was used of one bucket in one window, as it is stored. */
+export interface StoredCounter {
+  readonly limitId: string;
+  readonly bucket: string;
+  /** Unix milliseconds; 0 for limits that never reset. */
+  readonly windowStart: number;
+  readonly used: number;
+}
+
+/** What a settled request adds to the stored counter of a bucket. */
+export interface Increment extends StoredCounter {
+  /** Unix milliseconds; null for limits that never reset. */
+  readonly windowEnd: number | null;
+}
+
+const startOf = ({ start }: Span): number => (Number.isFinite(start) ? start : 0);
+
 /** Buckets of all limits, in memory. Each call is one step: nothing comes between a check and its booking. */
 export class Ledger {
   readonly #limits = new Map<string, Map<string, Bucket>>();
   readonly #now: () => number;
   /** The latest time that was seen: a clock that goes back reopens no window. */
   #latest: number;
+  /** Counters of an earlier process, by limit and bucket, until the bucket is needed. */
+  readonly #stored = new Map<string, Map<string, StoredCounter>>();
 
   /** @param now Unix milliseconds. */
   constructor(now: () => number) {
@@ -99,7 +118,8 @@ export class Ledger {
       }
     }
     if (!bucket) {
-      bucket = { used: 0, reserved: 0, span: spanOf(limit.window, time) };
+      const span = spanOf(limit.window, time);
+      bucket = { used: this.#takeStored(limit.id, name, span), reserved: 0, span };
       buckets.set(name, bucket);
     }
     if (time >= bucket.span.end) {
@@ -108,6 +128,24 @@ export class Ledger {
       bucket.reserved = 0;
     }
     return bucket;
+  }
+
+  /** What an earlier process used of a bucket in a window. */
+  #takeStored(limitId: string, name: string, span: Span): number {
+    const stored = this.#stored.get(limitId);
+    const counter = stored?.get(name);
+    stored?.delete(name);
+    return counter?.windowStart === startOf(span) ? counter.used : 0;
+  }
+
+  /** Takes over the counters of an earlier process. Call it before the first request. */
+  restore(counters: Iterable<StoredCounter>): void {
+    for (const counter of counters) {
+      const ofLimit = this.#stored.get(counter.limitId) ?? new Map<string, StoredCounter>();
+      this.#stored.set(counter.limitId, ofLimit);
+      const known = ofLimit.get(counter.bucket);
+      if (!known || known.windowStart < counter.windowStart) ofLimit.set(counter.bucket, counter);
+    }
   }
 
   /** Forgets buckets whose window is over. */
@@ -137,34 +175,48 @@ export class Ledger {
 
   #toReservation(bookings: readonly Booking[]): Reservation {
     let isOpen = true;
-    const close = (used: Readonly<Record<Counted, number>> | undefined) => {
-      if (!isOpen) return;
+    const close = (used: Readonly<Record<Counted, number>> | undefined): Increment[] => {
+      if (!isOpen) return [];
       isOpen = false;
       const time = this.#time();
-      for (const booking of bookings) this.#close(booking, used?.[booking.claim.limit.counts] ?? 0, time);
+      return bookings.flatMap((booking) => this.#close(booking, used?.[booking.claim.limit.counts] ?? 0, time));
     };
-    return { settle: close, release: () => close(undefined) };
+    return { settle: close, release: () => void close(undefined) };
   }
 
-  #close({ claim, bucket, reserved, start }: Booking, used: number, time: number): void {
+  #close({ claim, bucket, reserved, start }: Booking, used: number, time: number): Increment[] {
     const current = this.#bucketOf(claim, time);
     const isSameWindow = current === bucket && current.span.start === start;
     if (isSameWindow) current.reserved -= reserved;
     // a request belongs to the window it came in, tokens and money to the one in which they are known
-    if (isSameWindow || claim.limit.counts !== "requests") current.used += used;
+    if (used === 0 || (!isSameWindow && claim.limit.counts === "requests")) return [];
+    current.used += used;
+    const { start: windowStart, end } = current.span;
+    const { limit, bucket: name } = claim;
+    const windowEnd = Number.isFinite(end) ? end : null;
+    return [{ limitId: limit.id, bucket: name, windowStart: startOf({ start: windowStart, end }), windowEnd, used }];
   }
 
   /** What a bucket holds in the window of now. Undefined where it holds nothing. */
   stateOf(limit: Limit, bucket: string): BucketState | undefined {
+    const time = this.#time();
     const found = this.#limits.get(limit.id)?.get(bucket);
-    return found && this.#time() < found.span.end ? { ...found } : undefined;
+    if (found) return time < found.span.end ? { ...found } : undefined;
+    const span = spanOf(limit.window, time);
+    const stored = this.#stored.get(limit.id)?.get(bucket);
+    return stored?.windowStart === startOf(span) ? { used: stored.used, reserved: 0, span } : undefined;
   }
 
   /** Buckets of a limit in the window of now. */
   list(limit: Limit): [bucket: string, state: BucketState][] {
-    const time = this.#time();
-    const buckets = this.#limits.get(limit.id) ?? new Map<string, Bucket>();
-    return [...buckets].filter(([, { span }]) => time < span.end).map(([name, bucket]) => [name, { ...bucket }]);
+    const names = new Set([
+      ...(this.#limits.get(limit.id)?.keys() ?? []),
+      ...(this.#stored.get(limit.id)?.keys() ?? []),
+    ]);
+    return [...names].flatMap((name): [string, BucketState][] => {
+      const state = this.stateOf(limit, name);
+      return state ? [[name, state]] : [];
+    });
   }
 
   /** Counts anew: one bucket of a limit, or all. What is reserved stays reserved. */
@@ -172,5 +224,7 @@ export class Ledger {
     for (const [name, found] of this.#limits.get(limitId) ?? []) {
       if (bucket === undefined || bucket === name) found.used = 0;
     }
+    if (bucket === undefined) this.#stored.delete(limitId);
+    else this.#stored.get(limitId)?.delete(bucket);
   }
 }

@@ -2,6 +2,7 @@ import { dayMs, nextPeriodStart, startOfDay } from "../lib/periods.ts";
 
 /** Over which time a limit counts. A number of days begins at `from`, Unix milliseconds. */
 export type Window =
+  | "second"
   | "minute"
   | "hour"
   | "day"
@@ -17,7 +18,7 @@ export interface Span {
 }
 
 const minuteMs = 60_000;
-const lengths = { minute: minuteMs, hour: 60 * minuteMs, day: dayMs } as const;
+const lengths = { second: 1_000, minute: minuteMs, hour: 60 * minuteMs, day: dayMs } as const;
 
 /** Monday 00:00 UTC before or at a time. The first of January 1970 was a Thursday. */
 function startOfWeek(time: number): number {

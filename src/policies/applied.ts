@@ -1,0 +1,66 @@
+import { dayMs } from "../lib/periods.ts";
+import type { Limit } from "./ledger.ts";
+import type { Window } from "./windows.ts";
+
+/** A limit that applies to a request, and what its refusal says. */
+export interface AppliedLimit {
+  readonly limit: Limit;
+  readonly bucket: string;
+  /** A budget refuses with 412, a rate with 429. */
+  readonly kind: "usage" | "rate";
+  /** Who has the limit, such as `API key`. */
+  readonly holder: string;
+}
+
+/** A budget as records store it. Cost is in US dollars. */
+export interface StoredUsageLimit {
+  readonly id?: string | undefined;
+  readonly type: "cost" | "tokens" | "requests";
+  readonly credit_limit?: number | null | undefined;
+  readonly periodic_reset?: "weekly" | "monthly" | null | undefined;
+  readonly periodic_reset_days?: number | null | undefined;
+  /** Unix milliseconds. */
+  readonly next_usage_reset_at?: number | null | undefined;
+}
+
+/** A rate limit as records store it. */
+export interface StoredRateLimit {
+  readonly type: "requests" | "tokens";
+  readonly unit: "rps" | "rpm" | "rph" | "rpd" | "rpw";
+  readonly value: number;
+}
+
+const windowOfUnit: Readonly<Record<StoredRateLimit["unit"], Window>> = {
+  rps: "second",
+  rpm: "minute",
+  rph: "hour",
+  rpd: "day",
+  rpw: "week",
+};
+
+/** Nano-dollars of a dollar. */
+const nanosOfDollar = 1_000_000_000;
+
+function windowOf({ periodic_reset: period, periodic_reset_days: days, next_usage_reset_at: next }: StoredUsageLimit) {
+  if (period === "weekly") return "week";
+  if (period === "monthly") return "month";
+  return days == null ? "ever" : { days, from: (next ?? 0) - days * dayMs };
+}
+
+/** The limit of a stored budget. Undefined where it bounds nothing. */
+export function toUsageLimit(stored: StoredUsageLimit, ownerId: string): Limit | undefined {
+  const { id = ownerId, type, credit_limit: most } = stored;
+  if (most == null) return undefined;
+  // a budget that counts something else begins anew
+  return {
+    id: `${id}:${type}`,
+    counts: type,
+    most: type === "cost" ? Math.round(most * nanosOfDollar) : most,
+    window: windowOf(stored),
+  };
+}
+
+/** The limit of a stored rate. */
+export function toRateLimit({ type, unit, value }: StoredRateLimit, ownerId: string): Limit {
+  return { id: `${ownerId}:${type}:${unit}`, counts: type, most: value, window: windowOfUnit[unit] };
+}
