@@ -28,6 +28,7 @@ import type { Timers } from "./lib/timers.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
+import type { Ledger } from "./policies/ledger.ts";
 import type { PriceBook } from "./pricing/own-prices.ts";
 import type { AuthTools, RelayGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
@@ -135,6 +136,8 @@ export interface Services {
   readonly keyMac: Mac;
   /** Takes the row of a finished request; never fails and is not awaited. */
   readonly record: (record: LogRecord) => void;
+  /** Counters of limits. */
+  readonly ledger: Ledger;
   /** Each hears of every request that is over. */
   readonly sinks: readonly CallSink[];
   /** Digest for what callers hand back to us, such as cursors. */

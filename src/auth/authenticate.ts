@@ -6,6 +6,7 @@ import { toSource } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Mac, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
+import type { StoredRateLimit, StoredUsageLimit } from "../policies/applied.ts";
 import { isSingleCredential, readLookupId } from "./api-key.ts";
 import type { TokenAuthenticator } from "./jwt.ts";
 import { type KeyDefaults, noDefaults, type Principal } from "./principal.ts";
@@ -90,7 +91,15 @@ function toPrincipal(row: ApiKeyRow): Principal {
     userId: row.userId,
     scopes: new Set(Array.isArray(scopes) ? scopes.map(String) : []),
     defaults: toDefaults(row.defaults),
+    ...toLimits(row),
   };
+}
+
+/** Limits of a key's record. The control plane checked them when they were written. */
+function toLimits({ usageLimits: usage, rateLimits: rates }: ApiKeyRow): Pick<Principal, "limits"> {
+  if (usage === null && rates === null) return {};
+  const usageLimits = isObject(usage) ? [usage as StoredUsageLimit] : [];
+  return { limits: { usageLimits, rateLimits: Array.isArray(rates) ? (rates as StoredRateLimit[]) : [] } };
 }
 
 function toDefaults(stored: unknown): KeyDefaults {

@@ -1,5 +1,4 @@
-import type * as v from "valibot";
-import type { RateLimits, UsageLimits } from "../schemas/control.ts";
+import type { StoredRateLimit, StoredUsageLimit } from "../policies/applied.ts";
 import type { KeyKind } from "./scopes.ts";
 
 /** What a key gives to requests that bring none of their own. */
@@ -13,8 +12,8 @@ export interface KeyDefaults {
 
 /** Limits a credential carries itself, beside those of its workspace and the policies. */
 export interface CredentialLimits {
-  usageLimits: readonly UsageLimits[];
-  rateLimits: v.InferOutput<typeof RateLimits>;
+  usageLimits: readonly StoredUsageLimit[];
+  rateLimits: readonly StoredRateLimit[];
 }
 
 /** Who is calling. Everything here comes from the credential, nothing from the request. */
@@ -31,7 +30,7 @@ export interface Principal {
   /** Scopes of the key, written with a dot. */
   scopes: ReadonlySet<string>;
   defaults: KeyDefaults;
-  /** Limits written in a token; keys have theirs in their record. */
+  /** Limits of the key's record, or of the claims of a token. */
   limits?: CredentialLimits;
 }
 

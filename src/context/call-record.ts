@@ -1,4 +1,5 @@
 import type { HeldBody } from "../logs/body.ts";
+import type { Increment, Reservation } from "../policies/ledger.ts";
 import type { PriceBook } from "../pricing/own-prices.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type { AttemptLog, LoggedUsage } from "../schemas/logs.ts";
@@ -25,6 +26,16 @@ export interface UpstreamCall {
   status: number | null;
   /** Code of the failure that ended it; null where there was none. */
   error: string | null;
+}
+
+/** What a request has reserved of limits at one target. */
+export interface Booking {
+  /** The target: a retry of it uses the same booking. */
+  readonly place: string;
+  readonly reservation: Reservation;
+  /** Cost and tokens of responses that were thrown away before it. */
+  readonly spentBefore: number;
+  readonly tokensBefore: number;
 }
 
 /** What becomes known of a request on its way, for its log row. */
@@ -54,6 +65,12 @@ export interface CallRecord {
   hooks: HookLog | null;
   /** Nano-dollars of answers that were thrown away: another call was made, or a guardrail denied them. */
   spent: number;
+  /** Tokens of the same. */
+  spentTokens: number;
+  /** What is reserved at the target that is called; null where no limit applies. */
+  booking: Booking | null;
+  /** What the request added to counters of limits. */
+  counted: Increment[];
   /** What is answered is no answer of a provider: a guardrail denied the request. */
   isDenied: boolean;
   /** Members of the request the provider could not take. */
@@ -97,6 +114,9 @@ export function createCallRecord(): CallRecord {
     skipped: noLabels,
     hooks: null,
     spent: 0,
+    spentTokens: 0,
+    booking: null,
+    counted: [],
     isDenied: false,
     dropped: null,
     usage: null,

@@ -1,7 +1,7 @@
 import { type Span, spanOf, type Window } from "./windows.ts";
 
 /** What a limit counts. Cost is whole nano-dollars. */
-type Counted = "requests" | "tokens" | "cost";
+export type Counted = "requests" | "tokens" | "cost";
 
 /** A bound on what is used within a window. */
 export interface Limit {
@@ -89,8 +89,8 @@ export class Ledger {
   readonly #now: () => number;
   /** The latest time that was seen: a clock that goes back reopens no window. */
   #latest: number;
-  /** Counters of an earlier process, by limit and bucket, until the bucket is needed. */
-  readonly #stored = new Map<string, Map<string, StoredCounter>>();
+  /** Counters of an earlier process by limit, bucket and begin of the window, until the bucket is needed. */
+  readonly #stored = new Map<string, Map<string, Map<number, number>>>();
 
   /** @param now Unix milliseconds. */
   constructor(now: () => number) {
@@ -119,7 +119,9 @@ export class Ledger {
     }
     if (!bucket) {
       const span = spanOf(limit.window, time);
-      bucket = { used: this.#takeStored(limit.id, name, span), reserved: 0, span };
+      const stored = this.#stored.get(limit.id);
+      bucket = { used: stored?.get(name)?.get(startOf(span)) ?? 0, reserved: 0, span };
+      stored?.delete(name);
       buckets.set(name, bucket);
     }
     if (time >= bucket.span.end) {
@@ -130,21 +132,13 @@ export class Ledger {
     return bucket;
   }
 
-  /** What an earlier process used of a bucket in a window. */
-  #takeStored(limitId: string, name: string, span: Span): number {
-    const stored = this.#stored.get(limitId);
-    const counter = stored?.get(name);
-    stored?.delete(name);
-    return counter?.windowStart === startOf(span) ? counter.used : 0;
-  }
-
   /** Takes over the counters of an earlier process. Call it before the first request. */
   restore(counters: Iterable<StoredCounter>): void {
-    for (const counter of counters) {
-      const ofLimit = this.#stored.get(counter.limitId) ?? new Map<string, StoredCounter>();
-      this.#stored.set(counter.limitId, ofLimit);
-      const known = ofLimit.get(counter.bucket);
-      if (!known || known.windowStart < counter.windowStart) ofLimit.set(counter.bucket, counter);
+    for (const { limitId, bucket, windowStart, used } of counters) {
+      const ofLimit = this.#stored.get(limitId) ?? new Map<string, Map<number, number>>();
+      this.#stored.set(limitId, ofLimit);
+      const ofBucket = ofLimit.get(bucket) ?? new Map<number, number>();
+      ofLimit.set(bucket, ofBucket.set(windowStart, used));
     }
   }
 
@@ -203,8 +197,8 @@ export class Ledger {
     const found = this.#limits.get(limit.id)?.get(bucket);
     if (found) return time < found.span.end ? { ...found } : undefined;
     const span = spanOf(limit.window, time);
-    const stored = this.#stored.get(limit.id)?.get(bucket);
-    return stored?.windowStart === startOf(span) ? { used: stored.used, reserved: 0, span } : undefined;
+    const used = this.#stored.get(limit.id)?.get(bucket)?.get(startOf(span));
+    return used === undefined ? undefined : { used, reserved: 0, span };
   }
 
   /** Buckets of a limit in the window of now. */

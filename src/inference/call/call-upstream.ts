@@ -8,6 +8,7 @@ import { addressOf, type ProviderCall, sendCall } from "../../providers/core/cal
 import { openCall, type SocketCall } from "../../providers/core/connect.ts";
 import type { AuthTools } from "../../providers/core/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
+import { admitCall } from "./limits.ts";
 
 type LeavingCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;
 
@@ -104,6 +105,7 @@ async function send(call: PreparedCall, attempt: Attempt, context: CallerContext
   const { authTools, clock } = context.services;
   const looking = prepareToLeave(call, context);
   if (looking) await looking;
+  admitCall(call, context);
   const url = addressOf(call, authTools.environment);
   const tools = beginCall({ provider: call.provider, url }, attempt, context);
   if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
@@ -175,6 +177,7 @@ export function openUpstream(
   const attempt = startAttempt(context.request, times, timers);
   const connect = async () => {
     await prepareToLeave(call, context);
+    admitCall(call, context);
     const tools = beginCall(call, attempt, context);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
     if (attempt.call) {

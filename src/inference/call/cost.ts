@@ -48,6 +48,7 @@ export function withSpent(cost: number | null, { spent }: CallRecord): number | 
 /** Notes that the answer at hand is thrown away: its provider is paid all the same. */
 export function noteSpent(log: CallRecord): void {
   log.spent += costOfRequest(log, 200) ?? 0;
+  log.spentTokens += log.usage?.total_tokens ?? 0;
 }
 
 /**
