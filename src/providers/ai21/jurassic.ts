@@ -58,7 +58,7 @@ const handled = [
   "response_format",
 ];
 
-/** Whether a model is one of the older kind. */
+/** Whether the model is from the Jurassic generation. */
 export function isJurassic({ model }: { model: string }): boolean {
   return /^j(?:1|2|urassic)\b/.test(model);
 }
@@ -112,7 +112,7 @@ export const complete: OperationAdapter<"complete"> = {
   toUpstream(request, options) {
     refuseStream("ai21", request);
     const { prompt } = request;
-    if (typeof prompt !== "string") refuseMember("ai21", "prompt", "it takes one prompt, as text");
+    if (typeof prompt !== "string") refuseMember("ai21", "prompt", "the prompt must be a single string");
     return { ...toShared(request, options), prompt };
   },
   fromUpstream(body, { model }, options) {
@@ -122,7 +122,9 @@ export const complete: OperationAdapter<"complete"> = {
   },
 };
 
-/** Embeddings (https://docs.ai21.com/reference/embeddings-ref): one model, so that none is named. */
+/**
+ * Embeddings (https://docs.ai21.com/reference/embeddings-ref). There is only one model, so the request names no model.
+ */
 export const embed: OperationAdapter<"embed"> = {
   path: () => "/embed",
   toUpstream(request, { drop }) {

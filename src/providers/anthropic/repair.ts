@@ -1,15 +1,17 @@
 import { isThoughtPart } from "../shapes/messages.ts";
 import type { CallFailure, ConversionOptions } from "../types.ts";
 
-/** A message of a chat or of the Messages API: both hold blocks, a chat also where it keeps those of earlier answers. */
+/**
+ * A message of a chat or of the Messages API. Both contain blocks; a chat message also has those of earlier responses.
+ */
 type Message = Readonly<Record<string, unknown>>;
 
-/** Blocks without those of thinking; undefined where that changes nothing. */
+/** Blocks without thinking blocks; undefined without thinking blocks. */
 function withoutBlocks(blocks: unknown): unknown[] | undefined {
   return Array.isArray(blocks) && blocks.some(isThoughtPart) ? blocks.filter((one) => !isThoughtPart(one)) : undefined;
 }
 
-/** The message without thinking; none where nothing else was said. */
+/** The message without thinking; no message when nothing else is left. */
 function withoutThoughts<Item extends Message>(message: Item): Item[] {
   const { content: given, content_blocks: kept, ...rest } = message;
   const content = withoutBlocks(given) ?? given;
@@ -22,16 +24,16 @@ function withoutThoughts<Item extends Message>(message: Item): Item[] {
     content: isEmpty(content) ? null : content,
     ...(!isEmpty(blocks) && { content_blocks: blocks }),
   };
-  return [made as unknown as Item]; // the same members, some with fewer blocks
+  return [made as unknown as Item]; // the same fields, some with fewer blocks
 }
 
 const namesThinking = /thinking/i;
 const namesSeal = /signature|\bdata\b/i;
 
 /**
- * The request without the thinking of earlier answers, where Claude refuses it because a signature is not one of its own: it
- * came from another model or host (https://docs.claude.com/en/docs/build-with-claude/extended-thinking#thinking-encryption).
- * Undefined for other failures, and where there is no thinking to take out.
+ * The request without the thinking of earlier responses, for retrying after Claude rejected a signature from another
+ * model or host (https://docs.claude.com/en/docs/build-with-claude/extended-thinking#thinking-encryption). Undefined
+ * for other failures, and when there is no thinking to remove.
  */
 export function withoutThinking<Request extends { messages: readonly Message[] }>(
   request: Request,
