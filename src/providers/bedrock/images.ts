@@ -12,7 +12,7 @@ type Family = "engine" | "newer" | "amazon";
 function familyOf({ vendor, name }: BedrockModel): Family {
   if (vendor === "amazon" && /^(?:titan-image|nova-canvas)/.test(name)) return "amazon";
   if (vendor === "stability") return name.startsWith("stable-diffusion-xl") ? "engine" : "newer";
-  return refuseMember("bedrock", "model", "pictures are made by models of Stability and by Titan and Nova");
+  return refuseMember("bedrock", "model", "images are available from models of Stability AI, Titan and Nova");
 }
 
 function toAmazon(request: ImageRequest, { drop }: ConversionOptions): object {
@@ -41,7 +41,7 @@ const qualities: Readonly<Record<string, string>> = {
   medium: "standard",
 };
 
-/** A request for pictures (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html). */
+/** An image generation request (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html). */
 export function toImages(request: ImageRequest, model: BedrockModel, options: ConversionOptions): object {
   const family = familyOf(model);
   if (family === "amazon") return toAmazon(request, options);
@@ -54,7 +54,7 @@ const Images = v.looseObject({
   finish_reasons: v.nullish(v.array(v.nullish(v.string()))),
 });
 
-/** The answer to a request for pictures. */
+/** The image generation response. */
 export function fromImages(body: unknown, model: BedrockModel, options: ConversionOptions): ImageResponse {
   if (familyOf(model) === "engine") return fromEngine("bedrock", body, options);
   const { images, error, finish_reasons: reasons } = v.parse(Images, body);

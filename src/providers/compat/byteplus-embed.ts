@@ -13,7 +13,7 @@ import { hasMedia, type MediaInput, readInputs, toAddress } from "../shapes/medi
 import { refuseMember } from "../shapes/messages.ts";
 import type { OperationAdapter } from "../types.ts";
 
-/** An answer of models that take media: one vector of all parts. */
+/** A response of multimodal models: one vector for all parts. */
 const Reply = v.looseObject({
   data: v.looseObject({ embedding: v.union([v.array(v.number()), v.string()]) }),
   usage: v.nullish(v.looseObject({ prompt_tokens: v.nullish(v.number()), total_tokens: v.nullish(v.number()) })),
@@ -32,7 +32,10 @@ function toParts({ text, image, video }: MediaInput): object[] {
   return parts.length > 0 ? parts : refuseMember("byteplus", "input", "an input has no text, image or video");
 }
 
-/** Embeddings (https://docs.byteplus.com/en/docs/ModelArk/1409291): of texts in OpenAI's form, of media one input a call. */
+/**
+ * Embeddings (https://docs.byteplus.com/en/docs/ModelArk/1409291): text in OpenAI's form, media with one input per
+ * call.
+ */
 export const embed: OperationAdapter<"embed"> = {
   path: (request) => (isMultimodal(request) ? "/embeddings/multimodal" : "/embeddings"),
   toUpstream(request) {

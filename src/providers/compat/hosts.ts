@@ -5,8 +5,8 @@ import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./decl
 import { hyperbolicImages, siliconflowImages } from "./images.ts";
 
 /**
- * Hosts of open models and resellers that take what OpenAI takes, some members aside. Members they do not list are sent on:
- * most of these hosts add their own.
+ * Hosts of open models and resellers that accept OpenAI's fields with a few exceptions. Undocumented fields are
+ * forwarded, because most of these hosts add fields.
  */
 const declarations: readonly CompatDeclaration[] = [
   /** https://docs.sambanova.ai/cloud/api-reference/endpoints/chat */

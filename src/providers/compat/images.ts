@@ -19,7 +19,7 @@ import type { OperationAdapter } from "../types.ts";
 
 type ImageAdapter = OperationAdapter<"generateImage">;
 
-/** Members of OpenAI's own models of pictures. */
+/** Fields that only OpenAI's own image models have. */
 export const gptImageMembers = [
   "quality",
   "style",
@@ -49,12 +49,15 @@ const FireworksPictures = v.union([
   v.looseObject({ base64: v.array(v.string()), finishReason: v.nullish(v.string()) }),
 ]);
 
-/** Whether a model of Fireworks AI is called as a workflow (https://docs.fireworks.ai/api-reference/generate-a-new-image-from-a-text-prompt). */
+/**
+ * Whether Fireworks AI serves the model as a workflow
+ * (https://docs.fireworks.ai/api-reference/generate-a-new-image-from-a-text-prompt).
+ */
 const isFlux = (model: string) => /(?:^|\/)flux[^/]*$/i.test(model);
 
 const fluxRatios = ["1:1", "21:9", "16:9", "3:2", "5:4", "4:5", "2:3", "9:16", "9:21", "4:3", "3:4"];
 
-/** Pictures of Fireworks AI (https://docs.fireworks.ai/api-reference/post-image_generation). */
+/** Images of Fireworks AI (https://docs.fireworks.ai/api-reference/post-image_generation). */
 export const fireworksImages: ImageAdapter = {
   path(request) {
     const model = modelOf("fireworks-ai", request).replace(/^(?!accounts\/)/, "accounts/fireworks/models/");
@@ -93,7 +96,7 @@ export const fireworksImages: ImageAdapter = {
 
 const SiliconflowPictures = v.looseObject({ images: v.array(v.looseObject({ url: v.string() })) });
 
-/** Pictures of SiliconFlow (https://docs.siliconflow.cn/en/api-reference/images/images-generations). */
+/** Images of SiliconFlow (https://docs.siliconflow.cn/en/api-reference/images/images-generations). */
 export const siliconflowImages: ImageAdapter = {
   path: () => "/images/generations",
   toUpstream(request, { drop }) {
@@ -128,7 +131,7 @@ export const siliconflowImages: ImageAdapter = {
 
 const HyperbolicPictures = v.looseObject({ images: v.array(v.looseObject({ image: v.string() })) });
 
-/** Pictures of Hyperbolic (https://docs.hyperbolic.xyz/docs/image-apis). */
+/** Images of Hyperbolic (https://docs.hyperbolic.xyz/docs/image-apis). */
 export const hyperbolicImages: ImageAdapter = {
   path: () => "/v1/image/generation",
   toUpstream(request, { drop }) {
@@ -168,7 +171,7 @@ export const hyperbolicImages: ImageAdapter = {
 
 const TogetherPictures = v.looseObject({ data: v.array(v.looseObject({})), created: v.nullish(v.number()) });
 
-/** An answer in OpenAI's shape that tells no time. */
+/** A response in OpenAI's shape without a creation time. */
 export const withTime: NonNullable<ImageAdapter["fromUpstream"]> = (body, _request, { created = 0 }) => {
   const answer = v.parse(TogetherPictures, body);
   return isObject(body) ? { ...body, data: answer.data, created: answer.created ?? created } : undefined;

@@ -8,7 +8,7 @@ import { minimaxSpeech } from "./speech.ts";
 
 const glmReasons = { sensitive: "content_filter", network_error: "stop" } as const;
 
-/** Providers whose answers hold more than OpenAI's, such as what a model thought, or hold it elsewhere. */
+/** Providers whose responses have fields beyond OpenAI's, such as reasoning, or have them in other places. */
 const declarations: readonly CompatDeclaration[] = [
   /** https://docs.together.ai/reference/chat-completions-1 */
   {

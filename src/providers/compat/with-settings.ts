@@ -14,12 +14,12 @@ import { fireworksImages, gptImageMembers } from "./images.ts";
 
 const HostLabel = hostLabel("must be part of a host name");
 
-/** OpenRouter (https://openrouter.ai/docs/api-reference/overview): names the application that calls, and which hosts may serve. */
+/** OpenRouter (https://openrouter.ai/docs/api-reference/overview); its settings identify the calling application. */
 const openrouter = openaiCompatible({
   slug: "openrouter",
   baseUrl: "https://openrouter.ai/api",
   pathPrefix: "/v1",
-  // models of other makers answer chats only
+  // other vendors' models support chat only
   decide: decideAt("openrouter", "/alpha/decisions", ({ model }) => !/^(?!~?typesafe\/)[^/]+\//.test(model)),
   // https://openrouter.ai/docs/api-reference/rerank
   rerank: { top_n: "top_n" },
@@ -37,7 +37,7 @@ const openrouter = openaiCompatible({
   clientHeaders: ["http-referer", "x-title"],
   defaultHeaders: { "x-title": "AI gateway" },
   model: "openrouter/auto",
-  // behind a colon stands which variant is to serve (https://openrouter.ai/docs/guides/routing/model-variants)
+  // a suffix after a colon selects the variant (https://openrouter.ai/docs/guides/routing/model-variants)
   models: {
     canonical: (model) => model.replace(/^~/, ""),
     variantOf: (model) => (model.includes(":") ? model.replace(/:.*$/, "") : undefined),
@@ -59,7 +59,7 @@ const byteplus = openaiCompatible({
   answers: {},
 });
 
-/** Modal (https://modal.com/docs/guide/webhook-proxy-auth): servers of one's own, behind a pair of proxy tokens. */
+/** Modal (https://modal.com/docs/guide/webhook-proxy-auth): custom servers, protected by a pair of proxy tokens. */
 const modal = openaiCompatible({
   slug: "modal",
   baseUrl: "https://api.modal.com/v1",
@@ -76,7 +76,10 @@ const modal = openaiCompatible({
   ...rightButForExtras,
 });
 
-/** Fireworks (https://docs.fireworks.ai/api-reference/post-chatcompletions); files and tuning jobs belong to an account. */
+/**
+ * Fireworks (https://docs.fireworks.ai/api-reference/post-chatcompletions); files and fine-tuning jobs belong to an
+ * account.
+ */
 const fireworks = openaiCompatible({
   slug: "fireworks-ai",
   baseUrl: "https://api.fireworks.ai/inference/v1",
@@ -86,7 +89,7 @@ const fireworks = openaiCompatible({
   own: { generateImage: fireworksImages },
   models: {
     canonical: (model) => withoutPrefixes(model, /^accounts\/fireworks\/models\//),
-    // a deployment of it may stand behind
+    // a deployment may follow the model
     variantOf: (model) => (model.includes("#") ? model.replace(/#.*$/, "") : undefined),
     inPath: (path) => /(?:^|\/)(?:workflows|image_generation)\/(.+?)(?:\/text_to_image)?$/i.exec(path)?.[1],
   },
@@ -102,7 +105,7 @@ const fireworks = openaiCompatible({
     store: {
       baseUrl({ account_id: account }) {
         if (account !== undefined) return `https://api.fireworks.ai/v1/accounts/${account}`;
-        throw new InvalidRequestError("Cannot reach files of fireworks-ai: name the account", {
+        throw new InvalidRequestError("Cannot reach files of fireworks-ai: set the account", {
           param: "x-gateway-fireworks-account-id",
           code: "invalid_header",
         });
@@ -112,5 +115,5 @@ const fireworks = openaiCompatible({
   },
 });
 
-/** Providers that have settings of their own. */
+/** Providers with settings. */
 export const providersWithSettings: readonly Provider[] = [openrouter, byteplus, modal, fireworks];

@@ -44,7 +44,10 @@ function createMapper({ strict }: ConversionOptions): StreamMapper {
   };
 }
 
-/** Chat (https://docs.databricks.com/machine-learning/foundation-model-apis/api-reference): contents may be lists with reasoning. */
+/**
+ * Chat (https://docs.databricks.com/machine-learning/foundation-model-apis/api-reference); content may be a list with
+ * reasoning.
+ */
 export function chatOperation(path: string): OperationAdapter<"chat"> {
   return {
     path: () => path,
