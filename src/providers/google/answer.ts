@@ -9,7 +9,7 @@ import { soundOf, wantsWav } from "./sound.ts";
 import { toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part } from "./wire.ts";
 
-/** Members every answer and chunk has. */
+/** Fields of every response and chunk. */
 export function sharedMembers(body: GenerateContentResponse, request: ChatRequest) {
   const { responseId, createTime, modelVersion } = body;
   const model = modelVersion ?? request.model;
@@ -20,20 +20,20 @@ export function sharedMembers(body: GenerateContentResponse, request: ChatReques
   };
 }
 
-/** What the answer to a prompt that was refused says: nothing. */
+/** The response to a blocked prompt: an empty choice. */
 function blockedChoice(): Record<string, unknown> {
   return { index: 0, message: { role: "assistant", content: null }, logprobs: null, finish_reason: "content_filter" };
 }
 
-/** What a choice is made by. */
+/** Parameters of a choice. */
 interface AnswerOptions {
   id: string;
   strict: boolean;
-  /** Sound comes as a file. */
+  /** Audio is returned as a WAV file. */
   asWav: boolean;
 }
 
-/** What the parts say beside text: in strict answers only what would be lost otherwise. */
+/** Content beyond text: strict responses contain only what would otherwise be lost. */
 function mediaOf(parts: readonly Part[], { id, strict, asWav }: AnswerOptions): Record<string, unknown> {
   const images = strict ? imagesOf(parts) : [];
   const sound = soundOf(parts, { asWav });
@@ -78,9 +78,9 @@ function toChoice(candidate: Candidate, position: number, options: AnswerOptions
 }
 
 /**
- * The gateway's answer from one of generateContent.
+ * The gateway's response from one of generateContent.
  *
- * @throws {UpstreamError} If it has neither an answer nor a reason for none.
+ * @throws {UpstreamError} If it has neither candidates nor a block reason.
  */
 export function fromGeminiAnswer(
   body: unknown,

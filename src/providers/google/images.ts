@@ -15,7 +15,7 @@ import { modelName } from "./model.ts";
 import { countOf } from "./usage.ts";
 import { GenerateContentResponse } from "./wire.ts";
 
-/** Whether a model is asked with `predict`; the others make pictures in a conversation. */
+/** Whether a model is called with `predict`; the others generate images through chat. */
 export function isImagen(model: string): boolean {
   return /^(?:imagen|imagegeneration)/.test(modelName(model));
 }
@@ -25,7 +25,10 @@ const imagenRatios = ["1:1", "3:4", "4:3", "9:16", "16:9"];
 const outputTypes: Readonly<Record<string, string>> = { png: "image/png", jpeg: "image/jpeg", webp: "image/webp" };
 const qualities: Readonly<Record<string, number>> = { hd: 100, standard: 75 };
 
-/** A request of Imagen (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api, https://ai.google.dev/gemini-api/docs/imagen). */
+/**
+ * A request to Imagen (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api,
+ * https://ai.google.dev/gemini-api/docs/imagen).
+ */
 function toImagen(request: ImageRequest, slug: string, { drop }: ConversionOptions): object {
   requireBytes(slug, request);
   const { prompt, n, output_format: format, output_compression: compression, quality } = request;
@@ -80,7 +83,7 @@ function fromImagen(body: unknown, slug: string, options: ConversionOptions): Im
 
 const geminiRatios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
 
-/** A request of a Gemini model that makes pictures (https://ai.google.dev/gemini-api/docs/image-generation). */
+/** A request to a Gemini model that generates images (https://ai.google.dev/gemini-api/docs/image-generation). */
 function toGemini(request: ImageRequest, slug: string, { drop }: ConversionOptions): object {
   requireBytes(slug, request);
   requireOnePicture(slug, request);
@@ -113,8 +116,8 @@ function fromGemini(body: unknown, slug: string, { created = 0 }: ConversionOpti
     inlineData && !thought ? [{ b64_json: inlineData.data }] : [],
   );
   if (data.length === 0) {
-    const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "no picture came";
-    throw new UpstreamError(400, `${slug} error: the model made no picture: ${reason}`, {
+    const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "the response contains no image";
+    throw new UpstreamError(400, `${slug} error: the model returned no image: ${reason}`, {
       provider: slug,
       code: "content_filter",
     });
@@ -127,12 +130,12 @@ function fromGemini(body: unknown, slug: string, { created = 0 }: ConversionOpti
   return { created, data, ...(usage && { usage: { ...counts, ...details } }) };
 }
 
-/** A request for pictures in the words of the model it names. */
+/** An image request in the format of its model. */
 export function toGoogleImages(request: ImageRequest, slug: string, options: ConversionOptions): object {
   return isImagen(modelOf(slug, request)) ? toImagen(request, slug, options) : toGemini(request, slug, options);
 }
 
-/** The answer to it. */
+/** The response to an image request. */
 export function fromGoogleImages(
   body: unknown,
   { model }: ImageRequest,

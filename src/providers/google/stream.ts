@@ -10,22 +10,22 @@ import { soundOf } from "./sound.ts";
 import { toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part, type UsageMetadata } from "./wire.ts";
 
-/** What is known of one of the answers that are streamed beside each other. */
+/** State of one choice of a stream. */
 interface Progress {
   hasRole: boolean;
   calls: number;
   finished: boolean;
-  /** The content block that grows. */
+  /** The content block in progress. */
   block: { index: number; kind: string };
 }
 
-/** @throws {UpstreamError} The failure an event tells of, with the status it names: an object, or a list of one. */
+/** @throws {UpstreamError} The failure an event reports, with its status; the error is an object or a list of one. */
 export function requireNoError(body: unknown, provider: string): void {
   const found: unknown = Array.isArray(body) ? body[0] : body;
   if (isObject(found) && isObject(found.error)) throw failureOfError(found.error, provider);
 }
 
-/** The answers of one stream, by their index. */
+/** State of the choices of one stream, by index. */
 class Streams {
   readonly #known = new Map<number, Progress>();
 
@@ -47,7 +47,7 @@ function toBlocks(parts: readonly Part[], { block }: Progress): object[] {
     const found = toBlock(part);
     if (!found) return [];
     const isMore = found.kind === block.kind && (found.kind === "text" || found.kind === "thinking");
-    // a signature at the end belongs to what was said last
+    // a signature at the end belongs to the last part
     const isTail = part.text === "" && block.index >= 0;
     if (!isMore && !isTail) Object.assign(block, { index: block.index + 1, kind: found.kind });
     return [{ index: block.index, delta: found.delta }];
@@ -75,7 +75,7 @@ function toDelta(parts: readonly Part[], progress: Progress, { id, strict }: { i
 }
 
 /**
- * Maps the events of streamGenerateContent: each is an answer's next slice
+ * Maps the events of streamGenerateContent: each event is a partial response
  * (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
  */
 export function createGeminiMapper(

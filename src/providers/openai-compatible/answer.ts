@@ -24,7 +24,7 @@ type Choice = v.InferOutput<typeof Choice>;
 const Answer = v.looseObject({ id: v.nullish(v.string()), choices: v.array(Choice) });
 type Answer = v.InferOutput<typeof Answer>;
 
-/** Throws the failure a body tells of, at its top or, as OpenRouter does, in a choice. */
+/** Throws the failure a body reports, at the top level or, as OpenRouter does, in a choice. */
 export function requireSuccess(body: Members, { slug, check }: AnswerReader): void {
   check?.(body);
   const holders = [body, ...(Array.isArray(body.choices) ? body.choices : [])];
@@ -65,7 +65,7 @@ function isRightChoice(choice: Choice, reader: AnswerReader, options: Conversion
   return !message || holdsOnly(message, plainMessage);
 }
 
-/** Whether an answer is what the client should get. */
+/** Whether a response can be returned unchanged. */
 function isRight(answer: Answer, reader: AnswerReader, options: ConversionOptions): boolean {
   if (options.strict && !holdsOnly(answer, plainAnswer)) return false;
   if (!answer.choices.every((choice) => isRightChoice(choice, reader, options))) return false;
@@ -73,12 +73,12 @@ function isRight(answer: Answer, reader: AnswerReader, options: ConversionOption
   return usage === undefined || usage === answer.usage;
 }
 
-/** Makes what reads whole answers. */
+/** Creates a reader of non-streaming responses. */
 export function createAnswerReader(reader: AnswerReader) {
   return (body: unknown, options: ConversionOptions): Answer => toAnswer(readAnswer(body, reader), reader, options);
 }
 
-/** As `createAnswerReader`, without a result where the answer is right as it came. */
+/** As `createAnswerReader`, but returns undefined for responses that need no change. */
 export function createAnswerCorrector(reader: AnswerReader) {
   return (body: unknown, options: ConversionOptions): Answer | undefined => {
     const answer = readAnswer(body, reader);

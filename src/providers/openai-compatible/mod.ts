@@ -27,86 +27,86 @@ import { createThoughtRemover, readWithoutThoughts } from "./without-thoughts.ts
 /** Operations in OpenAI's shapes. */
 type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses" | MediaOperation;
 
-/** What differs between providers that speak OpenAI's shapes, whoever calls them. */
+/** Differences between providers that speak OpenAI's shapes, whoever calls them. */
 export interface OpenaiCompatibleRules extends MediaRules {
-  /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
+  /** Prefix of each operation's path, such as `/v1`, when the base URL does not contain it. */
   pathPrefix?: string;
-  /** It holds realtime sessions. */
+  /** Supports realtime sessions. */
   realtime?: boolean;
-  /** Routes that are passed on as they are and that it has. Default: none. */
+  /** Passthrough routes it supports. Default: none. */
   relays?: readonly RelayGroup[];
-  /** Path of the Responses API where it is not `/responses` behind the prefix. */
+  /** Path of the Responses API when it is not `/responses` after the prefix. */
   responsesPath?: string;
-  /** Default: those with texts. */
+  /** Default: the text operations. */
   operations?: readonly OpenaiOperation[];
-  /** Operations the provider has in shapes of its own. */
+  /** Operations in the provider's native shapes. */
   own?: OperationAdapters;
-  /** Model of chats and completions that name none, by an empty text. */
+  /** Model for chats and completions that name none (an empty string). */
   model?: string;
   /** As `model`, for embeddings. */
   embedModel?: string;
-  /** How requests for chats differ. */
+  /** How chat requests differ. */
   chat?: RequestRules;
-  /** How requests for completions differ. */
+  /** How completion requests differ. */
   complete?: RequestRules;
-  /** How requests for embeddings differ. */
+  /** How embedding requests differ. */
   embed?: RequestRules;
-  /** Chats tell how probable their tokens were. */
+  /** Chats support log probabilities. */
   hasLogprobs?: boolean;
-  /** It decides: the path, and which requests it takes. */
+  /** How it answers decisions: the path, and the requests it accepts. */
   decide?: OperationAdapter<"decide">;
-  /** It classifies texts. */
+  /** Supports moderation. */
   moderates?: boolean;
-  /** How it reranks; where it does so as Cohere does, the members it takes beside what is reranked. */
+  /** Reranking: an adapter, or, for APIs like Cohere's, the extra fields it accepts. */
   rerank?: RerankMembers | OperationAdapter<"rerank">;
-  /** Embeddings in a form of the provider's own. */
+  /** Embeddings in the provider's native form. */
   embedAdapter?: OperationAdapter<"embed">;
-  /** Inputs for embeddings are texts: lists of tokens are refused. */
+  /** Embedding inputs must be text: token lists are rejected. */
   embedsTexts?: boolean;
-  /** Most inputs of one call for embeddings. */
+  /** Maximum number of embedding inputs per call. */
   embedsAtMost?: number;
-  /** How answers differ. Absent: answers and streams go back as they came. */
+  /** How responses differ. Absent: responses and streams are returned unchanged. */
   answers?: AnswerRules;
-  /** Answers and parts of streams go back as they came where that is what `answers` would make of them. */
+  /** Responses and stream parts are returned unchanged when `answers` would not change them. */
   mostlyRight?: boolean;
-  /** Without `answers`: strict chats of hosts that callers or integrations name tell no thoughts, as OpenAI's tell none. */
+  /** Without `answers`: strict chats on custom hosts contain no reasoning, as OpenAI's contain none. */
   hidesThoughts?: boolean;
 }
 
-/** What differs between providers that speak OpenAI's shapes. */
+/** Differences between providers that speak OpenAI's shapes. */
 interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   slug: string;
   baseUrl: string | ((settings: Settings, facts: { path: string }) => string);
   settings: SettingsDefinition<Settings>;
-  /** Default: the credential as a bearer token; none where the caller has none. */
+  /** Default: the credential as a bearer token; no header when the caller has no credential. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
-  /** Names in lower case of headers its clients send: they go along unasked. Never ones with credentials. */
+  /** Lower-case names of client headers to forward without being asked. Never headers with credentials. */
   clientHeaders?: readonly string[];
-  /** Headers of calls that have them from nowhere else. */
+  /** Default headers, for calls that do not set them otherwise. */
   defaultHeaders?: Readonly<Record<string, string>>;
-  /** Files, batches and tuning jobs, where they are not OpenAI's too. */
+  /** Files, batches and fine-tuning jobs, when they differ from OpenAI's. */
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
-  /** Batches it makes of files. Absent: it has none. */
+  /** Batches it creates from files. Absent: none. */
   batches?: BatchRules;
-  /** How its models are named, if not by one plain name each. */
+  /** How its models are named. Default: a model has exactly one name. */
   models?: ModelNaming<Settings>;
 }
 
-/** Operations with texts. */
+/** Text operations. */
 export const textOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
 
 function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
 }
 
-/** A chat whose answers go back as they came, but for the thoughts custom hosts put into strict ones. */
+/** A chat whose responses are returned unchanged, except that strict responses of custom hosts lose their reasoning. */
 function hideThoughts(adapter: OperationAdapter<"chat">): void {
   const hides = ({ strict, hasCustomHost }: ConversionOptions) => strict && hasCustomHost === true;
   adapter.fromUpstream = (body, _request, options) => (hides(options) ? readWithoutThoughts(body) : undefined);
   adapter.chunkCorrector = (_request, options) => (hides(options) ? createThoughtRemover() : undefined);
 }
 
-/** A chat or a completion. */
+/** A chat or text completion. */
 function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCompatibleRules) {
   const { pathPrefix = "", answers } = rules;
   const path = pathPrefix + (kind === "chat" ? "/chat/completions" : "/completions");
@@ -160,7 +160,7 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
       path: () => `${pathPrefix}/models`,
       fromUpstream: (body) => v.parse(ModelList, body),
     }),
-    // requests and answers are the gateway's own: the bytes go as they are
+    // requests and responses have the gateway's shape: bytes are forwarded
     responses: () => ({ path: () => rules.responsesPath ?? `${pathPrefix}/responses` }),
     generateImage: () => mediaOperation(slug, "generateImage", rules),
     editImage: () => mediaOperation(slug, "editImage", rules),

@@ -4,7 +4,7 @@ import type { ChatResponse } from "../../schemas/chat.ts";
 import type { ChunkCorrector } from "../types.ts";
 import { isSilent, type Members } from "./members.ts";
 
-/** Members of messages in which hosts tell what the model thought; OpenAI's have none. */
+/** Message fields in which hosts return reasoning; OpenAI has none of them. */
 const thoughtMembers: ReadonlySet<string> = new Set([
   "reasoning_content",
   "reasoning",
@@ -15,14 +15,14 @@ const thoughtMembers: ReadonlySet<string> = new Set([
 ]);
 const namesThoughts = createTextFinder([...thoughtMembers].map((name) => `"${name}"`));
 
-/** A message less its thoughts; itself where it has none. */
+/** A message without its reasoning; the same object when it has none. */
 function leaveOut(message: Members): Members {
   const found = Object.entries(message);
   const kept = found.filter(([name]) => !thoughtMembers.has(name));
   return kept.length === found.length ? message : Object.fromEntries(kept);
 }
 
-/** Choices less their thoughts; undefined where none has any. */
+/** Choices without their reasoning; undefined when none has any. */
 function leaveOutOfChoices(choices: readonly unknown[], holder: "message" | "delta"): unknown[] | undefined {
   let isSame = true;
   const made = choices.map((choice) => {
@@ -36,21 +36,21 @@ function leaveOutOfChoices(choices: readonly unknown[], holder: "message" | "del
   return isSame ? undefined : made;
 }
 
-/** A chat's answer without thoughts; undefined where it is one as it came. */
+/** A chat response without reasoning; undefined when it needs no change. */
 export function readWithoutThoughts(body: unknown): ChatResponse | undefined {
   const choices =
     isObject(body) && Array.isArray(body.choices) ? leaveOutOfChoices(body.choices, "message") : undefined;
-  // nothing that an answer must have was taken out
+  // no required field was removed
   return choices && ({ ...(body as object), choices } as ChatResponse);
 }
 
-/** Whether nothing is left of a choice whose thoughts were taken out. */
+/** Whether nothing is left of a choice after its reasoning was removed. */
 function isEmpty(choice: unknown, before: unknown): boolean {
   if (choice === before || !isObject(choice) || typeof choice.finish_reason === "string") return false;
   return isObject(choice.delta) && isSilent(choice.delta);
 }
 
-/** Makes what takes thoughts out of a stream; whatever else is in it goes on as it came. */
+/** Creates a corrector that removes reasoning from a stream and leaves everything else unchanged. */
 export function createThoughtRemover(): ChunkCorrector {
   return {
     isLocal: true,

@@ -81,7 +81,7 @@ const complete: OperationAdapter<"complete"> = {
   toUpstream(request, { drop }) {
     refuseStream("palm", request);
     const { prompt } = request;
-    if (typeof prompt !== "string") refuseMember("palm", "prompt", "it takes one prompt, as text");
+    if (typeof prompt !== "string") refuseMember("palm", "prompt", "the prompt must be a single string");
     const maxTokens = maxTokensOf(request);
     return {
       ...copyMembers(request, members, { handled, drop }),
@@ -107,7 +107,7 @@ const embed: OperationAdapter<"embed"> = {
   ...inBatches(1),
 };
 
-/** PaLM (https://ai.google.dev/palm_docs), which Google has retired; the key travels in a header. */
+/** PaLM (https://ai.google.dev/palm_docs), which Google has retired; the key is sent in a header. */
 export const palm = defineProvider({
   slug: "palm",
   settings: { prefix: "palm", schema: v.object({}) },
