@@ -502,12 +502,12 @@ const refuses = (name: string, request: object, refused: RegExp): ConformanceCas
 });
 const user = (content: unknown) => ({ messages: [{ role: "user", content }] });
 const refusals: readonly ConformanceCase[] = [
-  refuses("n above 1", { n: 2 }, /n times/),
+  refuses("n above 1", { n: 2 }, /n above 1/),
   refuses("a demanded tool without tools", { tool_choice: "required" }, /no tools/),
   refuses("a choice of nothing", { tools: [tool], tool_choice: { type: "x" } }, /tool_choice/),
   refuses("tools it does not have", { tools: [{ type: "file_search" }] }, /file_search/),
   refuses("free-form tools", { tools: [{ type: "custom", custom: { name: "c" } }] }, /custom/),
-  refuses("functions", { functions: [{ name: "f" }] }, /write tools/),
+  refuses("functions", { functions: [{ name: "f" }] }, /use tools/),
   refuses("a format without schema", { response_format: { type: "json_schema" } }, /schema is missing/),
   refuses("audio", user([{ type: "input_audio", input_audio: { data: "", format: "wav" } }]), /input_audio/),
   refuses("video", user([{ type: "image_url", image_url: { url: "data:video/mp4;base64,AA==" } }]), /video\/mp4/),
@@ -572,7 +572,7 @@ const others: readonly ConformanceCase[] = [
     name: "several prompts",
     operation: "complete",
     request: { model: "claude-2.1", prompt: ["a", "b"] },
-    refused: /one text/,
+    refused: /single string/,
   },
   {
     name: "models",

@@ -271,7 +271,7 @@ for (const [host, isTaken] of [
     const { tools, sent } = createWorld({ ...webIdentity, AWS_ENDPOINT_DOMAIN: "own.example" });
     const signing = authorize({ ...request, url: `https://${host}/x` }, { ...plain, auth_type: "serviceRole" }, tools);
     if (isTaken) assert.ok((await signing).authorization);
-    else await assert.rejects(signing, /no host of AWS/);
+    else await assert.rejects(signing, /not a host of AWS/);
     assert.equal(sent.length, isTaken ? 1 : 0);
   });
 }
@@ -289,7 +289,7 @@ for (const [
   settings,
   { status, text, environment = {}, answer = keysAnswer, url = request.url, headers = {} },
 ] of [
-  ["no keys", {}, { status: 400, text: /give x-gateway-aws-access-key-id/ }],
+  ["no keys", {}, { status: 400, text: /set x-gateway-aws-access-key-id/ }],
   ["half the keys", { access_key_id: "AKID" }, { status: 400, text: /secret-access-key/ }],
   ["no API key", { auth_type: "apiKey" }, { status: 400, text: /API key/ }],
   ["no role", { auth_type: "assumedRole", ...ofOwn }, { status: 400, text: /x-gateway-aws-role-arn/ }],
@@ -301,22 +301,22 @@ for (const [
   [
     "a host that is not AWS' for the operator's identity",
     { auth_type: "serviceRole" },
-    { status: 400, text: /no host of AWS/, environment: webIdentity, url: "https://amazonaws.com.example.org/x" },
+    { status: 400, text: /not a host of AWS/, environment: webIdentity, url: "https://amazonaws.com.example.org/x" },
   ],
   [
     "a host that is not AWS' for a role assumed by the operator",
     { auth_type: "assumedRole", role_arn: role },
-    { status: 400, text: /no host of AWS/, environment: webIdentity, url: "https://evilamazonaws.com/x" },
+    { status: 400, text: /not a host of AWS/, environment: webIdentity, url: "https://evilamazonaws.com/x" },
   ],
   [
     "a refusal of the token service, without what it says of the operator",
     { auth_type: "serviceRole" },
-    { status: 403, text: /refused \(AccessDenied\)$/, environment: webIdentity, answer: denied },
+    { status: 403, text: /rejected the request \(AccessDenied\)$/, environment: webIdentity, answer: denied },
   ],
   [
     "an answer without keys",
     { auth_type: "serviceRole" },
-    { status: 502, text: /did not answer with keys/, environment: webIdentity, answer: () => new Response("<x/>") },
+    { status: 502, text: /did not return keys/, environment: webIdentity, answer: () => new Response("<x/>") },
   ],
   [
     "a token service that cannot be reached",

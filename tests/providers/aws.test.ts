@@ -155,7 +155,7 @@ for (const [name, changes, text] of [
   ["a region that is no host label", { "x-gateway-aws-region": "evil.example/" }, /x-gateway-aws-region/],
   ["a kind of credential it does not know", { "x-gateway-aws-auth-type": "magic" }, /x-gateway-aws-auth-type/],
   ["a role that is none", { "x-gateway-aws-role-arn": "role" }, /x-gateway-aws-role-arn/],
-  ["its own identity for a named host", { "x-gateway-aws-auth-type": "serviceRole" }, /no host of AWS/],
+  ["its own identity for a named host", { "x-gateway-aws-auth-type": "serviceRole" }, /not a host of AWS/],
 ] as const) {
   test(`bedrock refuses ${name}`, async () => {
     const seen = upstream.requests.length;

@@ -106,7 +106,7 @@ for (const [url, wanted, key] of [
 }
 
 for (const [headers, pattern] of [
-  [{}, /give x-gateway-azure-foundry-url/],
+  [{}, /set x-gateway-azure-foundry-url/],
   [{ "x-gateway-azure-foundry-url": "https://r.services.ai.azure.com/models?a=b" }, /without a query/],
   [{ "x-gateway-azure-foundry-url": "http://169.254.169.254/x" }, /metadata/],
   [{ "x-gateway-azure-foundry-url": "http://10.0.0.1/x" }, /private/],

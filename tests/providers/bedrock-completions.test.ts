@@ -172,10 +172,14 @@ function casesOf({ model, body, dropped, answer, reason = "stop", events, stream
 testConformance(bedrock, makers.flatMap(casesOf));
 
 const refusals: readonly (readonly [string, object, RegExp])[] = [
-  ["a completion of a model for chats", { model: "anthropic.claude-sonnet-4-6", prompt: "a" }, /completes no texts/],
-  ["a completion of an unknown maker", { model: "x.y", prompt: "a" }, /completes no texts/],
-  ["a completion of two prompts", { model: "mistral.m", prompt: ["a", "b"] }, /one text/],
-  ["a completion of tokens", { model: "mistral.m", prompt: [1, 2] }, /one text/],
+  [
+    "a completion of a model for chats",
+    { model: "anthropic.claude-sonnet-4-6", prompt: "a" },
+    /does not support text completion/,
+  ],
+  ["a completion of an unknown maker", { model: "x.y", prompt: "a" }, /does not support text completion/],
+  ["a completion of two prompts", { model: "mistral.m", prompt: ["a", "b"] }, /single string/],
+  ["a completion of tokens", { model: "mistral.m", prompt: [1, 2] }, /single string/],
   ["two completions", { model: "meta.llama3", prompt: "a", n: 2 }, /one choice/],
 ];
 testConformance(

@@ -143,9 +143,9 @@ testConformance(cohere, [
   },
   ...(
     [
-      ["several prompts", { prompt: ["a", "b"] }, /one text/],
-      ["tokens", { prompt: [1, 2] }, /one text/],
-      ["too many texts", { n: 6 }, /5 texts/],
+      ["several prompts", { prompt: ["a", "b"] }, /single string/],
+      ["tokens", { prompt: [1, 2] }, /single string/],
+      ["too many completions", { n: 6 }, /at most 5 completions/],
     ] as const
   ).map(([name, changes, refused]) => ({
     name,

@@ -176,8 +176,8 @@ testConformance(cortex, [
     ],
     usage: { prompt_tokens: 82, completion_tokens: 21, total_tokens: 103 },
   },
-  { name: "several answers", request: { ...request, n: 2 }, refused: /gives one answer/ },
-  { name: "other tools", request: { ...request, tools: [{ type: "web_search" }] }, refused: /functions only/ },
+  { name: "several answers", request: { ...request, n: 2 }, refused: /returns one choice/ },
+  { name: "other tools", request: { ...request, tools: [{ type: "web_search" }] }, refused: /accepts only functions/ },
   {
     name: "images by address",
     request: {
@@ -283,7 +283,7 @@ testConformance(cortex, [
   {
     name: "a text completion of two prompts",
     operation: "complete",
-    refused: /completes one text/,
+    refused: /single string/,
     request: { model: request.model, prompt: ["a", "b"] },
   },
 ]);

@@ -74,7 +74,7 @@ testConformance(jina, [
     name: "a text and an image as one",
     operation: "embed",
     request: { model: "m", input: [{ text: "a", image: { base64: "AAAA" } }] },
-    refused: /not several of them/,
+    refused: /only one of them/,
   },
   { name: "tokens", operation: "embed", request: { model: "m", input: [[1], [2]] }, refused: /lists of tokens/ },
 ]);

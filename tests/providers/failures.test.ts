@@ -169,7 +169,7 @@ const failures: readonly (readonly [error: unknown, wanted: readonly unknown[]])
   [{ message: "a", code: "429" }, [429, "x error: a", "rate_limit_error", "429"]],
   [{ reason: "a" }, [502, 'x error: {"reason":"a"}', "api_error", null]],
   ["a", [502, "x error: a", "api_error", null]],
-  [undefined, [502, "x error: it does not say why", "api_error", null]],
+  [undefined, [502, "x error: no reason was given", "api_error", null]],
 ];
 for (const [error, wanted] of failures) {
   test(`failureOfError() reads ${JSON.stringify(error)}`, () => {

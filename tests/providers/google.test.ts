@@ -332,7 +332,7 @@ testConformance(google, [
       model,
       messages: [{ role: "assistant", tool_calls: [{ id: "a", function: { name: "f", arguments: "[1" } }] }],
     },
-    refused: /no JSON object/,
+    refused: /not a JSON object/,
   },
 ]);
 

@@ -231,7 +231,7 @@ for (const [provider, model] of [
     const settings = casesOf(provider).at(-1)?.settings;
     const bound = registry.get(provider)?.bind((name) => settings?.[name] ?? null);
     const ask = () => bound?.operations.chat?.path({ model, messages: [], user: "acme" });
-    assert.throws(ask, /^InvalidRequestError: Invalid model: it cannot stand in the path/);
+    assert.throws(ask, /^InvalidRequestError: Invalid model: it cannot be part of a URL path/);
   });
 }
 

@@ -33,17 +33,17 @@ const bytesOnly = (model: string): ConformanceCase[] => [
     request: { model, prompt, response_format: "url" },
     refused: /b64_json only/,
   },
-  { name: "a stream is refused", request: { model, prompt, stream: true }, refused: /does not stream/ },
+  { name: "a stream is refused", request: { model, prompt, stream: true }, refused: /does not support streaming/ },
   { name: "a size that is none is refused", request: { model, prompt, size: "large" }, refused: /Invalid size/ },
 ];
 
 const onePicture = (model: string): ConformanceCase => ({
   name: "two pictures are refused",
   request: { model, prompt, n: 2 },
-  refused: /one picture a request/,
+  refused: /one image per request/,
 });
 
-const noModel: ConformanceCase = { name: "a model is needed", request: { prompt }, refused: /name the model/ };
+const noModel: ConformanceCase = { name: "a model is needed", request: { prompt }, refused: /model is missing/ };
 
 test("stability-ai", [
   {
@@ -417,9 +417,9 @@ for (const [name, path] of [
 
 for (const [slug, model, answer, reason] of [
   ["stability-ai", "stable-diffusion-xl", { artifacts: [{ finishReason: "CONTENT_FILTERED" }] }, "CONTENT_FILTERED"],
-  ["stability-ai", "stable-diffusion-xl", { artifacts: [] }, "no picture came"],
+  ["stability-ai", "stable-diffusion-xl", { artifacts: [] }, "the response contains no image"],
   ["stability-ai", "sd3", { finish_reason: "CONTENT_FILTERED" }, "CONTENT_FILTERED"],
-  ["fireworks-ai", "stable-diffusion-xl", [], "no picture came"],
+  ["fireworks-ai", "stable-diffusion-xl", [], "the response contains no image"],
   ["google", "imagen-4.0-generate-001", { predictions: [{ raiFilteredReason: "violence" }] }, "violence"],
   ["bedrock", "amazon.nova-canvas-v1:0", { error: "blocked" }, "blocked"],
 ] as const) {

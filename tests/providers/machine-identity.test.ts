@@ -160,8 +160,8 @@ for (const [name, environment, answers, wanted] of [
   ["nothing the operator lends", {}, {}, [400, /operator must set/]],
   ["metadata that is switched off", { AWS_EC2_METADATA: "false" }, instance, [400, /operator must set/]],
   ["a container service that is not there", relative, {}, [502, /container credentials service cannot be reached/]],
-  ["a container service that fails", relative, { [relativeUrl]: broken }, [502, /answered 500$/]],
-  ["keys without a secret", relative, { [relativeUrl]: () => Response.json({}) }, [502, /did not answer with keys/]],
+  ["a container service that fails", relative, { [relativeUrl]: broken }, [502, /status 500$/]],
+  ["keys without a secret", relative, { [relativeUrl]: () => Response.json({}) }, [502, /did not return keys/]],
   [
     "an instance without a role",
     { AWS_EC2_METADATA: "true" },
@@ -172,7 +172,7 @@ for (const [name, environment, answers, wanted] of [
     "metadata that gives no token",
     { AWS_EC2_METADATA: "true" },
     { ...instance, [`PUT ${metadata}/api/token`]: () => new Response("", { status: 403 }) },
-    [502, /answered 403/],
+    [502, /status 403/],
   ],
   [
     "a token file with two lines",

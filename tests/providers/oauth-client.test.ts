@@ -113,12 +113,12 @@ test("another secret, scope or tenant is another token", async () => {
 for (const [status, body, wanted, pattern] of [
   [401, { error: "invalid_client", error_description: "no such client" }, 401, /invalid_client, no such client/],
   [400, { error: "invalid_scope" }, 401, /invalid_scope/],
-  [503, "busy", 503, /it answered 503/],
-  [429, {}, 429, /it answered 429/],
-  [302, {}, 502, /it answered 302/],
-  [200, { token_type: "Bearer" }, 502, /holds no bearer token/],
-  [200, { access_token: "a", token_type: "mac" }, 502, /holds no bearer token/],
-  [200, "<html>", 502, /holds no bearer token/],
+  [503, "busy", 503, /it returned status 503/],
+  [429, {}, 429, /it returned status 429/],
+  [302, {}, 502, /it returned status 302/],
+  [200, { token_type: "Bearer" }, 502, /contains no bearer token/],
+  [200, { access_token: "a", token_type: "mac" }, 502, /contains no bearer token/],
+  [200, "<html>", 502, /contains no bearer token/],
 ] as const) {
   test(`a token service that answers ${status} ${JSON.stringify(body)} fails the call with ${wanted}`, async () => {
     const { tools } = createTools();

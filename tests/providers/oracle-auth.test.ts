@@ -97,12 +97,12 @@ test("the key may come as the credential, and as base64 of its text", async () =
 });
 
 for (const [headers, pattern] of [
-  [{ "x-gateway-oracle-private-key": null }, /give x-gateway-oracle-private-key/],
-  [{ "x-gateway-oracle-tenancy": null, "x-gateway-oracle-compartment-id": "c" }, /give x-gateway-oracle-tenancy/],
+  [{ "x-gateway-oracle-private-key": null }, /set x-gateway-oracle-private-key/],
+  [{ "x-gateway-oracle-tenancy": null, "x-gateway-oracle-compartment-id": "c" }, /set x-gateway-oracle-tenancy/],
   [{ "x-gateway-oracle-fingerprint": 'a"b' }, /x-gateway-oracle-fingerprint/],
   [{ "x-gateway-oracle-private-key": "no key" }, /oracle_private_key: it is not/],
   [{ "x-gateway-oracle-private-key": "AAAA" }, /oracle_private_key: it is not an RSA key/],
-  [{ "x-gateway-custom-host": null }, /give x-gateway-oracle-region/],
+  [{ "x-gateway-custom-host": null }, /set x-gateway-oracle-region/],
   [{ "x-gateway-oracle-region": "a.b" }, /x-gateway-oracle-region/],
 ] as const) {
   test(`oracle refuses ${JSON.stringify(headers)}`, async () => {
@@ -135,11 +135,8 @@ for (const cipher of ["aes-128-cbc", "aes-256-cbc"]) {
   test(`readRsaKey() opens ${cipher} with the passphrase`, async () => {
     const sealed = String(keyObject.export({ type: "pkcs8", format: "pem", cipher, passphrase: "open sesame" }));
     await signs(sealed, "open sesame");
-    await assert.rejects(
-      readRsaKey(sealed, { passphrase: "wrong", param: "key" }),
-      /passphrase does not open it|not an RSA/,
-    );
-    await assert.rejects(readRsaKey(sealed, { param: "key" }), /give its passphrase/);
+    await assert.rejects(readRsaKey(sealed, { passphrase: "wrong", param: "key" }), /passphrase is wrong|not an RSA/);
+    await assert.rejects(readRsaKey(sealed, { param: "key" }), /set its passphrase/);
   });
 }
 

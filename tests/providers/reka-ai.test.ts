@@ -106,12 +106,16 @@ testConformance(reka, [
   },
   ...(
     [
-      ["a stream", { stream: true }, /does not stream/],
-      ["tools", { tools: [{ type: "function", function: { name: "a" } }] }, /no tools/],
+      ["a stream", { stream: true }, /does not support streaming/],
+      ["tools", { tools: [{ type: "function", function: { name: "a" } }] }, /does not support tools/],
       ["several choices", { n: 2 }, /one choice/],
       ["a schema", { response_format: { type: "json_schema", json_schema: { schema: {} } } }, /format/],
       ["two images", { messages: [{ role: "user", content: [image("a"), image("b")] }] }, /one image/],
-      ["a tool's result", { messages: [{ role: "tool", tool_call_id: "c", content: "a" }] }, /no role tool/],
+      [
+        "a tool's result",
+        { messages: [{ role: "tool", tool_call_id: "c", content: "a" }] },
+        /does not support the role tool/,
+      ],
     ] as const
   ).map(([name, changes, refused]) => ({ name, settings, request: { ...hello, ...changes }, refused })),
 ]);

@@ -185,7 +185,7 @@ testConformance(bedrock, [
     ...base,
     name: "rerank by an ARN of another region",
     request: plain(arn),
-    refused: /must be one of bedrock in us-east-1/,
+    refused: /must be a Bedrock ARN in us-east-1/,
   },
   {
     ...base,

@@ -124,7 +124,7 @@ testConformance(workersAi, [
     name: "a call it must make",
     settings,
     request: { ...hello, tools: [tool], tool_choice: "required" },
-    refused: /made to call/,
+    refused: /required tool calls/,
   },
   { name: "n", settings, request: { ...hello, n: 2 }, refused: /one choice/ },
   {

@@ -32,7 +32,7 @@ const members = {
   steps: "num_inference_steps",
 };
 
-/** Pictures (https://docs.segmind.com); some models answer with the picture itself. */
+/** Images (https://docs.segmind.com); some models return the image bytes. */
 const generateImage: OperationAdapter<"generateImage"> = {
   path: (request) => modelPath(modelOf("segmind", request)),
   toUpstream(request, { drop }) {
@@ -60,7 +60,7 @@ export const segmind = defineProvider({
   settings: { prefix: "segmind", schema: v.object({}) },
   baseUrl: "https://api.segmind.com/v1",
   authenticate: keyHeader("x-api-key"),
-  // the whole path is the name of a model
+  // the whole path is the model's name
   models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { generateImage },
 });

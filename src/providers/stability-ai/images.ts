@@ -15,17 +15,17 @@ import {
 import { copyMembers } from "../shapes/members.ts";
 import type { ConversionOptions, OperationAdapter } from "../types.ts";
 
-/** Last segment of the path of a newer model, which is a service of its own; undefined for engines, called by name. */
+/** Last path segment of a newer model, which has a separate endpoint; undefined for engines, which share one. */
 export function serviceOf(model: string): "core" | "ultra" | "sd3" | undefined {
   if (/^(?:stable-image-)?core\b/.test(model)) return "core";
   if (/^(?:stable-image-)?ultra\b/.test(model)) return "ultra";
   return /^(?:sd3|stable-diffusion-3)/.test(model) ? "sd3" : undefined;
 }
 
-/** Ratios of the newer models (https://platform.stability.ai/docs/api-reference#tag/Generate). */
+/** Aspect ratios of the newer models (https://platform.stability.ai/docs/api-reference#tag/Generate). */
 const ratios = ["1:1", "16:9", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"] as const;
 
-/** Members the newer models take under their own names. */
+/** Fields the newer models support under their own names. */
 const newerMembers = {
   negative_prompt: "negative_prompt",
   seed: "seed",
@@ -38,7 +38,7 @@ const newerMembers = {
   image: "image",
 } as const;
 
-/** A request of the newer models. */
+/** A request to a newer model. */
 export function toNewer(provider: string, request: ImageRequest, { drop }: ConversionOptions): Record<string, unknown> {
   requireBytes(provider, request);
   requireOnePicture(provider, request);
@@ -61,7 +61,7 @@ const engineMembers = {
   style: "style_preset",
 } as const;
 
-/** A request of the engines. */
+/** A request to an engine. */
 export function toEngine(
   provider: string,
   request: ImageRequest,
@@ -81,7 +81,7 @@ const Artifacts = v.looseObject({
   artifacts: v.array(v.looseObject({ base64: text, finishReason: text })),
 });
 
-/** Answers of the engines. */
+/** Response of an engine. */
 export function fromEngine(provider: string, body: unknown, options: ConversionOptions) {
   const { artifacts } = v.parse(Artifacts, body);
   const kept = artifacts.filter(({ finishReason }) => (finishReason ?? "SUCCESS") === "SUCCESS");
@@ -92,7 +92,7 @@ export function fromEngine(provider: string, body: unknown, options: ConversionO
 
 const Newer = v.looseObject({ image: text, finish_reason: text });
 
-/** Pictures (https://platform.stability.ai/docs/api-reference). */
+/** Images (https://platform.stability.ai/docs/api-reference). */
 export const generateImage: OperationAdapter<"generateImage"> = {
   path(request) {
     const model = modelOf("stability-ai", request);

@@ -5,7 +5,7 @@ import { passUnknown } from "../shapes/known.ts";
 import type { ConversionOptions, StreamMapper } from "../types.ts";
 import type { PublishedModel } from "./publishers.ts";
 
-/** Roles and members these models do not know. */
+/** Roles and fields these models do not support. */
 function toPlainMessages(messages: ChatRequest["messages"]): object[] {
   return messages.map(({ content_blocks: _, role, ...rest }) => ({
     role: role === "developer" ? "system" : role,
@@ -27,7 +27,7 @@ export function toOpenModelRequest(
   };
 }
 
-/** Members Mistral's models take (https://docs.mistral.ai/api). */
+/** Fields Mistral's models support (https://docs.mistral.ai/api). */
 const ofMistral = new Set([
   "model",
   "messages",
@@ -65,7 +65,7 @@ export function toMistralRequest(request: ChatRequest, { name }: PublishedModel,
   };
 }
 
-/** The answer of a model in OpenAI's shape. */
+/** The response of a model in OpenAI's shape. */
 export function fromOpenModelAnswer(body: unknown): ChatResponse {
   return v.parse(ChatResponse, body);
 }
@@ -75,7 +75,7 @@ const Chunk = v.looseObject({
   usage: v.nullish(Usage),
 });
 
-/** Maps streams that are in OpenAI's shape: what goes on is their chunks, less the usage. */
+/** Maps streams in OpenAI's shape: chunks are forwarded, without usage. */
 export function createOpenModelMapper(slug: string): StreamMapper {
   let usage: Usage | undefined;
   let isFinished = false;

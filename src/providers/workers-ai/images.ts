@@ -17,7 +17,7 @@ const members = {
   image_b64: "image_b64",
 };
 
-/** Pictures (https://developers.cloudflare.com/workers-ai/models/); some models answer with the picture itself. */
+/** Images (https://developers.cloudflare.com/workers-ai/models/); some models return the image bytes. */
 export const generateImage: OperationAdapter<"generateImage"> = {
   path: (request) => modelPath(modelOf("workers-ai", request)),
   toUpstream(request, { drop }) {
