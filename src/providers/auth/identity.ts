@@ -1,5 +1,5 @@
 import { InvalidRequestError } from "../../errors.ts";
-import type { AuthTools } from "../types.ts";
+import type { AuthTools } from "../core/types.ts";
 
 /** Whether a boolean environment variable is on. */
 export function isSwitchedOn(value: string | undefined): boolean {

@@ -1,5 +1,5 @@
-import { addQuery } from "../shapes/hosts.ts";
-import type { PassedPath, PassedTarget } from "../types.ts";
+import type { PassedPath, PassedTarget } from "../core/types.ts";
+import { addQuery } from "../shared/hosts.ts";
 
 /** Paths below the resource itself, whichever of its URLs is configured. */
 const ofResource = /^\/(?:openai|anthropic|models\/(?:chat\/completions|embeddings|images\/embeddings|info)(?:[/?]|$))/;

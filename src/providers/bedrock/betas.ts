@@ -1,5 +1,5 @@
 import { readBetas } from "../anthropic/request.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import type { BedrockModel } from "./model.ts";
 
 /** Bedrock's names of betas it spells differently; an empty list for betas it rejects. */

@@ -1,5 +1,5 @@
-import { withoutPrefixes } from "../model-names.ts";
-import { encodeText } from "../shapes/hosts.ts";
+import { withoutPrefixes } from "../core/model-names.ts";
+import { encodeText } from "../shared/hosts.ts";
 
 /** Capabilities of a model, from its name. */
 export interface ModelTraits {

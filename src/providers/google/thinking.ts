@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { type ModelTraits, traitsOf } from "./model.ts";
 
 /** Thinking budget of a 2.5 model in tokens, by effort level. */
