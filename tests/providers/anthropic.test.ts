@@ -197,7 +197,7 @@ const tool = { type: "function", function: { name: "f", description: "", paramet
 const sentTool = { name: "f", input_schema: { type: "object", properties: { a: {} } } };
 const cached = { type: "ephemeral", ttl: "1h" };
 
-/** What a request becomes; only the given members are compared with what is sent. */
+/** The request a body becomes; only the given fields are compared with what is sent. */
 function sends(name: string, request: object, sent: object, dropped: readonly string[] = []): ConformanceCase {
   const all = { ...hello, ...request };
   const body = { max_tokens: 8192, model: all.model, messages: hello.messages, ...sent };
@@ -598,7 +598,7 @@ const others: readonly ConformanceCase[] = [
 
 testConformance(anthropic, [...answers, ...streams, ...messages, ...calling, ...settings, ...refusals, ...others]);
 
-test("toClaudeRequest() writes what other hosts take", () => {
+test("toClaudeRequest() builds requests for other hosts", () => {
   const dropped: string[] = [];
   const options = { strict: true, drop: (member: string) => void dropped.push(member) };
   const request = { ...hello, stream: true, reasoning_effort: "low", anthropic_beta: "a,b" };

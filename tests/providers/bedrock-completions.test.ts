@@ -21,15 +21,15 @@ const asked = {
 
 interface Maker {
   model: string;
-  /** Body of `asked`, and what of it is left out. */
+  /** Body of `asked`, and the dropped fields. */
   body: object;
   dropped: readonly string[];
   answer: object;
-  /** Reason to end of the answer. */
+  /** Finish reason of the response. */
   reason?: string;
   /** Absent: its models do not stream. */
   events?: readonly object[];
-  /** Members of a streamed request. */
+  /** Fields of a streaming request. */
   streamed?: object;
 }
 
@@ -191,7 +191,7 @@ const wire = createWire();
 const gateway = await createTestGateway({ transport: wire.transport });
 after(() => gateway.close());
 
-test("embeddings of Cohere's models on bedrock count the tokens their header tells", async () => {
+test("bedrock embeddings of Cohere's models count the tokens in the header", async () => {
   wire.answer = () => Response.json(jsonFixture("bedrock", "embeddings-cohere.json"), { headers: answerHeaders });
   const trace = crypto.randomUUID();
   const response = await gateway.fetch("/v1/embeddings", {
@@ -209,7 +209,7 @@ test("embeddings of Cohere's models on bedrock count the tokens their header tel
   assert.equal(row.usage?.input_tokens, 7);
 });
 
-test("embeddings on bedrock that take several calls sum what the headers of all of them tell", async () => {
+test("bedrock embeddings that take several calls sum the tokens in their headers", async () => {
   wire.answer = () => Response.json({ embeddings: [{ embedding: [1] }] }, { headers: answerHeaders });
   const response = await gateway.fetch("/v1/embeddings", {
     method: "POST",
@@ -219,7 +219,7 @@ test("embeddings on bedrock that take several calls sum what the headers of all 
   assert.equal((await readJson<{ usage: { prompt_tokens: number } }>(response)).usage.prompt_tokens, 21);
 });
 
-test("a completion on bedrock is logged with the tokens of its stream", async () => {
+test("bedrock completions are logged with the tokens of their stream", async () => {
   const { model, events = [] } = makers[1] ?? { model: "" };
   const type = { "content-type": "application/vnd.amazon.eventstream" };
   wire.answer = () => new Response(chunkStream(events), { headers: type });

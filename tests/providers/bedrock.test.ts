@@ -53,7 +53,7 @@ const history = [
   { role: "tool", tool_call_id: "c1", content: "6 m" },
 ];
 
-/** A request whose body alone is looked at. */
+/** A request of which only the body is checked. */
 function sends(
   name: string,
   request: object,
@@ -716,7 +716,7 @@ function call(index: number, id: string, name: string): object {
   return { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] };
 }
 
-test("a failure in a stream keeps its status and name", () => {
+test("bedrock failures in a stream keep their status and name", () => {
   const chat = bedrock.bind(() => null).operations.chat;
   const mapper = chat?.streamMapper?.({ model: claude, messages: hello }, { strict: true, drop: () => {} });
   assert.ok(mapper);
@@ -767,6 +767,6 @@ for (const [name, isAdaptive, hasThinkingBudget, takesOneSampler] of [
   });
 }
 
-test("claudeFamily() knows nothing of other makers' models", () => {
+test("claudeFamily() is undefined for other vendors' models", () => {
   assert.equal(claudeFamily({ vendor: "amazon", name: "nova-pro-v1:0" }), undefined);
 });

@@ -1,6 +1,6 @@
 import { type CallCase, testCalls } from "../support/provider-calls.ts";
 
-/** Headers clients of a provider send by themselves, and which of them go upstream. */
+/** Headers that clients of a provider send by default, and which of them are forwarded. */
 const cases: Readonly<Record<string, readonly CallCase[]>> = {
   "vertex-ai": [
     {

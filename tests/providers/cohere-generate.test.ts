@@ -172,7 +172,7 @@ async function complete(text: string, type = "application/stream+json") {
 }
 
 for (const type of ["application/stream+json", "application/x-ndjson", "text/plain; charset=utf-8"]) {
-  test(`a stream of lines of type ${type} reaches the client as events, usage and [DONE] at its end`, async () => {
+  test(`cohere text streams of type ${type} become events that end with usage and [DONE]`, async () => {
     const { status, type: answered, text } = await complete(streamed, type);
     assert.deepEqual([status, answered], [200, "text/event-stream; charset=utf-8"]);
     const events = text.split("\n\n").filter((event) => event !== "");
@@ -182,19 +182,19 @@ for (const type of ["application/stream+json", "application/x-ndjson", "text/pla
   });
 }
 
-test("a stream of lines that breaks off is told as a failure", async () => {
+test("cohere text streams that break off are reported as failures", async () => {
   const { text } = await complete(lines({ text: "a", is_finished: false }));
   assert.match(text, /upstream_incomplete_stream/);
   assert.doesNotMatch(text, /\[DONE\]/);
 });
 
-test("a stream of lines that ends with an error is told as a failure", async () => {
+test("cohere text streams that end with an error are reported as failures", async () => {
   const { status, text } = await complete(lines({ is_finished: true, finish_reason: "ERROR" }));
   assert.match(text, /cohere error/);
   assert.equal(status === 200 ? text.includes("[DONE]") : false, false);
 });
 
-test("an answer that is not what it should be is the upstream's fault", async () => {
+test("cohere text responses of another shape are upstream failures", async () => {
   wire.answer = () => Response.json({ text: "no generations" });
   const headers = requestHeaders({ "x-gateway-provider": "cohere" });
   const response = await gateway.fetch("/v1/completions", { method: "POST", headers, body: JSON.stringify(request) });

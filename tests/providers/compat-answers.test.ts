@@ -19,7 +19,7 @@ function conforms(slug: string, ...cases: readonly ConformanceCase[]): void {
 
 const head = { id: "fx-1", object: "chat.completion", created: 1_790_000_000, model: "m" };
 
-/** An answer of one choice. */
+/** A response with one choice. */
 function answerOf(message: object, rest: object = {}, choice: object = {}) {
   const choices = [{ index: 0, message: { role: "assistant", ...message }, finish_reason: "stop", ...choice }];
   return { ...head, choices, ...rest };
@@ -38,7 +38,7 @@ function chunkOf(delta: object, finish: string | null = null, rest: object = {})
 const toStream = (chunks: readonly object[]): string =>
   chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
 
-// what a model thought, by strictness
+// reasoning, by strictness
 for (const [slug, member] of [
   ["deepseek", "reasoning_content"],
   ["x-ai", "reasoning_content"],
@@ -119,7 +119,7 @@ for (const [slug, member] of [
   );
 }
 
-// reasons to finish
+// finish reasons
 for (const [slug, told, wanted] of [
   ["deepseek", "insufficient_system_resource", "stop"],
   ["together-ai", "eos", "stop"],
@@ -375,14 +375,14 @@ for (const [name, data, status, message] of [
     "openrouter error: fixture: gone",
   ],
 ] as const) {
-  test(`a stream that tells of a failure by ${name} fails`, () => {
+  test(`streams that report a failure by ${name} fail`, () => {
     const error = mapFailing("openrouter", [JSON.stringify(data)]);
     assert.ok(error instanceof UpstreamError);
     assert.deepEqual([error.status, error.message, error.provider], [status, message, "openrouter"]);
   });
 }
 
-test("the recorded stream of openrouter fails at its last event", () => {
+test("openrouter fails at the last event of the recorded stream", () => {
   const events = fixture("openrouter", "stream-error.sse").match(/(?<=^data: ).*$/gm) ?? [];
   assert.equal(events.length, 3);
   assert.equal(mapFailing("openrouter", events.slice(0, 2)), undefined);
@@ -391,7 +391,7 @@ test("the recorded stream of openrouter fails at its last event", () => {
   assert.deepEqual([error.status, error.message], [502, "openrouter error: Provider disconnected"]);
 });
 
-test("an event that is named an error fails, whatever it holds", () => {
+test("openaiCompatible() streams fail at an event named error, whatever it contains", () => {
   const error = mapFailing("perplexity-ai", ['{"message":"fixture: gone","code":"429"}'], "error");
   assert.ok(error instanceof UpstreamError);
   assert.deepEqual([error.status, error.message], [429, "perplexity-ai error: fixture: gone"]);
@@ -403,7 +403,7 @@ for (const [code, status] of [
   [1008, 402],
   [1013, 502],
 ] as const) {
-  test(`minimax' failure ${code} with status 200 is ${status}`, () => {
+  test(`minimax failure ${code} with status 200 becomes ${status}`, () => {
     const adapter = requireOperation(
       providerOf("minimax").bind(() => null),
       "chat",

@@ -139,7 +139,7 @@ conforms(
 const ask = (body: object = helloBody) =>
   chat(gateway, body, { "x-gateway-provider": "nebius", authorization: "Bearer key" });
 
-test("an answer that is as it should be goes back byte for byte", async () => {
+test("openaiCompatible() returns a response that needs no change byte for byte", async () => {
   const choices = [{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" }];
   const text = JSON.stringify({ ...head, choices, usage: null }, null, 3);
   wire.answer = () => new Response(text);
@@ -152,7 +152,7 @@ for (const [name, body] of [
   ["whose choice is no object", { choices: ["a"] }],
   ["whose reason to finish is a number", { choices: [{ finish_reason: 3 }] }],
 ] as const) {
-  test(`an answer ${name} is the upstream's fault`, async () => {
+  test(`nebius responses ${name} are upstream failures`, async () => {
     wire.answer = () => Response.json(body);
     const response = await ask();
     const { error } = await readJson<{ error: { code: string } }>(response);
@@ -160,7 +160,7 @@ for (const [name, body] of [
   });
 }
 
-test("chunks of a corrected stream that nobody can read go on, and none of them breaks it", async () => {
+test("openaiCompatible() forwards malformed chunks of a corrected stream unchanged", async () => {
   const odd = [
     '{"choices":"a","x":1}',
     '{"choices":[3,null],"x":1}',

@@ -211,7 +211,7 @@ testConformance(cortex, [
   },
 ]);
 
-test("an error inside a stream is thrown", () => {
+test("cortex throws an error inside a stream", () => {
   const adapter = cortex.bind(() => null).operations.chat;
   const mapper = adapter?.streamMapper?.(request, { strict: true, drop() {} });
   const event = { event: "", data: '{"code":"390400","message":"overloaded","request_id":"r"}' };
@@ -246,7 +246,7 @@ test("cortex is called at its account, with the kind of its token", async () => 
 });
 
 for (const account of [null, "a/b", "a..b", "evil.example/", "a.b.c.d.e"]) {
-  test(`cortex refuses the account ${account}`, async () => {
+  test(`cortex rejects the account ${account}`, async () => {
     const response = await ask({ "x-gateway-snowflake-account": account });
     assert.equal(response.status, 400);
     assert.match(await response.text(), /x-gateway-snowflake-account/);

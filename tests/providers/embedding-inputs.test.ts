@@ -19,7 +19,7 @@ function embedOf(slug: string) {
 const texts = (count: number) => Array.from({ length: count }, (_, index) => `t${index}`);
 const image = { image: { base64: "AAAA" } };
 
-/** Who is asked for what, and the sizes of the parts it is sent in. */
+/** Provider and input, and the sizes of the parts it is sent in. */
 const splits: readonly (readonly [string, string, EmbeddingRequest["input"], number[] | undefined])[] = [
   ["bedrock", "amazon.titan-embed-text-v2:0", texts(3), [1, 1, 1]],
   ["bedrock", "us.amazon.titan-embed-text-v2:0", texts(1), undefined],
@@ -44,7 +44,7 @@ const splits: readonly (readonly [string, string, EmbeddingRequest["input"], num
   ["byteplus", "ep-1", [image, "a"], [1, 1]],
 ];
 for (const [slug, model, input, sizes] of splits) {
-  test(`${slug} takes ${JSON.stringify(input).slice(0, 30)} for ${model} in ${sizes?.join(" + ") ?? "one call"}`, () => {
+  test(`${slug} splits ${JSON.stringify(input).slice(0, 30)} for ${model} into ${sizes?.join(" + ") ?? "one call"}`, () => {
     const request: EmbeddingRequest = { model, input: structuredClone(input), user: "u" };
     const parts = embedOf(slug).split?.(request);
     assert.deepEqual(
@@ -63,7 +63,7 @@ for (const [slug, model, input, sizes] of splits) {
   });
 }
 
-test("answers to parts are joined in order, their usage summed", () => {
+test("bedrock joins responses in order and sums their usage", () => {
   const part = (embedding: number, usage?: object) => ({ data: [{ object: "embedding", index: 0, embedding }], usage });
   const answers = [
     { ...part(1, { prompt_tokens: 2, total_tokens: 3 }), model: "m-1" },

@@ -18,7 +18,7 @@ const operation: OperationName = "generateImage";
 const prompt = "A lock at dawn";
 const wanted = { created: 0, data: [{ b64_json: "AAAA" }] };
 
-/** Cases of providers whose pictures are in shapes of their own. */
+/** Cases of providers whose images have native shapes. */
 function test(slug: string, cases: readonly ConformanceCase[], settings: Record<string, string> = {}): void {
   testConformance(
     providerOf(slug),
@@ -26,7 +26,7 @@ function test(slug: string, cases: readonly ConformanceCase[], settings: Record<
   );
 }
 
-/** What all of them that answer once, with bytes, refuse. */
+/** Rejections shared by providers that return bytes in one response. */
 const bytesOnly = (model: string): ConformanceCase[] => [
   {
     name: "a picture by its address is refused",

@@ -26,7 +26,7 @@ for (const [name, text, found] of [
   test(`findMember() ${found ? "finds" : "does not find"} ${name}`, () => assert.equal(finds(text), found));
 }
 
-test("findMember() tells names apart by all of their bytes", () => {
+test("findMember() distinguishes names by all of their bytes", () => {
   const known = namesOf(["content", "role", "index"]);
   const others = (text: string) => findMember(encoder.encode(text), known, "other");
   assert.equal(others('data: {"content":"a","role":"b","index":0}\n\n'), false);
@@ -35,20 +35,20 @@ test("findMember() tells names apart by all of their bytes", () => {
   }
 });
 
-/** Names of all members of a value. */
+/** Names of all fields in a value. */
 function namesIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   const own = Array.isArray(value) ? [] : Object.keys(value);
   return [...own, ...Object.values(value).flatMap(namesIn)];
 }
 
-test("findMember() sees exactly the names of members, whatever texts hold", () => {
+test("findMember() sees exactly the names of fields, whatever strings contain", () => {
   const texts = ['"', "\\", '\\"', '":', '"a":', "reasoning", '{"reasoning":1}', "é☂", "\n", ""];
   const names = ["a", "reasoning", 'rea"soning', "b\\", "é"];
   let seed = 7;
   const pick = <Item>(items: readonly Item[]): Item => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return items[Math.floor((seed / 2_147_483_648) * items.length)] as Item; // the index lies inside
+    return items[Math.floor((seed / 2_147_483_648) * items.length)] as Item; // the index is in range
   };
   const grow = (depth: number): unknown => {
     if (depth === 0) return pick<unknown>([...texts, 1, null]);
@@ -109,12 +109,12 @@ for (const [name, chunk, strict, lax] of [
   ["facts of the server", chunkOf({ content: "a" }, { stop_reason: null }), true, false],
   ["facts of the provider", chunkOf({ content: "a" }, {}, { citations: [] }), true, false],
 ] as const) {
-  test(`a chunk with ${name} ${strict ? "may need" : "needs no"} correction in plain answers`, () => {
+  test(`chunks with ${name} ${strict ? "may need" : "need no"} correction in strict responses`, () => {
     assert.deepEqual([concernedBy(chunk, true), concernedBy(chunk, false)], [strict, lax]);
   });
 }
 
-test("a chunk with a member whose name has the 30-bit FNV-1a hash of a plain one needs correction", () => {
-  // "ltpqvi" and "refusal" share it
+test("chunks with a field whose name has the 30-bit FNV-1a hash of a plain one need correction", () => {
+  // "ltpqvi" and "refusal" have the same hash
   assert.equal(concernedBy(chunkOf({ content: "a", ltpqvi: 1 }), true), true);
 });

@@ -54,7 +54,7 @@ const ask = (headers: HeaderChanges) =>
     },
   );
 
-/** Checks a signature as the receiver does: from what arrived and what the header says was signed. */
+/** Verifies a signature as the receiver does: from the received request and the header. */
 function verify({ method, url, headers, body }: Seen): void {
   const authorization = String(headers.authorization);
   assert.match(authorization, /^Signature /);
@@ -78,7 +78,7 @@ function verify({ method, url, headers, body }: Seen): void {
   assert.equal(headers["content-length"], String(body.length));
 }
 
-test("calls of oracle carry a signature that others can verify", async () => {
+test("oracle calls have a signature that can be verified", async () => {
   const response = await ask({});
   assert.equal(response.status, 200, await response.text());
   const [one] = seen;
@@ -88,7 +88,7 @@ test("calls of oracle carry a signature that others can verify", async () => {
   assert.ok(Math.abs(Date.parse(String(one.headers["x-date"])) - Date.now()) < 60_000);
 });
 
-test("the key may come as the credential, and as base64 of its text", async () => {
+test("oracle takes the key as the credential, and as base64", async () => {
   const credential = `Bearer ${btoa(privateKey)}`;
   const response = await ask({ "x-gateway-oracle-private-key": null, authorization: credential });
   assert.equal(response.status, 200, await response.text());
@@ -105,7 +105,7 @@ for (const [headers, pattern] of [
   [{ "x-gateway-custom-host": null }, /set x-gateway-oracle-region/],
   [{ "x-gateway-oracle-region": "a.b" }, /x-gateway-oracle-region/],
 ] as const) {
-  test(`oracle refuses ${JSON.stringify(headers)}`, async () => {
+  test(`oracle rejects ${JSON.stringify(headers)}`, async () => {
     const response = await ask(headers);
     assert.equal(response.status, 400);
     assert.match(await response.text(), pattern);
@@ -140,7 +140,7 @@ for (const cipher of ["aes-128-cbc", "aes-256-cbc"]) {
   });
 }
 
-test("readRsaKey() refuses old encryption and damaged keys", async () => {
+test("readRsaKey() rejects legacy encryption and damaged keys", async () => {
   const old =
     "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----";
   await assert.rejects(readRsaKey(old, { param: "key" }), /convert it to PKCS #8/);
@@ -148,7 +148,7 @@ test("readRsaKey() refuses old encryption and damaged keys", async () => {
   await assert.rejects(readRsaKey(cut, { param: "key" }), /not an RSA key/);
 });
 
-test("readRsaKey() reads a key once, and another passphrase is another key", async () => {
+test("readRsaKey() reads a key once, and again with another passphrase", async () => {
   const text = String(keyObject.export({ type: "pkcs8", format: "pem" }));
   const read = (passphrase?: string) => readRsaKey(text, { passphrase, param: "key" });
   const [first, second] = await Promise.all([read(), read()]);

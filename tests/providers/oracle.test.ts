@@ -396,7 +396,7 @@ testConformance(oracle, [
 ]);
 
 for (const model of [llama, command]) {
-  test(`an error inside a stream of ${model} is thrown`, () => {
+  test(`oracle throws an error inside a stream of ${model}`, () => {
     const adapter = oracle.bind(() => null).operations.chat;
     const mapper = adapter?.streamMapper?.({ ...request, model }, { strict: true, drop() {} });
     const event = { event: "", data: '{"code":"429","message":"slow down"}' };

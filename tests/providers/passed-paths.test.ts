@@ -6,7 +6,7 @@ import { createTestGateway, readJson, requestHeaders, workspaceKey } from "../su
 import { type CallCase, testCalls } from "../support/provider-calls.ts";
 import { createWire } from "../support/wire.ts";
 
-/** Cases of one provider: what is asked for and where it goes. */
+/** Cases of one provider: the requested path and the upstream URL. */
 const cases = (headers: Record<string, string>, rows: readonly (readonly [path: string, url: string])[]): CallCase[] =>
   rows.map(([path, url]) => ({ name: `is passed ${path}`, headers, path, body: {}, url }));
 
@@ -91,7 +91,7 @@ await testCalls("azure-openai", [
   },
 ]);
 
-test("azure-openai finds the deployment of the model a body names", () => {
+test("azure-openai finds the deployment of the model in a body", () => {
   const deployments = JSON.stringify([
     { alias: "fast", azure_deployment_name: "dep-mini", azure_api_version: "2024-10-21", azure_auth_mode: "default" },
     { alias: "", azure_deployment_name: "dep-big", azure_api_version: "v1", is_default: true },
@@ -246,7 +246,7 @@ for (const [provider, path, status, code] of [
   ["gemini", "/proxy/v1beta/models/other:countTokens", 412, "model_not_allowed_error"],
   ["gemini", "/proxy/v1beta/models/oth%65r:countTokens", 412, "model_not_allowed_error"],
 ] as const) {
-  test(`a stored ${provider} answers ${status} to ${path}`, async () => {
+  test(`a stored ${provider} returns ${status} for ${path}`, async () => {
     wire.url = "";
     const headers = requestHeaders({ "x-gateway-provider": `@${provider}-p`, "content-length": "2" });
     const response = await gateway.fetch(`/v1${path}`, { method: "POST", headers, body: "{}" });

@@ -17,7 +17,7 @@ import { type ConformanceCase, jsonFixture, testConformance } from "../conforman
 const query = "What is the capital of the United States?";
 const documents = ["Carson City", { text: "Saipan", population: 43_385 }, { text: "Washington, D.C." }];
 const texts = ["Carson City", "Saipan", "Washington, D.C."];
-/** Members of other providers: each is told by those that do not take it. */
+/** Fields of other providers; each provider reports those it does not support. */
 const everything = {
   top_n: 2,
   return_documents: true,
@@ -32,7 +32,7 @@ const base = { operation: "rerank" as const };
 const plain = (model: string) => ({ model, query, documents });
 const all = (model: string) => ({ ...plain(model), ...everything });
 
-/** Results of the recorded answers, with their documents or without. */
+/** Results of the recorded responses, with or without their documents. */
 const results = (withDocuments: boolean, scores: readonly [number, number] = [0.9871, 0.1204]) => [
   {
     index: 2,
@@ -43,7 +43,7 @@ const results = (withDocuments: boolean, scores: readonly [number, number] = [0.
 ];
 const answered = (id: string, model: string, rest: object) => ({ object: "list", id, model, ...rest });
 
-/** Cases of a provider that is sent what Cohere is sent. */
+/** Cases of a provider that gets the same request as Cohere. */
 function casesLikeCohere(path: string, sentModel: (model: string) => string): ConformanceCase[] {
   const model = "cohere.rerank-v3.5";
   const sent = { model: sentModel(model), query, documents: texts };
@@ -235,7 +235,7 @@ testConformance(vertexAi, [
   },
 ]);
 
-/** Providers of tables: their path, and the members they take. */
+/** Providers of tables: their path, and the fields they support. */
 const table: readonly (readonly [slug: string, path: string, taken: readonly (keyof typeof everything)[]])[] = [
   ["together-ai", "/v1/rerank", ["top_n", "return_documents", "rank_fields"]],
   ["fireworks-ai", "/rerank", ["top_n", "return_documents"]],

@@ -44,7 +44,7 @@ const openaiChunks = (model: string) =>
     choices: [{ index: 0, delta, logprobs: null, finish_reason }],
   }));
 
-/** What providers in OpenAI's form have in common. */
+/** Fields that providers in OpenAI's form have in common. */
 const openaiCases = (model: string, path: string, sentModel = model, extra: object = {}): ConformanceCase[] => [
   {
     name: "text",

@@ -156,13 +156,13 @@ testSpeech("vertex-ai", [
   noEvents,
 ]);
 
-test("speech of Vertex AI has a host of its own", () => {
+test("vertex-ai speech has a separate host", () => {
   const bound = registry.get("vertex-ai")?.bind((name) => (name === "vertex-region" ? "europe-west4" : null));
   const address = bound?.baseUrlOf({ path: "/v1/text:synthesize", environment: {} });
   assert.equal(address, "https://texttospeech.googleapis.com");
 });
 
-test("toWav() writes a head that tells rate and length", () => {
+test("toWav() writes a header with sample rate and length", () => {
   const file = toWav(Uint8Array.of(1, 2, 3, 4), 24_000);
   const view = new DataView(file.buffer);
   const text = (from: number, to: number) => new TextDecoder().decode(file.subarray(from, to));
