@@ -59,7 +59,7 @@ const answers: readonly ConformanceCase[] = [
     wanted: answerOf("msg_01FxChat", { content: "The harbour opens at six." }, "stop", usageOf(2066, 11, 2048)),
   },
   {
-    name: "thinking stays hidden where answers are OpenAI's",
+    name: "thinking is hidden in strict responses",
     request: hello,
     answer: json("chat-thinking.json"),
     wanted: answerOf("msg_01FxThink", { content: "It opens at six." }, "stop", usageOf(1231, 96, 0, 1200, 84)),
@@ -102,7 +102,7 @@ const answers: readonly ConformanceCase[] = [
     ),
   },
   {
-    name: "an answer of calls alone, without usage",
+    name: "a response with only tool calls, without usage",
     request: hello,
     answer: { content: [{ type: "tool_use", id: "t", name: "f" }], stop_reason: "tool_use" },
     wanted: {
@@ -158,7 +158,7 @@ const streams: readonly ConformanceCase[] = [
     ],
   },
   {
-    name: "stream with a tool of the provider: its JSON belongs to no call",
+    name: "stream with a built-in tool: its JSON belongs to no call",
     request: hello,
     strict: false,
     stream: [

@@ -152,9 +152,9 @@ test("bedrock signs the request for models, which has no body", async () => {
 
 for (const [name, changes, text] of [
   ["no keys", { "x-gateway-aws-access-key-id": null }, /x-gateway-aws-access-key-id/],
-  ["a region that is no host label", { "x-gateway-aws-region": "evil.example/" }, /x-gateway-aws-region/],
-  ["a kind of credential it does not know", { "x-gateway-aws-auth-type": "magic" }, /x-gateway-aws-auth-type/],
-  ["a role that is none", { "x-gateway-aws-role-arn": "role" }, /x-gateway-aws-role-arn/],
+  ["a region that is not a host label", { "x-gateway-aws-region": "evil.example/" }, /x-gateway-aws-region/],
+  ["an unknown kind of credential", { "x-gateway-aws-auth-type": "magic" }, /x-gateway-aws-auth-type/],
+  ["a malformed role", { "x-gateway-aws-role-arn": "role" }, /x-gateway-aws-role-arn/],
   ["its own identity for a named host", { "x-gateway-aws-auth-type": "serviceRole" }, /not a host of AWS/],
 ] as const) {
   test(`bedrock rejects ${name}`, async () => {
@@ -240,7 +240,7 @@ for (const [provider, path, environment, wanted] of [
 const tool = (parameters: object) => ({ type: "function", function: { name: "f", parameters } });
 testConformance(bedrockMantle, [
   {
-    name: "requests go through, streams are asked for their usage",
+    name: "requests are forwarded, and streams include usage",
     request: body("openai.gpt-oss-120b", { stream: true, extra: 1 }),
     sent: {
       path: "/v1/chat/completions",
@@ -250,7 +250,7 @@ testConformance(bedrockMantle, [
     wanted: { choices: [] },
   },
   {
-    name: "Gemma is sent no names of properties",
+    name: "Gemma gets no propertyNames",
     request: body("google.gemma-3-27b-it", {
       tools: [tool({ type: "object", properties: { a: { type: "object", propertyNames: { pattern: "x" } } } })],
     }),
@@ -261,7 +261,7 @@ testConformance(bedrockMantle, [
     wanted: { choices: [] },
   },
   {
-    name: "models of Anthropic speak their own shape",
+    name: "models of Anthropic use the Messages API",
     request: body("anthropic.claude-sonnet-4-6", { seed: 1 }),
     sent: { path: "/anthropic/v1/messages", body: body("anthropic.claude-sonnet-4-6", { max_tokens: 8192 }) },
     dropped: ["seed"],

@@ -23,7 +23,7 @@ testConformance(azureAi, [
     wanted: chatAnswer,
   },
   {
-    name: "old function members are left out",
+    name: "legacy function fields are dropped",
     request: {
       ...request,
       functions: [],
@@ -39,7 +39,7 @@ testConformance(azureAi, [
     wanted: chatAnswer,
   },
   {
-    name: "old functions",
+    name: "legacy functions",
     request: { ...request, functions: [{ name: "f" }] },
     refused: /Cannot send functions to azure-ai/,
   },

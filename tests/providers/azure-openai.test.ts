@@ -63,7 +63,7 @@ testConformance(azureOpenai, [
     wanted: jsonFixture("azure-openai", "tool-call.json"),
   },
   {
-    name: "members of other providers' shapes are left out",
+    name: "fields of other providers' shapes are dropped",
     settings: dated,
     request: {
       ...request,

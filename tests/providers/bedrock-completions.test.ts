@@ -177,7 +177,7 @@ const refusals: readonly (readonly [string, object, RegExp])[] = [
     { model: "anthropic.claude-sonnet-4-6", prompt: "a" },
     /does not support text completion/,
   ],
-  ["a completion of an unknown maker", { model: "x.y", prompt: "a" }, /does not support text completion/],
+  ["a completion of an unknown vendor", { model: "x.y", prompt: "a" }, /does not support text completion/],
   ["a completion of two prompts", { model: "mistral.m", prompt: ["a", "b"] }, /single string/],
   ["a completion of tokens", { model: "mistral.m", prompt: [1, 2] }, /single string/],
   ["two completions", { model: "meta.llama3", prompt: "a", n: 2 }, /one choice/],

@@ -147,7 +147,7 @@ for (const prefix of ["amz-server-side-encryption", "aws-server-side-encryption"
 }
 
 for (const [what, content, name] of [
-  ["a line that is no JSON", `${chatLine("a")}\n{`, "a.jsonl"],
+  ["a line that is not JSON", `${chatLine("a")}\n{`, "a.jsonl"],
   ["a line that cannot be converted", chatLine("a", "x", { n: 2 }), "a.jsonl"],
   ["another kind of file", chatLine("a"), "a.csv"],
 ] as const) {
@@ -234,7 +234,7 @@ test("bedrock batches can be created, retrieved, listed and cancelled", async ()
 
 for (const [what, change] of [
   ["no role", { role_arn: undefined }],
-  ["an input that is no object", { input_file_id: "file-1" }],
+  ["an input that is not an object", { input_file_id: "file-1" }],
 ] as const) {
   test(`bedrock rejects a batch with ${what}`, async () => {
     const body = { input_file_id: "s3://bucket/a", role_arn: "arn:aws:iam::123456789012:role/batch", ...change };

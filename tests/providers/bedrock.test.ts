@@ -105,7 +105,7 @@ testConformance(bedrock, [
     wanted: { ...plainAnswer, model: "*" },
   },
   {
-    name: "parallel calls of tools",
+    name: "parallel tool calls",
     request: { model: claude, messages: hello, tools: [tideTool] },
     sent: { body: { messages: helloTurn, toolConfig: { tools: [tideSpec] } } },
     answer: jsonFixture("bedrock", "tool-call.json"),
@@ -128,7 +128,7 @@ testConformance(bedrock, [
     },
   },
   {
-    name: "thoughts are kept for those who take them",
+    name: "reasoning is preserved when responses need not be strict",
     strict: false,
     request: { model: claude, messages: hello },
     answer: jsonFixture("bedrock", "chat-thinking.json"),
@@ -160,7 +160,7 @@ testConformance(bedrock, [
     },
   },
   {
-    name: "a guardrail that steps in",
+    name: "a guardrail that intervenes",
     request: { model: claude, messages: hello, guardrail_config: { guardrailIdentifier: "g", guardrailVersion: "1" } },
     sent: {
       body: { messages: helloTurn, guardrailConfig: { guardrailIdentifier: "g", guardrailVersion: "1" } },
@@ -487,7 +487,7 @@ testConformance(bedrock, [
   ),
   refuses("parts it does not know", { messages: [{ role: "user", content: [{ type: "hologram" }] }] }, /hologram/),
   refuses(
-    "arguments that are no object",
+    "arguments that are not an object",
     {
       messages: [{ role: "assistant", tool_calls: [{ id: "1", function: { name: "f", arguments: "[1" } }] }],
     },
@@ -635,7 +635,7 @@ testConformance(bedrock, [
     },
   },
   {
-    name: "images for Cohere's third generation",
+    name: "images for Cohere embed v3",
     operation: "embed",
     request: { model: "cohere.embed-english-v3", input: [{ image: { base64: "/9j/4A==" } }] },
     sent: {
@@ -672,19 +672,19 @@ testConformance(bedrock, [
     },
   },
   {
-    name: "refuses an image without its bytes for Titan",
+    name: "rejects an image without its bytes for Titan",
     operation: "embed",
     request: { model: "amazon.titan-embed-image-v1", input: [{ image: { url: "https://example.com/a.png" } }] },
     refused: /does not fetch URLs/,
   },
   {
-    name: "refuses an image for a model of texts",
+    name: "rejects an image for a text model",
     operation: "embed",
     request: { model: "amazon.titan-embed-text-v2:0", input: [{ text: "a", image: { base64: "AAAA" } }] },
     refused: /embeds text/,
   },
   {
-    name: "refuses tokens",
+    name: "rejects tokens",
     operation: "embed",
     request: { model: "cohere.embed-v4:0", input: [1, 2] },
     refused: /tokens/,

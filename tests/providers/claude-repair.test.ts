@@ -50,10 +50,10 @@ const ask = (given: object, trace: string) =>
   });
 
 for (const [name, given, answer] of [
-  ["an answer", body, whole],
+  ["a response", body, whole],
   ["a stream", { ...body, stream: true }, stream],
 ] as const) {
-  test(`${name} with rejected thinking is retried once without it, and reports that`, async () => {
+  test(`${name} with rejected thinking is retried once without it, and the retry is reported`, async () => {
     answerInTurn(() => failing(refusal), answer);
     const trace = crypto.randomUUID();
     const response = await ask(given, trace);
@@ -80,8 +80,8 @@ test("anthropic makes no third call after a second signature failure", async () 
 });
 
 for (const [name, given, message, status] of [
-  ["another mistake", body, "fixture: max_tokens is missing", 400],
-  ["a signature where nothing was thought", { ...body, messages: [question] }, refusal, 400],
+  ["another error", body, "fixture: max_tokens is missing", 400],
+  ["a signature error without thinking", { ...body, messages: [question] }, refusal, 400],
   ["the same words with another status", body, refusal, 403],
 ] as const) {
   test(`${name} is returned unchanged`, async () => {

@@ -59,7 +59,7 @@ const cases: Readonly<Record<string, readonly CallCase[]>> = {
   ],
   groq: [
     {
-      name: "gets no header of another provider's clients",
+      name: "gets no client header of another provider",
       headers: { "modal-key": "wk-fake", "openai-beta": "a", "x-vertex-ai-llm-request-type": "dedicated" },
       url: "https://api.groq.com/openai/v1/chat/completions",
       sent: { "modal-key": undefined, "openai-beta": undefined, "x-vertex-ai-llm-request-type": undefined },

@@ -117,7 +117,7 @@ testConformance(cohere, [
     usage,
   },
   {
-    name: "a stream of several texts",
+    name: "a stream of several completions",
     operation: "complete",
     request: { ...request, stream: true, n: 2 },
     stream: lines(
@@ -156,7 +156,12 @@ testConformance(cohere, [
 ]);
 
 await testCalls("cohere", [
-  { name: "completes at its own path", path: "/completions", body: request, url: "https://api.cohere.ai/v1/generate" },
+  {
+    name: "has its own path for completions",
+    path: "/completions",
+    body: request,
+    url: "https://api.cohere.ai/v1/generate",
+  },
 ]);
 
 const wire = createWire();

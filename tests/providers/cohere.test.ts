@@ -75,7 +75,7 @@ testConformance(cohere, [
     },
   },
   {
-    name: "text and names of members",
+    name: "text and field names",
     request: chatBody({
       max_tokens: 9,
       top_p: 1,
@@ -120,7 +120,7 @@ testConformance(cohere, [
     ),
   },
   {
-    name: "a schema, a named tool, a budget for thinking",
+    name: "a schema, a named tool, a thinking budget",
     request: chatBody({
       response_format: { type: "json_schema", json_schema: { name: "x", schema: { type: "object" } } },
       tools: [...tools, { type: "function", function: { name: "other" } }],
@@ -156,7 +156,7 @@ testConformance(cohere, [
     ),
   },
   {
-    name: "blocks of an earlier answer go back",
+    name: "blocks of an earlier response are sent back",
     request: chatBody({
       messages: [
         ...hello.messages,
@@ -207,14 +207,14 @@ testConformance(cohere, [
     usage: usage(71, 11),
   },
   {
-    name: "a stream of parallel calls",
+    name: "a stream of parallel tool calls",
     request: chatBody({ stream: true }),
     stream: fixture("cohere", "stream-tools.sse"),
     chunks: streamedCalls([]),
     usage: usage(1512, 58),
   },
   {
-    name: "a stream of parallel calls with its plan",
+    name: "a stream of parallel tool calls with a plan",
     request: chatBody({ stream: true }),
     strict: false,
     stream: fixture("cohere", "stream-tools.sse"),
@@ -252,7 +252,7 @@ testConformance(cohere, [
     refused: /missing from tools/,
   },
   {
-    name: "a part it does not take",
+    name: "a part it does not support",
     request: chatBody({ messages: [{ role: "user", content: [{ type: "file", file: { file_id: "a" } }] }] }),
     refused: /does not accept parts of type file/,
   },
@@ -290,7 +290,7 @@ testConformance(cohere, [
     refused: /not lists of tokens/,
   },
   {
-    name: "texts and images mixed",
+    name: "text and images mixed",
     operation: "embed",
     request: {
       model: "embed-v4.0",
@@ -318,13 +318,13 @@ testConformance(cohere, [
     wanted: "*",
   },
   {
-    name: "a film",
+    name: "a video",
     operation: "embed",
     request: { model: "embed-v4.0", input: [{ video: { url: "https://example.com/a.mp4" } }] },
     refused: /not video/,
   },
   {
-    name: "a text and an image as one, for the third generation",
+    name: "text and an image as one, for embed v3",
     operation: "embed",
     request: { model: "embed-english-v3.0", input: [{ text: "a", image: { base64: "AAAA" } }] },
     refused: /not both in one input/,

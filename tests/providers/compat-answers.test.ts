@@ -61,9 +61,9 @@ for (const [slug, member] of [
   ]);
   conforms(
     slug,
-    { name: "plain answers hold no thoughts", request, answer, wanted: answerOf({ content: "At six." }) },
+    { name: "strict responses contain no reasoning", request, answer, wanted: answerOf({ content: "At six." }) },
     {
-      name: "other answers hold thoughts under one name",
+      name: "other responses contain reasoning under one name",
       request,
       strict: false,
       answer,
@@ -81,7 +81,7 @@ for (const [slug, member] of [
       ),
     },
     {
-      name: "plain streams hold no thoughts",
+      name: "strict streams contain no reasoning",
       request: streamed,
       stream,
       chunks: [
@@ -92,7 +92,7 @@ for (const [slug, member] of [
       usage: usageOf(7, 3),
     },
     {
-      name: "other streams hold thoughts under one name",
+      name: "other streams contain reasoning under one name",
       request: streamed,
       strict: false,
       stream,
@@ -215,7 +215,7 @@ for (const [slug, name, told, wanted] of [
 
 for (const slug of ["sambanova", "lemonfox-ai"]) {
   conforms(slug, {
-    name: "answers without usage get one of zeros",
+    name: "responses without usage get zero counts",
     request,
     answer: answerOf({ content: "a" }),
     wanted: answerOf({ content: "a" }, { usage: usageOf(0, 0) }),
@@ -293,7 +293,7 @@ const call = (index: number, rest: object) => ({ tool_calls: [{ index, ...rest }
 conforms(
   "deepinfra",
   {
-    name: "pings are skipped, and tool calls pass",
+    name: "pings are skipped, and tool calls are forwarded",
     request: streamed,
     stream: `: ping\n\nevent: ping\ndata: 1790000000\n\n${toStream([
       chunkOf(call(0, { id: "call_1", type: "function", function: { name: "tide", arguments: "" } })),
@@ -329,14 +329,14 @@ conforms(
 );
 
 conforms("together-ai", {
-  name: "texts of completions pass, the copy of a chat's does not",
+  name: "text of completions passes, a copy of a chat's text does not",
   operation: "complete",
   request: { model: "m", prompt: "a", stream: true },
   stream: toStream([{ ...head, choices: [{ index: 0, text: "b", delta: { content: "b" }, finish_reason: "eos" }] }]),
   chunks: [{ ...head, choices: [{ index: 0, text: "b", finish_reason: "stop" }] }],
 });
 conforms("together-ai", {
-  name: "the copy of a chat's text does not pass",
+  name: "a copy of a chat's text is dropped",
   request: streamed,
   stream: toStream([
     { ...chunkHead, choices: [{ index: 0, text: "b", delta: { content: "b" }, finish_reason: "stop" }] },

@@ -283,7 +283,7 @@ const dropped = ["cache_control", "content_blocks", "thought_signature"];
 
 function conversationCase(wanted: readonly unknown[], change: Partial<ConformanceCase> = {}): ConformanceCase {
   return {
-    name: "a conversation with members of other shapes",
+    name: "a conversation with fields of other shapes",
     request: { model: "m", messages: conversation, tools: [cachedTool] },
     sent: { body: { model: "m", messages: wanted, tools } },
     dropped,
@@ -334,7 +334,7 @@ for (const [slug, one] of Object.entries(cases)) {
   testConformance(provider, [
     one,
     {
-      name: "thinking parts, and a text that lies in blocks alone",
+      name: "thinking parts, and text that is only in blocks",
       request: {
         model: "m",
         messages: [

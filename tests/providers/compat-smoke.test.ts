@@ -153,8 +153,8 @@ for (const provider of providers) {
   const streamed = streamOf(vendor);
   const asked = { request: { ...known, stream: true } };
   testConformance(provider, [
-    { name: "a plain answer, unknown members", request, sent, answer: whole.answer, wanted: whole.strict },
-    { name: "an answer with extras", request: known, strict: false, answer: whole.answer, wanted: whole.lax },
+    { name: "a strict response, unknown fields", request, sent, answer: whole.answer, wanted: whole.strict },
+    { name: "a response with extras", request: known, strict: false, answer: whole.answer, wanted: whole.lax },
     {
       name: "a plain stream",
       ...asked,

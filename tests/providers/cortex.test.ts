@@ -176,10 +176,10 @@ testConformance(cortex, [
     ],
     usage: { prompt_tokens: 82, completion_tokens: 21, total_tokens: 103 },
   },
-  { name: "several answers", request: { ...request, n: 2 }, refused: /returns one choice/ },
+  { name: "several choices", request: { ...request, n: 2 }, refused: /returns one choice/ },
   { name: "other tools", request: { ...request, tools: [{ type: "web_search" }] }, refused: /accepts only functions/ },
   {
-    name: "images by address",
+    name: "images by URL",
     request: {
       ...request,
       messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://a.example/x.png" } }] }],

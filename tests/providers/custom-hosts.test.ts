@@ -30,12 +30,12 @@ for (const [name, host] of Object.entries(hosts)) {
 
 await testCalls("bedrock-mantle", [
   {
-    name: "passes paths of OpenAI's interface on",
+    name: "forwards paths of OpenAI's API",
     path: "/proxy/models",
     url: "https://bedrock-mantle.us-east-1.api.aws/v1/models",
   },
   {
-    name: "passes paths of Anthropic's interface on",
+    name: "forwards paths of Anthropic's API",
     path: "/proxy/anthropic/v1/messages",
     body: claude,
     url: "https://bedrock-mantle.us-east-1.api.aws/anthropic/v1/messages",
@@ -44,7 +44,7 @@ await testCalls("bedrock-mantle", [
 
 await testCalls("workers-ai", [
   {
-    name: "needs no account beside a custom host",
+    name: "needs no account with a custom host",
     headers: { "x-gateway-custom-host": "https://models.example.com/run" },
     body: { model: "@cf/meta/llama", messages: [{ role: "user", content: "Hello" }] },
     url: "https://models.example.com/run/@cf/meta/llama",

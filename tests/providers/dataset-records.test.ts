@@ -204,7 +204,7 @@ for (const [name, lines, purpose, param] of [
   ["another purpose", [embedLine("a", "text")], "fine-tune", "purpose"],
   ["a purpose that is too long", [embedLine("a", "text")], "ü".repeat(600), "purpose"],
   ["a line for another route", [embedLine("a", "text", "/v1/chat/completions")], "batch", "url"],
-  ["several texts in a line", [embedLine("a", ["one", "two"])], "batch", "input"],
+  ["several strings in a line", [embedLine("a", ["one", "two"])], "batch", "input"],
   ["a line without an id", ['{"text":"a"}'], "batch", "file"],
 ] as const) {
   test(`cohere rejects an upload with ${name} with 400`, async () => {

@@ -24,7 +24,7 @@ for (const [provider, path] of [
       wanted: answer,
     },
     {
-      name: "decisions without a model in the answer",
+      name: "decisions without a model in the response",
       operation: "decide",
       request,
       answer: { ...Object(answer), model: undefined, id: "gen-dec-1" },
@@ -38,7 +38,7 @@ const fromUpstream = (body: unknown) => decide?.fromUpstream?.(body, request as 
 const { answers } = Object(answer);
 for (const [name, changed, wanted] of [
   ["none", { ...answers, anger: undefined }, /"anger"/],
-  ["one of another type", { ...answers, refund: answers.queue }, /"refund"/],
+  ["an answer of another type", { ...answers, refund: answers.queue }, /"refund"/],
   ["one without probabilities", { ...answers, queue: { type: "choice", choice: "other" } }, /"queue"/],
 ] as const) {
   test(`decideAt() rejects a response in which a question has ${name}`, () => {

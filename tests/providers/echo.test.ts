@@ -21,16 +21,16 @@ const user = (content: unknown) => ({ role: "user", content });
 for (const [name, messages, wanted] of [
   ["a text", [user("Hello there")], "Hello there"],
   ["the last of several", [user("first"), { role: "assistant", content: "no" }, user("last")], "last"],
-  ["the user's when another spoke last", [user("mine"), { role: "tool", content: "tool" }], "mine"],
+  ["the user's text when another role spoke last", [user("mine"), { role: "tool", content: "tool" }], "mine"],
   [
     "text parts joined",
     [user([{ type: "text", text: "a " }, { type: "image_url" }, { type: "text", text: "b" }])],
     "a b",
   ],
-  ["nothing when no user spoke", [{ role: "system", content: "rules" }], ""],
+  ["nothing without a user message", [{ role: "system", content: "rules" }], ""],
   ["nothing for content of another kind", [user(5)], ""],
   ["nothing for parts of another kind", [user([null, 5, "x", { text: 5 }])], ""],
-  ["characters of two units", [user("😀 é")], "😀 é"],
+  ["surrogate pairs", [user("😀 é")], "😀 é"],
 ] as const) {
   test(`echo chat says ${name}`, async () => {
     const response = await send("/v1/chat/completions", { model: "any-model", messages });

@@ -88,7 +88,7 @@ testConformance(find("byteplus"), [
     wanted: { object: "list", data: [{ object: "embedding", index: 0, embedding: "AACAPw==" }], model: "m" },
   },
   {
-    name: "a text, an image and a film as one vector",
+    name: "text, an image and a video as one vector",
     operation: "embed",
     request: {
       model: "ep-1",
@@ -121,7 +121,7 @@ testConformance(find("byteplus"), [
     },
   },
   {
-    name: "parts in its own form",
+    name: "parts in its native form",
     operation: "embed",
     request: { model: "ep-1", input: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }] },
     sent: {
@@ -136,7 +136,7 @@ testConformance(find("byteplus"), [
 for (const slug of ["together-ai", "nebius", "github", "dashscope"]) {
   testConformance(find(slug), [
     {
-      name: "numbers where base64 was asked for",
+      name: "numbers where base64 was requested",
       operation: "embed",
       request: { model: "m", input: "a", encoding_format: "base64" },
       answer: {
@@ -154,7 +154,7 @@ for (const slug of ["together-ai", "nebius", "github", "dashscope"]) {
       },
     },
     {
-      name: "base64 as it came",
+      name: "base64 unchanged",
       operation: "embed",
       request: { model: "m", input: "a", encoding_format: "base64" },
       answer: { data: [{ index: 0, embedding: "AACAPwAAAL8=" }], id: "x" },

@@ -66,7 +66,7 @@ testConformance(google, [
     },
   },
   {
-    name: "a text with its thoughts and extras",
+    name: "text with reasoning and extras",
     strict: false,
     request: hello,
     sent: { path: "/v1beta/models/gemini-3-flash:generateContent", body: { contents: helloContents } },
@@ -121,7 +121,7 @@ testConformance(google, [
     },
   })),
   {
-    name: "a refused prompt",
+    name: "a blocked prompt",
     request: hello,
     answer: jsonFixture("google", "blocked.json"),
     wanted: {
@@ -139,7 +139,7 @@ testConformance(google, [
     },
   },
   {
-    name: "an answer that only thought",
+    name: "a response with only reasoning",
     request: hello,
     answer: jsonFixture("google", "truncated-no-content.json"),
     wanted: {
@@ -158,7 +158,7 @@ testConformance(google, [
     usage: usage(21, 49, 0, 40),
   },
   {
-    name: "streamed thoughts",
+    name: "streamed reasoning",
     strict: false,
     request: { ...hello, stream: true },
     stream: fixture("google", "stream.sse"),
@@ -196,13 +196,13 @@ testConformance(google, [
     usage: usage(88, 31),
   },
   {
-    name: "a streamed refusal of the prompt",
+    name: "a streamed blocked prompt",
     request: { ...hello, stream: true },
     stream: `data: ${JSON.stringify({ promptFeedback: { blockReason: "SAFETY" }, responseId: "fxRespStr01" })}\r\n\r\n`,
     chunks: [{ ...chunk({ role: "assistant", content: "" }, "content_filter") }],
   },
   {
-    name: "two answers beside each other, streamed",
+    name: "two choices, streamed",
     request: { ...hello, n: 2, stream: true },
     stream: [
       { candidates: [0, 1].map((index) => ({ index, content: { parts: [{ text: `t${index}` }] } })) },
@@ -316,10 +316,10 @@ testConformance(google, [
     answer: { models: [{ name: "models/gemini-3-flash" }] },
     wanted: { object: "list", data: [{ id: model, object: "model", created: 0, owned_by: "google" }] },
   },
-  { name: "a tool that is no function", request: { ...hello, tools: [{ type: "custom" }] }, refused: /this tool/ },
+  { name: "a tool that is not a function", request: { ...hello, tools: [{ type: "custom" }] }, refused: /this tool/ },
   { name: "a required tool without tools", request: { ...hello, tool_choice: "required" }, refused: /no functions/ },
   {
-    name: "a picture that is none",
+    name: "a missing image",
     request: {
       model,
       messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png,abc" } }] }],
@@ -327,7 +327,7 @@ testConformance(google, [
     refused: /data URL is not base64/,
   },
   {
-    name: "arguments that are no object",
+    name: "arguments that are not an object",
     request: {
       model,
       messages: [{ role: "assistant", tool_calls: [{ id: "a", function: { name: "f", arguments: "[1" } }] }],
@@ -483,7 +483,7 @@ test("google sends media of every kind", () => {
   assert.deepEqual(dropped, ["messages.content"]);
 });
 
-test("google replays only signatures of its own family, and orders results like their calls", () => {
+test("google replays signatures of the same model family only, and orders results like their calls", () => {
   const calls = ["a", "b"].map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } }));
   const messages = [
     {

@@ -157,9 +157,9 @@ test("serviceRole assumes the caller's role with the keys of the machine", async
 
 const broken = () => new Response("secret of the operator", { status: 500 });
 for (const [name, environment, answers, wanted] of [
-  ["nothing the operator lends", {}, {}, [400, /operator must set/]],
-  ["metadata that is switched off", { AWS_EC2_METADATA: "false" }, instance, [400, /operator must set/]],
-  ["a container service that is not there", relative, {}, [502, /container credentials service cannot be reached/]],
+  ["an identity the operator does not share", {}, {}, [400, /operator must set/]],
+  ["metadata service that is not enabled", { AWS_EC2_METADATA: "false" }, instance, [400, /operator must set/]],
+  ["an unreachable container service", relative, {}, [502, /container credentials service cannot be reached/]],
   ["a container service that fails", relative, { [relativeUrl]: broken }, [502, /status 500$/]],
   ["keys without a secret", relative, { [relativeUrl]: () => Response.json({}) }, [502, /did not return keys/]],
   [

@@ -8,18 +8,18 @@ const wanted = namesOf(["reasoning"]);
 const finds = (text: string): boolean => findMember(encoder.encode(text), wanted, "listed");
 
 for (const [name, text, found] of [
-  ["a member", 'data: {"reasoning":"a"}\n\n', true],
-  ["a member behind others, deep down", 'data: {"a":[{"b":{"c":1,"reasoning" : null}}]}\n\n', true],
-  ["a member of the second event", 'data: {"a":1}\n\ndata: {"reasoning":1}\n\n', true],
-  ["a member behind escaped quotes and backslashes", '{"a":"\\"","b":"\\\\","c":"\\\\\\"","reasoning":1}', true],
-  ["a member behind a comment with a quote", ': it said "\ndata: {"reasoning":1}\n\n', true],
-  ["a member behind a comment, lines end with CR LF", ': "\r\ndata: {"reasoning":1}\r\n\r\n', true],
+  ["a field", 'data: {"reasoning":"a"}\n\n', true],
+  ["a nested field after others", 'data: {"a":[{"b":{"c":1,"reasoning" : null}}]}\n\n', true],
+  ["a field of the second event", 'data: {"a":1}\n\ndata: {"reasoning":1}\n\n', true],
+  ["a field after escaped quotes and backslashes", '{"a":"\\"","b":"\\\\","c":"\\\\\\"","reasoning":1}', true],
+  ["a field after a comment with a quote", ': it said "\ndata: {"reasoning":1}\n\n', true],
+  ["a field after a comment, with CRLF line endings", ': "\r\ndata: {"reasoning":1}\r\n\r\n', true],
   ["a longer name", '{"reasoning_content":1}', false],
   ["a shorter name", '{"reason":1}', false],
   ["a text", '{"a":"reasoning","b":["reasoning"]}', false],
-  ["a member inside a text", '{"arguments":"{\\"reasoning\\":1}"}', false],
-  ["a text that ends with a backslash before a colon", '{"a":"\\\\\\"reasoning\\":"}', false],
-  ["a name that is cut", '{"a":1,"reasoni', false],
+  ["a field name inside a string", '{"arguments":"{\\"reasoning\\":1}"}', false],
+  ["a string that ends with a backslash before a colon", '{"a":"\\\\\\"reasoning\\":"}', false],
+  ["a truncated name", '{"a":1,"reasoni', false],
   ["no text at all", ": keep-alive\n\n", false],
   ["nothing", "", false],
 ] as const) {
@@ -105,9 +105,9 @@ for (const [name, chunk, strict, lax] of [
   ["sound", chunkOf({ audio: { id: "a", data: "", expires_at: 1, transcript: "b" } }), false, false],
   ["filling", chunkOf({ content: "a" }, {}, { obfuscation: "xyz", service_tier: "default" }), false, false],
   ["thoughts", chunkOf({ reasoning: "a" }), true, true],
-  ["no thoughts, said so", chunkOf({ content: "a", reasoning_content: null }), true, true],
-  ["facts of the server", chunkOf({ content: "a" }, { stop_reason: null }), true, false],
-  ["facts of the provider", chunkOf({ content: "a" }, {}, { citations: [] }), true, false],
+  ["thinking turned off", chunkOf({ content: "a", reasoning_content: null }), true, true],
+  ["extra fields of the server", chunkOf({ content: "a" }, { stop_reason: null }), true, false],
+  ["extra fields of the provider", chunkOf({ content: "a" }, {}, { citations: [] }), true, false],
 ] as const) {
   test(`chunks with ${name} ${strict ? "may need" : "need no"} correction in strict responses`, () => {
     assert.deepEqual([concernedBy(chunk, true), concernedBy(chunk, false)], [strict, lax]);

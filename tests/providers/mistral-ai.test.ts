@@ -72,7 +72,7 @@ testConformance(mistral, [
     },
   },
   {
-    name: "text and names of members",
+    name: "text and field names",
     request: body({
       model: "mistralai.mistral-medium",
       seed: 3,
@@ -172,7 +172,7 @@ testConformance(mistral, [
     usage: usage(12, 9),
   },
   {
-    name: "a stream of parallel calls",
+    name: "a stream of parallel tool calls",
     request: body({ stream: true }),
     stream: fixture("mistral-ai", "stream-tools.sse"),
     chunks: [

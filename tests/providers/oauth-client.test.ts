@@ -61,7 +61,7 @@ function createTools(trustedHosts: string[] = ["127.0.0.1"], tenant: string[] = 
 
 const settingsOf = (changes: object = {}) => readOauthSettings(JSON.stringify({ ...client, ...changes }));
 
-test("requestToken() sends the client in the header, form-encoded", async () => {
+test("authorizeByOauth() sends the client in the header, form-encoded", async () => {
   const { tools } = createTools();
   const headers = await authorizeByOauth(settingsOf({ scope: "a b", audience: "api://x" }), tools);
   assert.deepEqual(headers, { authorization: "Bearer token-1" });
@@ -75,7 +75,7 @@ test("requestToken() sends the client in the header, form-encoded", async () => 
   });
 });
 
-test("requestToken() with auth_method post sends the client in the form", async () => {
+test("authorizeByOauth() with auth_method post sends the client in the form", async () => {
   const { tools } = createTools();
   await authorizeByOauth(settingsOf({ auth_method: "post" }), tools);
   const [first] = asked;
@@ -87,7 +87,7 @@ test("requestToken() with auth_method post sends the client in the form", async 
   });
 });
 
-test("requestToken() tokens are cached until shortly before they expire, and fetched once for parallel calls", async () => {
+test("authorizeByOauth() caches tokens until shortly before they expire, and fetches them once for parallel calls", async () => {
   const { tools, clock } = createTools();
   await Promise.all(Array.from({ length: 20 }, () => authorizeByOauth(settingsOf(), tools)));
   assert.equal(asked.length, 1);
@@ -101,7 +101,7 @@ test("requestToken() tokens are cached until shortly before they expire, and fet
   assert.deepEqual(new Set(renewed.map(({ authorization }) => authorization)), new Set(["Bearer token-2"]));
 });
 
-test("requestToken() tokens differ by secret, scope and tenant", async () => {
+test("authorizeByOauth() fetches tokens per secret, scope and tenant", async () => {
   const { tools } = createTools();
   await authorizeByOauth(settingsOf(), tools);
   await authorizeByOauth(settingsOf({ client_secret: "other" }), tools);
@@ -120,7 +120,7 @@ for (const [status, body, wanted, pattern] of [
   [200, { access_token: "a", token_type: "mac" }, 502, /contains no bearer token/],
   [200, "<html>", 502, /contains no bearer token/],
 ] as const) {
-  test(`requestToken() fails with ${wanted} when the service returns ${status} ${JSON.stringify(body)}`, async () => {
+  test(`authorizeByOauth() fails with ${wanted} when the service returns ${status} ${JSON.stringify(body)}`, async () => {
     const { tools } = createTools();
     answer = { status, body: typeof body === "string" ? body : JSON.stringify(body) };
     await assert.rejects(authorizeByOauth(settingsOf(), tools), (error: Error) => {
@@ -134,7 +134,7 @@ for (const [status, body, wanted, pattern] of [
   });
 }
 
-test("requestToken() rejects a URL that may not be called", async () => {
+test("authorizeByOauth() rejects a URL that may not be called", async () => {
   const { tools } = createTools([]);
   await assert.rejects(
     authorizeByOauth(settingsOf(), tools),

@@ -131,7 +131,7 @@ testConformance(oracle, [
     wanted: wantedOf({ content: "At six." }, "stop"),
   },
   {
-    name: "text, not strict, of a model the settings name the format of",
+    name: "text, not strict, of a model whose format the settings set",
     settings: { ...settings, "oracle-api-format": "COHEREV2", "oracle-serving-mode": "DEDICATED" },
     strict: false,
     request: { ...hello, model: "ocid1.endpoint" },
@@ -227,7 +227,7 @@ testConformance(oracle, [
       chunk({}, "tool_calls"),
     ],
   },
-  { name: "several answers", settings, request: { ...hello, n: 2 }, refused: /one choice/ },
+  { name: "several choices", settings, request: { ...hello, n: 2 }, refused: /one choice/ },
   {
     name: "embeddings",
     operation: "embed",

@@ -55,7 +55,7 @@ await testCalls(
 
 await testCalls("azure-openai", [
   {
-    name: "keeps a host named beside the settings",
+    name: "keeps a custom host beside the settings",
     headers: { ...dated, "x-gateway-custom-host": "https://r.openai.azure.us/openai" },
     path: "/proxy/files",
     body: {},
@@ -129,7 +129,7 @@ await testCalls("azure-ai", [
     ["/anthropic/v1/messages/batches", `${foundry}/anthropic/v1/messages/batches`],
   ]),
   {
-    name: "tells managed compute its deployment on paths that are passed on",
+    name: "sends managed compute its deployment on passthrough paths",
     headers: {
       "x-gateway-azure-foundry-url": "https://n.eastus.inference.ml.azure.com/score",
       "x-gateway-azure-deployment-name": "blue",

@@ -60,7 +60,7 @@ function casesLikeCohere(path: string, sentModel: (model: string) => string): Co
     },
     {
       ...base,
-      name: "rerank with every member",
+      name: "rerank with every field",
       request: { ...all(model), own: 1 },
       answer,
       sent: { body: { own: 1, ...sent, top_n: 2, max_tokens_per_doc: 512, priority: 1 } },
@@ -81,7 +81,7 @@ testConformance(
 testConformance(azureAi, [
   {
     ...base,
-    name: "rerank with one model deployed by itself",
+    name: "rerank with a dedicated deployment",
     settings: { "azure-foundry-url": "https://rerank.eastus.models.ai.azure.com" },
     request: plain("Cohere-rerank-v3.5"),
     sent: { path: "/v2/rerank" },
@@ -115,7 +115,7 @@ testConformance(voyage, [
 testConformance(jina, [
   {
     ...base,
-    name: "rerank without documents, which come all the same",
+    name: "rerank without documents, which are returned anyway",
     request: { ...plain("jina-reranker-v2-base-multilingual"), top_n: null },
     sent: { path: "/rerank", body: { model: "jina-reranker-v2-base-multilingual", query, documents: texts } },
     answer: jsonFixture("jina", "rerank.json"),
@@ -178,7 +178,7 @@ testConformance(bedrock, [
   },
   {
     ...base,
-    name: "rerank by an id, more wanted than there are",
+    name: "rerank by an id, with top_n above the number of documents",
     request: { ...plain("amazon.rerank-v1:0"), top_n: 50 },
     sent: { body: ranking("arn:aws:bedrock:us-east-1::foundation-model/amazon.rerank-v1:0", 3) },
     answer: jsonFixture("bedrock", "rerank.json"),

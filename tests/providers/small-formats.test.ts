@@ -91,7 +91,7 @@ testConformance(predibase, [
 await testCalls("predibase", [
   { name: "needs a tenant", refused: /tenant/ },
   {
-    name: "takes no tenant that leads elsewhere",
+    name: "rejects a tenant that changes the path",
     body: { model: "m", messages, user: ".." },
     refused: /Invalid user/,
   },
@@ -167,7 +167,7 @@ testConformance(bytez, [
     wanted: wanted("org/model", "chatcmpl-bytez", 0),
   },
   {
-    name: "text that comes alone",
+    name: "text without metadata",
     request: { model: "org/model", messages, stream: false },
     sent: { body: { messages } },
     answer: { output: "Six." },
@@ -179,7 +179,7 @@ testConformance(bytez, [
 ]);
 await testCalls("bytez", [
   {
-    name: "takes its key behind a word of its own",
+    name: "takes its key after a custom prefix",
     body: { model: "org/model", messages },
     url: "https://api.bytez.com/models/v2/org/model",
     sent: { authorization: "Key provider-key" },
@@ -271,7 +271,7 @@ testConformance(palm, [
 ]);
 await testCalls("palm", [
   {
-    name: "takes its key in a header, not in the address",
+    name: "takes its key in a header, not in the URL",
     body: { model: "chat-bison-001", messages },
     url: "https://generativelanguage.googleapis.com/v1beta3/models/chat-bison-001:generateMessage",
     sent: { "x-goog-api-key": "provider-key" },

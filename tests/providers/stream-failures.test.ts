@@ -34,7 +34,7 @@ for (const [name, provider, failure, status, message] of [
     429,
     "mistral-ai error: fixture: busy",
   ],
-  ["an error of text alone", mistral, { error: "fixture: broken" }, 502, "mistral-ai error: fixture: broken"],
+  ["an error that is only a string", mistral, { error: "fixture: broken" }, 502, "mistral-ai error: fixture: broken"],
 ] as const) {
   test(`${provider.slug} streams that report ${name} fail`, () => {
     assert.throws(

@@ -108,7 +108,7 @@ testConformance(vertexAi, [
     },
   },
   {
-    name: "Gemini, the odds of tokens",
+    name: "Gemini, log probabilities",
     settings,
     request: { model, messages, logprobs: true },
     answer: jsonFixture("vertex-ai", "chat-logprobs.json"),
@@ -273,7 +273,7 @@ testConformance(vertexAi, [
     wanted: "*",
   },
   {
-    name: "Gemini, to which the betas of a client's header mean nothing",
+    name: "Gemini, which ignores the betas of a client's header",
     settings,
     headers: { "anthropic-beta": "context-1m-2025-08-07" },
     request: { model: "gemini-2.5-flash", messages: [{ role: "user", content: "Hello" }] },
@@ -295,7 +295,7 @@ testConformance(vertexAi, [
   },
   { name: "an endpoint elsewhere", settings, request: { model: "endpoints..", messages }, refused: /endpoints\.<id>/ },
   {
-    name: "embeddings of texts",
+    name: "embeddings of strings",
     operation: "embed",
     settings,
     request: {

@@ -92,9 +92,9 @@ test("vertex-ai converts lines of embeddings to contents", async () => {
 });
 
 for (const [what, content, headers] of [
-  ["a line that is no JSON", `${chatLine("a")}\n{`, {}],
+  ["a line that is not JSON", `${chatLine("a")}\n{`, {}],
   ["a line that cannot be converted", chatLine("a", "x", { messages: "none" }), {}],
-  ["a name that leads elsewhere", chatLine("a"), { "x-gateway-provider-file-name": "../x.jsonl" }],
+  ["a name that changes the path", chatLine("a"), { "x-gateway-provider-file-name": "../x.jsonl" }],
 ] as const) {
   test(`vertex-ai rejects an upload with ${what}`, async () => {
     answers.set(`PUT ${storage}/in/requests.jsonl`, [200, ""]);
