@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { requireOperation } from "../../src/providers/core/types.ts";
 import { openai } from "../../src/providers/openai/mod.ts";
 import { openaiCompatible } from "../../src/providers/openai-compatible/mod.ts";
-import { readWithoutThoughts } from "../../src/providers/openai-compatible/without-thoughts.ts";
+import { readWithoutReasoning } from "../../src/providers/openai-compatible/without-thoughts.ts";
 import type { ChatRequest } from "../../src/schemas/chat.ts";
 import {
   chat,
@@ -298,7 +298,7 @@ test("openai strict streams from a custom host contain no reasoning; their other
 });
 
 for (const body of [{}, { choices: {} }, { choices: [1, { message: [] }, { message: null }] }, [], null]) {
-  test(`readWithoutThoughts() leaves ${JSON.stringify(body)} unchanged`, () => {
-    assert.equal(readWithoutThoughts(body), undefined);
+  test(`readWithoutReasoning() leaves ${JSON.stringify(body)} unchanged`, () => {
+    assert.equal(readWithoutReasoning(body), undefined);
   });
 }

@@ -5,7 +5,7 @@ import { toChatAnswer, toChoice, toHead } from "../shared/answers.ts";
 import { toTextCompletion } from "../shared/completions.ts";
 import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
 import { pathSegment } from "../shared/hosts.ts";
-import { requireTexts } from "../shared/inputs.ts";
+import { requireStrings } from "../shared/inputs.ts";
 import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   readMessages,
@@ -117,8 +117,11 @@ export const complete: OperationAdapter<"complete"> = {
   },
   fromUpstream(body, { model }, options) {
     const reply = v.parse(TextReply, body);
-    const texts = reply.completions.map((one) => ({ text: one.data.text ?? "", finishReason: toFinishReason(one) }));
-    return toTextCompletion(headOf(reply, options), model, texts);
+    const completions = reply.completions.map((one) => ({
+      text: one.data.text ?? "",
+      finishReason: toFinishReason(one),
+    }));
+    return toTextCompletion(headOf(reply, options), model, completions);
   },
 };
 
@@ -131,7 +134,7 @@ export const embed: OperationAdapter<"embed"> = {
     requireNumbers("ai21", request);
     const handledHere = ["model", "input", "encoding_format"];
     const copied = copyMembers(request, { type: "type" }, { handled: handledHere, kind: "embed", drop });
-    return { ...copied, texts: requireTexts("ai21", request) };
+    return { ...copied, texts: requireStrings("ai21", request) };
   },
   fromUpstream(body, request) {
     const vectors = v.parse(EmbedReply, body).results.map(({ embedding }) => embedding);

@@ -43,9 +43,9 @@ const reasons: Readonly<Record<string, string>> = {
 /** Why a request failed; Anthropic wraps the error in an extra object. */
 function errorOf({ type, error: envelope }: v.InferOutput<typeof Row>["result"]): { code: string; message: string } {
   const inner = isObject(envelope?.error) ? envelope.error : (envelope ?? {});
-  const told = typeof inner.message === "string" ? inner.message : reasons[type];
+  const detail = typeof inner.message === "string" ? inner.message : reasons[type];
   const code = type === "errored" && typeof inner.type === "string" ? inner.type : `batch_${type}`;
-  return { code, message: told ?? "The request failed" };
+  return { code, message: detail ?? "The request failed" };
 }
 
 function toLine(row: Record<string, unknown>, model: string): object {

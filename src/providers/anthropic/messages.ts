@@ -1,7 +1,7 @@
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { isThoughtPart } from "../shared/messages.ts";
+import { isReasoningPart } from "../shared/messages.ts";
 import { type Block, cacheControl, refuse, replayBlocks, toBlocks } from "./parts.ts";
 
 type Message = ChatRequest["messages"][number];
@@ -67,7 +67,7 @@ function toAssistantTurn(message: Message, options: ConversionOptions): Turn {
 
 /** Thinking blocks must come before the blocks they led to. */
 function thinkingFirst(blocks: Block[]): Block[] {
-  return [...blocks.filter(isThoughtPart), ...blocks.filter((block) => !isThoughtPart(block))];
+  return [...blocks.filter(isReasoningPart), ...blocks.filter((block) => !isReasoningPart(block))];
 }
 
 function toToolResult(message: Message, options: ConversionOptions): Block {
@@ -127,9 +127,9 @@ export function toTurns(messages: readonly Message[], options: ConversionOptions
 /**
  * Whether the last turn answers tool calls whose thinking was not sent back. Models with a thinking budget reject that.
  */
-export function hasUnthoughtCall(turns: readonly Turn[]): boolean {
+export function hasCallWithoutThinking(turns: readonly Turn[]): boolean {
   const [caller, results] = turns.slice(-2);
   if (!caller || !results || caller.role !== "assistant" || !holdsResult(results)) return false;
   const [first] = blocksOf(caller);
-  return first !== undefined && !isThoughtPart(first);
+  return first !== undefined && !isReasoningPart(first);
 }

@@ -1,5 +1,5 @@
 import type { CallFailure, ConversionOptions } from "../core/types.ts";
-import { isThoughtPart } from "../shared/messages.ts";
+import { isReasoningPart } from "../shared/messages.ts";
 
 /**
  * A message of a chat or of the Messages API. Both contain blocks; a chat message also has those of earlier responses.
@@ -8,15 +8,17 @@ type Message = Readonly<Record<string, unknown>>;
 
 /** Blocks without thinking blocks; undefined without thinking blocks. */
 function withoutBlocks(blocks: unknown): unknown[] | undefined {
-  return Array.isArray(blocks) && blocks.some(isThoughtPart) ? blocks.filter((one) => !isThoughtPart(one)) : undefined;
+  return Array.isArray(blocks) && blocks.some(isReasoningPart)
+    ? blocks.filter((one) => !isReasoningPart(one))
+    : undefined;
 }
 
 /** The message without thinking; no message when nothing else is left. */
-function withoutThoughts<Item extends Message>(message: Item): Item[] {
-  const { content: given, content_blocks: kept, ...rest } = message;
+function withoutReasoning<Item extends Message>(message: Item): Item[] {
+  const { content: given, content_blocks: givenBlocks, ...rest } = message;
   const content = withoutBlocks(given) ?? given;
-  const blocks = withoutBlocks(kept) ?? kept;
-  if (content === given && blocks === kept) return [message];
+  const blocks = withoutBlocks(givenBlocks) ?? givenBlocks;
+  if (content === given && blocks === givenBlocks) return [message];
   const isEmpty = (value: unknown) => !value || (Array.isArray(value) && value.length === 0);
   if (isEmpty(content) && isEmpty(blocks) && isEmpty(message.tool_calls)) return [];
   const made = {
@@ -41,7 +43,7 @@ export function withoutThinking<Request extends { messages: readonly Message[] }
   { drop }: ConversionOptions,
 ): Request | undefined {
   if (status !== 400 || !namesThinking.test(message) || !namesSeal.test(message)) return undefined;
-  const messages = request.messages.flatMap(withoutThoughts);
+  const messages = request.messages.flatMap(withoutReasoning);
   const isSame =
     messages.length === request.messages.length && messages.every((made, at) => made === request.messages[at]);
   if (isSame) return undefined;

@@ -3,7 +3,7 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isKnownMember, passUnknown } from "../shared/known.ts";
 import { type ClaudeFamily, familyOf } from "./family.ts";
-import { hasUnthoughtCall, toSystem, toTurns } from "./messages.ts";
+import { hasCallWithoutThinking, toSystem, toTurns } from "./messages.ts";
 import { refuse } from "./parts.ts";
 import { toAnswerSchema } from "./schema.ts";
 import { isThinking, readMaxTokens, type ThinkingMembers, toThinking } from "./thinking.ts";
@@ -85,9 +85,9 @@ function toSampling(request: ChatRequest, family: ClaudeFamily, thinks: boolean,
 function toStopSequences(request: ChatRequest, { drop }: ConversionOptions): Members {
   const given = request.stop ?? request.stop_sequences;
   const all: unknown[] = typeof given === "string" ? [given] : Array.isArray(given) ? given : [];
-  const kept = all.filter((one) => typeof one === "string" && one.trim() !== "");
-  if (kept.length < all.length) drop("stop");
-  return kept.length === 0 ? {} : { stop_sequences: kept };
+  const sequences = all.filter((one) => typeof one === "string" && one.trim() !== "");
+  if (sequences.length < all.length) drop("stop");
+  return sequences.length === 0 ? {} : { stop_sequences: sequences };
 }
 
 function toMetadata(request: ChatRequest, { drop }: ConversionOptions): Members {
@@ -210,7 +210,11 @@ export function toClaudeRequest(request: ChatRequest, options: ConversionOptions
   const messages = toTurns(request.messages, options);
   const tools = toToolMembers(request, options);
   const mustCall = demandsTool(tools);
-  const thinking = toThinking(request, family, { ...options, mustCall, hasUnthoughtCall: hasUnthoughtCall(messages) });
+  const thinking = toThinking(request, family, {
+    ...options,
+    mustCall,
+    hasCallWithoutThinking: hasCallWithoutThinking(messages),
+  });
   const members: Members = {
     ...passedMembers(request, options),
     ...hostMembers(request, host, options),

@@ -33,8 +33,8 @@ const paidApart: readonly (readonly [member: string, count: string])[] = [
 
 function isPaidApart(member: string, value: unknown): boolean {
   const count = paidApart.find(([name]) => name === member)?.[1];
-  const told: unknown = count !== undefined && isObject(value) ? value[count] : 0;
-  return typeof told === "number" && told > 0;
+  const tokens: unknown = count !== undefined && isObject(value) ? value[count] : 0;
+  return typeof tokens === "number" && tokens > 0;
 }
 
 /** Usage in the gateway's shape. Prompt tokens include cached ones. */

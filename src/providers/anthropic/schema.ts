@@ -36,16 +36,16 @@ function mapMember(name: string, value: unknown, onRefused: (keyword: string) =>
 
 /** The schema as Claude accepts it: `additionalProperties: false` on every object, and no unsupported keywords. */
 export function toAnswerSchema(schema: Schema, onRefused: (keyword: string) => void): Schema {
-  const kept: Schema = {};
+  const converted: Schema = {};
   for (const [name, value] of Object.entries(schema)) {
     const isRefused = refusedKeywords.has(name) || (name === "minItems" && Number(value) > 1);
     if (isRefused) onRefused(name);
     // Claude has no oneOf: anyOf is the nearest keyword
-    else kept[name === "oneOf" && !("anyOf" in schema) ? "anyOf" : name] = mapMember(name, value, onRefused);
+    else converted[name === "oneOf" && !("anyOf" in schema) ? "anyOf" : name] = mapMember(name, value, onRefused);
   }
-  const { type } = kept;
+  const { type } = converted;
   const isObjectType =
-    type === "object" || (Array.isArray(type) && type.includes("object")) || isObject(kept.properties);
-  if (isObjectType) kept.additionalProperties = false;
-  return kept;
+    type === "object" || (Array.isArray(type) && type.includes("object")) || isObject(converted.properties);
+  if (isObjectType) converted.additionalProperties = false;
+  return converted;
 }

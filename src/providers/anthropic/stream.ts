@@ -37,8 +37,8 @@ type Delta = Record<string, unknown>;
 
 /** Later counts replace earlier ones; counts an event omits keep their value. */
 function mergeUsage(known: WireUsage | undefined, next: WireUsage): WireUsage {
-  const told = Object.entries(next).filter(([, value]) => value !== null && value !== undefined);
-  return { ...known, ...Object.fromEntries(told) };
+  const reported = Object.entries(next).filter(([, value]) => value !== null && value !== undefined);
+  return { ...known, ...Object.fromEntries(reported) };
 }
 
 /** The delta of a block in Claude's shape. */

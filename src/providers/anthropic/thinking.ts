@@ -40,12 +40,16 @@ function budgetOf(effort: string, maxTokens: number | undefined): number | undef
  * Thinking settings: the caller's `thinking` object takes precedence over `reasoning_effort`.
  *
  * @param options.mustCall The model must call a tool, which rules out thinking.
- * @param options.hasUnthoughtCall See the function of this name.
+ * @param options.hasCallWithoutThinking See the function of this name.
  */
 export function toThinking(
   request: ChatRequest,
   family: ClaudeFamily,
-  { drop, mustCall, hasUnthoughtCall }: ConversionOptions & { mustCall: boolean; hasUnthoughtCall: boolean },
+  {
+    drop,
+    mustCall,
+    hasCallWithoutThinking,
+  }: ConversionOptions & { mustCall: boolean; hasCallWithoutThinking: boolean },
 ): ThinkingMembers {
   const { reasoning_effort: asked } = request;
   const own = isObject(request.thinking) ? { thinking: request.thinking } : undefined;
@@ -55,7 +59,7 @@ export function toThinking(
     const effort = asked === "minimal" ? "low" : asked;
     return { ...(mustCall ? {} : { thinking: { type: "adaptive" } }), ...own, effort };
   }
-  const mayThink = family.hasThinkingBudget && !mustCall && !hasUnthoughtCall;
+  const mayThink = family.hasThinkingBudget && !mustCall && !hasCallWithoutThinking;
   const budget = mayThink ? budgetOf(asked, readMaxTokens(request)) : undefined;
   if (own || budget === undefined) {
     drop("reasoning_effort");

@@ -159,10 +159,10 @@ async function readSubject(audience: string, tools: AuthTools): Promise<SubjectT
   return { subject_token: text.trim(), subject_token_type: "urn:ietf:params:oauth:token-type:jwt" };
 }
 
-const LentToken = v.object({ accessToken: nonEmpty, expireTime: nonEmpty });
+const ImpersonatedToken = v.object({ accessToken: nonEmpty, expireTime: nonEmpty });
 
-function readLentToken(answer: unknown): FetchedToken | undefined {
-  const result = v.safeParse(LentToken, answer);
+function readImpersonatedToken(answer: unknown): FetchedToken | undefined {
+  const result = v.safeParse(ImpersonatedToken, answer);
   const expiresAt = result.success ? Date.parse(result.output.expireTime) : Number.NaN;
   return result.success && !Number.isNaN(expiresAt) ? { token: result.output.accessToken, expiresAt } : undefined;
 }
@@ -179,7 +179,7 @@ function impersonate(email: string, token: string, tools: AuthTools): Promise<Fe
     origin: "fixed",
     headers: bearer(token),
     json: { scope: [scope] },
-    read: readLentToken,
+    read: readImpersonatedToken,
   } as const;
   return requestToken({ ...request, param: "GCP_WIF_SERVICE_ACCOUNT_EMAIL" }, tools);
 }
@@ -212,7 +212,7 @@ function machineToken(tools: AuthTools): Promise<FetchedToken> {
 }
 
 /** Whether the caller may use the gateway's own identity. */
-function lendsIdentity(tools: AuthTools): boolean {
+function sharesIdentity(tools: AuthTools): boolean {
   const { GCP_WIF_AUDIENCE: audience, GCP_AUTH_MODE: mode } = tools.environment;
   return (Boolean(audience) || mode === "workload") && mayUseIdentity(tools);
 }
@@ -269,7 +269,7 @@ export async function authorizeGoogle(
   if (credential !== undefined && !isAsked) {
     return isApiKey(credential) ? { "x-goog-api-key": credential } : bearer(credential);
   }
-  if (lendsIdentity(tools) && isOwnAddress(url)) return bearer(await workloadToken(tools));
+  if (sharesIdentity(tools) && isOwnAddress(url)) return bearer(await workloadToken(tools));
   if (!isAsked) return {};
   return refuse(
     "Cannot use vertex_auth_type workload: this gateway does not share its identity with this caller or for this host",

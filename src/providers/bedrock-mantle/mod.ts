@@ -20,8 +20,8 @@ import { withStreamUsage } from "../shared/plain.ts";
 function withoutPropertyNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPropertyNames);
   if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([name]) => name !== "propertyNames");
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutPropertyNames(inner)]));
+  const entries = Object.entries(value).filter(([name]) => name !== "propertyNames");
+  return Object.fromEntries(entries.map(([name, inner]) => [name, withoutPropertyNames(inner)]));
 }
 
 function withGemmaTools(request: ChatRequest): ChatRequest {

@@ -74,13 +74,13 @@ export function fromConverse(body: unknown, request: ChatRequest, options: Conve
   const blocks = answer.output.message.content ?? [];
   const calls = toToolCalls(blocks);
   const text = blocks.map(textOf).join("");
-  const thoughts = blocks.map(({ reasoningContent }) => reasoningContent?.reasoningText?.text ?? "").join("");
+  const reasoningText = blocks.map(({ reasoningContent }) => reasoningContent?.reasoningText?.text ?? "").join("");
   const { trace, metrics, additionalModelResponseFields, serviceTier } = answer;
   const message = {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
     ...(calls.length > 0 && { tool_calls: calls }),
-    ...(!options.strict && thoughts !== "" && { reasoning_content: thoughts }),
+    ...(!options.strict && reasoningText !== "" && { reasoning_content: reasoningText }),
     ...(!options.strict && { content_blocks: blocks.flatMap(toContentBlock) }),
   };
   const extras = {

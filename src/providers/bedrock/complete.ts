@@ -224,10 +224,10 @@ function toFinishReason(word: string | null | undefined): string {
 }
 
 function toAnswer(body: unknown, family: Family, request: CompletionRequest, options: ConversionOptions): ChatResponse {
-  const texts = family.read(body).map((one) => ({ text: one.text, finishReason: toFinishReason(one.reason) }));
-  const told = readCounts(options);
-  const usage = toUsage(told) ?? toUsage(family.counts?.(body) ?? told);
-  return { ...toTextCompletion(toHead("bedrock", {}, options), request.model, texts), ...(usage && { usage }) };
+  const completions = family.read(body).map((one) => ({ text: one.text, finishReason: toFinishReason(one.reason) }));
+  const headerCounts = readCounts(options);
+  const usage = toUsage(headerCounts) ?? toUsage(family.counts?.(body) ?? headerCounts);
+  return { ...toTextCompletion(toHead("bedrock", {}, options), request.model, completions), ...(usage && { usage }) };
 }
 
 function createMapper(family: Family, { model }: CompletionRequest, options: ConversionOptions): StreamMapper {

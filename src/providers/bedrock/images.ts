@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { ImageRequest, ImageResponse } from "../../schemas/images.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { pictureMembers, requireBytes, sizeOf, toFilteredAnswer } from "../shared/images.ts";
+import { imageMembers, requireBytes, sizeOf, toFilteredAnswer } from "../shared/images.ts";
 import { splitMembers } from "../shared/members.ts";
 import { refuseMember } from "../shared/messages.ts";
 import { fromEngine, toEngine, toNewer } from "../stability-ai/images.ts";
@@ -18,7 +18,7 @@ function familyOf({ vendor, name }: BedrockModel): Family {
 function toAmazon(request: ImageRequest, { drop }: ConversionOptions): object {
   requireBytes("bedrock", request);
   const { prompt, n, quality, negative_prompt: negative } = request;
-  const handled = [...pictureMembers, "quality", "negative_prompt"];
+  const handled = [...imageMembers, "quality", "negative_prompt"];
   const members = { cfg_scale: "cfgScale", cfgScale: "cfgScale", seed: "seed" };
   const { taken, unknown } = splitMembers(request, members, { handled, kind: "image", drop });
   return {
@@ -58,7 +58,7 @@ const Images = v.looseObject({
 export function fromImages(body: unknown, model: BedrockModel, options: ConversionOptions): ImageResponse {
   if (familyOf(model) === "engine") return fromEngine("bedrock", body, options);
   const { images, error, finish_reasons: reasons } = v.parse(Images, body);
-  const pictures = (images ?? []).flatMap((image) => (image ? [{ b64_json: image }] : []));
+  const results = (images ?? []).flatMap((image) => (image ? [{ b64_json: image }] : []));
   const reason = error ?? reasons?.find((one) => typeof one === "string");
-  return toFilteredAnswer("bedrock", pictures, { ...options, reason });
+  return toFilteredAnswer("bedrock", results, { ...options, reason });
 }

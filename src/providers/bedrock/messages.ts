@@ -2,7 +2,7 @@ import { crc32 } from "../../lib/hash.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { isThoughtPart } from "../shared/messages.ts";
+import { isReasoningPart } from "../shared/messages.ts";
 import { type BedrockModel, takesCachePoints } from "./model.ts";
 import { type Block, mediaPart, refuse, textOf } from "./parts.ts";
 
@@ -46,7 +46,7 @@ function toolUseId(id: unknown): string {
 }
 
 /** Reasoning of an earlier response; only reasoning with the model's signature can be sent back. */
-function thoughtBlocks(part: Record<string, unknown>, { model, options }: MessageRules): Block[] {
+function reasoningBlocks(part: Record<string, unknown>, { model, options }: MessageRules): Block[] {
   const isRedacted = part.type === "redacted_thinking";
   const isKnown = isRedacted ? textOf(part.data) : textOf(part.signature);
   if (isKnown === undefined || !["anthropic", "amazon", ""].includes(model.vendor)) {
@@ -61,7 +61,7 @@ function thoughtBlocks(part: Record<string, unknown>, { model, options }: Messag
 function partBlocks(part: unknown, rules: MessageRules): Block[] {
   if (typeof part === "string") return part === "" ? [] : [{ text: part }];
   if (!isObject(part)) refuse("Cannot read a part of a message: it is not an object");
-  if (isThoughtPart(part)) return thoughtBlocks(part, rules);
+  if (isReasoningPart(part)) return reasoningBlocks(part, rules);
   const text = part.type === "text" || part.type === "refusal" ? (part.text ?? part.refusal) : undefined;
   if (text === "") return [];
   const block = typeof text === "string" ? { text } : mediaPart(part);
@@ -84,8 +84,8 @@ function callBlocks(call: unknown, rules: MessageRules): Block[] {
 }
 
 function assistantBlocks(message: Message, rules: MessageRules): Block[] {
-  const { content_blocks: kept, content, tool_calls: calls, function_call: legacy } = message;
-  const said = Array.isArray(kept) && kept.length > 0 ? kept.filter(isSaid) : content;
+  const { content_blocks: ownBlocks, content, tool_calls: calls, function_call: legacy } = message;
+  const said = Array.isArray(ownBlocks) && ownBlocks.length > 0 ? ownBlocks.filter(isSaid) : content;
   const called = Array.isArray(calls) ? calls : [];
   const older = isObject(legacy) ? [{ id: legacy.name, function: legacy }] : [];
   return [...contentBlocks(said, rules), ...[...called, ...older].flatMap((call) => callBlocks(call, rules))];

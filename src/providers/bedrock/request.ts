@@ -180,8 +180,8 @@ function toServiceTier({ request, options }: Conversion): Block | undefined {
 /** Metadata of a request, which appears in the invocation log of AWS. */
 function toMetadata({ request }: Conversion): Block | undefined {
   const given = { ...objectOf(request.metadata), ...objectOf(request.requestMetadata) };
-  const texts = Object.entries(given).filter(([, value]) => typeof value === "string");
-  return texts.length > 0 ? Object.fromEntries(texts) : undefined;
+  const strings = Object.entries(given).filter(([, value]) => typeof value === "string");
+  return strings.length > 0 ? Object.fromEntries(strings) : undefined;
 }
 
 function objectOf(value: unknown): Record<string, unknown> {

@@ -24,7 +24,7 @@ export function requireNoFailure(event: string, data: string): void {
 }
 
 /** Reasoning as content blocks that callers assemble: by block index, delta by delta. */
-function thoughtDelta(
+function reasoningDelta(
   block: number,
   { text, signature, redactedContent }: NonNullable<v.InferOutput<typeof BlockDelta>["delta"]["reasoningContent"]>,
 ): object {
@@ -57,7 +57,7 @@ function createBlockMapper(chunk: MakeChunk, { strict }: ConversionOptions) {
       const { contentBlockIndex, delta } = v.parse(BlockDelta, data);
       if (typeof delta.text === "string") return [chunk({ content: delta.text })];
       if (delta.reasoningContent) {
-        return strict ? [] : [chunk(thoughtDelta(contentBlockIndex, delta.reasoningContent))];
+        return strict ? [] : [chunk(reasoningDelta(contentBlockIndex, delta.reasoningContent))];
       }
       const call = calls.get(contentBlockIndex);
       const text = delta.toolUse?.input;

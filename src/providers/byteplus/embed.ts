@@ -9,7 +9,7 @@ import {
   splitInputs,
   toEmbeddingAnswer,
 } from "../shared/embeddings.ts";
-import { requireTextOrObjects } from "../shared/inputs.ts";
+import { requireStringsOrObjects } from "../shared/inputs.ts";
 import { hasMedia, type MediaInput, readInputs, toAddress } from "../shared/media-inputs.ts";
 import { refuseMember } from "../shared/messages.ts";
 
@@ -39,7 +39,7 @@ function toParts({ text, image, video }: MediaInput): object[] {
 export const embed: OperationAdapter<"embed"> = {
   path: (request) => (isMultimodal(request) ? "/embeddings/multimodal" : "/embeddings"),
   toUpstream(request) {
-    requireTextOrObjects("byteplus", request);
+    requireStringsOrObjects("byteplus", request);
     if (!isMultimodal(request)) return request;
     return { ...request, input: readInputs("byteplus", request).flatMap(toParts) };
   },

@@ -75,9 +75,9 @@ function usageOf(meta: v.InferOutput<typeof Meta>): Usage | undefined {
 
 function fromUpstream(body: unknown, { model }: CompletionRequest, options: ConversionOptions): ChatResponse {
   const { id, generations, meta } = v.parse(Reply, body);
-  const texts = generations.map((one) => ({ text: one.text, finishReason: toFinishReason(one.finish_reason) }));
+  const completions = generations.map((one) => ({ text: one.text, finishReason: toFinishReason(one.finish_reason) }));
   const usage = usageOf(meta);
-  return { ...toTextCompletion(toHead("cohere", { id }, options), model, texts), ...(usage && { usage }) };
+  return { ...toTextCompletion(toHead("cohere", { id }, options), model, completions), ...(usage && { usage }) };
 }
 
 function createMapper({ model }: CompletionRequest, options: ConversionOptions): StreamMapper {

@@ -97,15 +97,15 @@ function toTools({ tools, tool_choice: choice, functions }: ChatRequest): object
   const name = isObject(choice) && isObject(choice.function) ? choice.function.name : undefined;
   if (isObject(choice) && name === undefined)
     refuseMember("cohere", "tool_choice", "the tool choice is not in a known form");
-  const kept = name === undefined ? declared : declared.filter((tool) => tool.name === name);
-  if (kept.length === 0) refuseMember("cohere", "tool_choice", "it names a function that is missing from tools");
+  const chosen = name === undefined ? declared : declared.filter((tool) => tool.name === name);
+  if (chosen.length === 0) refuseMember("cohere", "tool_choice", "it names a function that is missing from tools");
   const word = name === undefined ? choice : "required";
   return {
-    tools: kept.map(({ name, description, parameters }) => ({
+    tools: chosen.map(({ name, description, parameters }) => ({
       type: "function",
       function: { name, ...(isGiven(description) && { description }), ...(isGiven(parameters) && { parameters }) },
     })),
-    ...(kept.some(({ strict }) => strict === true) && { strict_tools: true }),
+    ...(chosen.some(({ strict }) => strict === true) && { strict_tools: true }),
     ...((word === "required" || word === "none") && { tool_choice: word.toUpperCase() }),
   };
 }

@@ -158,14 +158,14 @@ export function toCallError(error: unknown, provider: string): Error {
         code: "upstream_connect_timeout",
       });
     default:
-      return new UpstreamError(502, `Cannot get a response from ${provider}: ${failureTexts[failure.kind]}`, {
+      return new UpstreamError(502, `Cannot get a response from ${provider}: ${failureStrings[failure.kind]}`, {
         ...options,
         code: `upstream_${failure.kind}`,
       });
   }
 }
 
-const failureTexts: Readonly<
+const failureStrings: Readonly<
   Record<Exclude<OutboundError["kind"], "refused_address" | "invalid_request" | "connect_timeout">, string>
 > = {
   unreachable: "no connection could be made; check the host",

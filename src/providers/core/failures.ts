@@ -187,11 +187,11 @@ const statusOfWord: Readonly<Record<string, number>> = {
 /** The status that fits an error object from a response with status 200. */
 export function statusOfErrorBody(error: unknown): number {
   if (!isObject(error)) return 502;
-  const told = [error.code, error.status, error.type];
-  const number = told.map(Number).find((code) => Number.isInteger(code) && code >= 400 && code <= 599);
+  const values = [error.code, error.status, error.type];
+  const number = values.map(Number).find((code) => Number.isInteger(code) && code >= 400 && code <= 599);
   if (number !== undefined) return number;
   // AWS names may have a namespace before them and a URL after them
-  const words = told.map((word) => String(word).replace(/^.*#/, "").replace(/:.*$/, "").toLowerCase());
+  const words = values.map((word) => String(word).replace(/^.*#/, "").replace(/:.*$/, "").toLowerCase());
   // the type is more specific than the code: `invalid_request_error` occurs with any code
   const known = [words[2], words[0], words[1]].find((word) => word !== undefined && Object.hasOwn(statusOfWord, word));
   return known === undefined ? 502 : (statusOfWord[known] ?? 502);

@@ -20,9 +20,9 @@ function splitContent(content: unknown): SplitContent {
   if (!Array.isArray(content)) return { content, reasoning: "", blocks: [] };
   const parts = v.parse(v.array(Part), content);
   const summaries = parts.flatMap(({ summary }) => summary ?? []);
-  const texts = parts.filter(({ type }) => type === "text").map(({ text }) => text ?? "");
+  const strings = parts.filter(({ type }) => type === "text").map(({ text }) => text ?? "");
   return {
-    content: texts.length === 0 ? null : texts.join(""),
+    content: strings.length === 0 ? null : strings.join(""),
     reasoning: summaries.map(({ text }) => text ?? "").join(""),
     blocks: summaries.map(({ text, signature }) => ({
       type: "thinking",

@@ -5,7 +5,7 @@ import { toSeconds } from "../core/records.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
-import { soundOf, wantsWav } from "./sound.ts";
+import { audioOf, wantsWav } from "./sound.ts";
 import { toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part } from "./wire.ts";
 
@@ -36,11 +36,11 @@ interface AnswerOptions {
 /** Content beyond text: strict responses contain only what would otherwise be lost. */
 function mediaOf(parts: readonly Part[], { id, strict, asWav }: AnswerOptions): Record<string, unknown> {
   const images = strict ? imagesOf(parts) : [];
-  const sound = soundOf(parts, { asWav });
+  const audioData = audioOf(parts, { asWav });
   const transcript = textOf(parts, { thought: false }) ?? "";
   return {
     ...(images.length > 0 && { images }),
-    ...(sound !== undefined && { audio: { id: `audio_${id}`, data: sound, expires_at: 0, transcript } }),
+    ...(audioData !== undefined && { audio: { id: `audio_${id}`, data: audioData, expires_at: 0, transcript } }),
   };
 }
 
@@ -49,9 +49,9 @@ function blocksOf(parts: readonly Part[]): Record<string, unknown> {
     const block = toBlock(part);
     return block ? [{ type: block.kind, ...block.delta }] : [];
   });
-  const thoughts = textOf(parts, { thought: true });
+  const reasoning = textOf(parts, { thought: true });
   return {
-    ...(thoughts !== undefined && { reasoning_content: thoughts }),
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
     ...(blocks.length > 0 && { content_blocks: blocks }),
   };
 }

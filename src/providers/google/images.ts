@@ -2,14 +2,7 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ImageRequest, ImageResponse } from "../../schemas/images.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import {
-  modelOf,
-  pictureMembers,
-  ratioOf,
-  requireBytes,
-  requireOnePicture,
-  toFilteredAnswer,
-} from "../shared/images.ts";
+import { imageMembers, modelOf, ratioOf, requireBytes, requireOneImage, toFilteredAnswer } from "../shared/images.ts";
 import { copyMembers, splitMembers } from "../shared/members.ts";
 import { modelName } from "./model.ts";
 import { countOf } from "./usage.ts";
@@ -47,7 +40,7 @@ function toImagen(request: ImageRequest, slug: string, { drop }: ConversionOptio
     enhancePrompt: "enhancePrompt",
     storageUri: "storageUri",
   };
-  const handled = [...pictureMembers, "quality", "output_format", "output_compression"];
+  const handled = [...imageMembers, "quality", "output_format", "output_compression"];
   const type = typeof format === "string" && Object.hasOwn(outputTypes, format) ? outputTypes[format] : undefined;
   const known = typeof quality === "string" && Object.hasOwn(qualities, quality) ? qualities[quality] : undefined;
   const level = compression ?? known;
@@ -74,11 +67,11 @@ const Predictions = v.looseObject({
 
 function fromImagen(body: unknown, slug: string, options: ConversionOptions): ImageResponse {
   const predictions = v.parse(Predictions, body).predictions ?? [];
-  const pictures = predictions.flatMap(({ bytesBase64Encoded: bytes, prompt }) =>
+  const results = predictions.flatMap(({ bytesBase64Encoded: bytes, prompt }) =>
     bytes ? [{ b64_json: bytes, ...(prompt && { revised_prompt: prompt }) }] : [],
   );
   const reason = predictions.find((one) => one.raiFilteredReason)?.raiFilteredReason;
-  return toFilteredAnswer(slug, pictures, { ...options, reason });
+  return toFilteredAnswer(slug, results, { ...options, reason });
 }
 
 const geminiRatios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
@@ -86,8 +79,8 @@ const geminiRatios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "
 /** A request to a Gemini model that generates images (https://ai.google.dev/gemini-api/docs/image-generation). */
 function toGemini(request: ImageRequest, slug: string, { drop }: ConversionOptions): object {
   requireBytes(slug, request);
-  requireOnePicture(slug, request);
-  const rules = { handled: [...pictureMembers, "seed"], kind: "image", drop } as const;
+  requireOneImage(slug, request);
+  const rules = { handled: [...imageMembers, "seed"], kind: "image", drop } as const;
   const { taken, unknown } = splitMembers(request, imageConfigMembers, rules);
   const config = { ...imageConfigOf(request), ...taken };
   return {

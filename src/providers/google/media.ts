@@ -42,7 +42,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
 };
 
 /** Media types of audio formats. */
-const soundTypes: Readonly<Record<string, string>> = {
+const audioTypes: Readonly<Record<string, string>> = {
   mp3: "audio/mp3",
   wav: "audio/wav",
   opus: "audio/ogg",
@@ -105,7 +105,7 @@ function fromAddress(address: string, { mediaType, fallback, what }: MediumHints
   return refuse(what, "it is not a data URL, URL or base64");
 }
 
-function fromPicture(part: Record<string, unknown>, what: string, fallback: string): MediaPart {
+function fromImage(part: Record<string, unknown>, what: string, fallback: string): MediaPart {
   const given = part[what];
   const { url, mime_type } = isObject(given) ? given : { url: given, mime_type: undefined };
   const address = text(url) ?? refuse(what, "it has no url");
@@ -123,10 +123,10 @@ function fromFile({ file }: Record<string, unknown>): MediaPart {
   return fromAddress(address.startsWith("files/") ? `${filesOfGemini}${address}` : address, hints);
 }
 
-function fromSound({ input_audio: sound }: Record<string, unknown>): MediaPart {
-  const { data, format } = isObject(sound) ? sound : {};
+function fromAudio({ input_audio: input }: Record<string, unknown>): MediaPart {
+  const { data, format } = isObject(input) ? input : {};
   const key = text(format) ?? "wav";
-  const type = Object.hasOwn(soundTypes, key) ? soundTypes[key] : undefined;
+  const type = Object.hasOwn(audioTypes, key) ? audioTypes[key] : undefined;
   const bytes = text(data) ?? refuse("input_audio", "it has no data");
   return { inlineData: { mimeType: type ?? `audio/${key.replace(/[^A-Za-z0-9.+-]/g, "")}`, data: bytes } };
 }
@@ -139,13 +139,13 @@ function fromSound({ input_audio: sound }: Record<string, unknown>): MediaPart {
 export function toMediaPart(part: Record<string, unknown>): MediaPart | undefined {
   switch (part.type) {
     case "image_url":
-      return fromPicture(part, "image_url", "image/jpeg");
+      return fromImage(part, "image_url", "image/jpeg");
     case "video_url":
-      return fromPicture(part, "video_url", "video/mp4");
+      return fromImage(part, "video_url", "video/mp4");
     case "file":
       return fromFile(part);
     case "input_audio":
-      return fromSound(part);
+      return fromAudio(part);
     default:
       return undefined;
   }

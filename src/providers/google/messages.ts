@@ -2,7 +2,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { isThoughtPart } from "../shared/messages.ts";
+import { isReasoningPart } from "../shared/messages.ts";
 import { type MediaPart, toMediaPart } from "./media.ts";
 import { traitsOf } from "./model.ts";
 
@@ -59,7 +59,7 @@ function fromPart(part: unknown, { drop }: ConversionOptions): RequestPart[] {
     const signed = signedBy(part);
     return said === "" && !signed.thoughtSignature ? [] : [{ text: said, ...signed }];
   }
-  if (isThoughtPart(part)) return fromThought(part, drop);
+  if (isReasoningPart(part)) return fromReasoning(part, drop);
   // images from the reasoning are not part of the conversation
   if (part.thought === true) return [];
   const code = fromCode(part);
@@ -70,7 +70,7 @@ function fromPart(part: unknown, { drop }: ConversionOptions): RequestPart[] {
 }
 
 /** Reasoning is sent back only with a signature of this model family; the field that has it identifies the family. */
-function fromThought(part: Record<string, unknown>, drop: (member: string) => void): RequestPart[] {
+function fromReasoning(part: Record<string, unknown>, drop: (member: string) => void): RequestPart[] {
   const { thinking, thought_signature: signature } = part;
   if (typeof signature === "string" && typeof thinking === "string") {
     return [{ text: thinking, thought: true, thoughtSignature: signature }];

@@ -55,8 +55,8 @@ function toDataUrl({ mimeType, data }: NonNullable<Part["inlineData"]>): string 
 
 /** The joined text of the parts, either reasoning or output; undefined without such parts. */
 export function textOf(parts: readonly Part[], { thought }: { thought: boolean }): string | undefined {
-  const texts = parts.filter((part) => (part.thought === true) === thought).flatMap(({ text }) => text ?? []);
-  return texts.length === 0 ? undefined : texts.join("");
+  const strings = parts.filter((part) => (part.thought === true) === thought).flatMap(({ text }) => text ?? []);
+  return strings.length === 0 ? undefined : strings.join("");
 }
 
 /** Images of a response, as data URLs. */

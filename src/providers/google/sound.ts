@@ -37,12 +37,12 @@ export function wantsWav({ audio, stream }: Pick<ChatRequest, "stream"> & { audi
 }
 
 /** The audio of a response, in base64; undefined without audio. */
-export function soundOf(parts: readonly Part[], { asWav }: { asWav: boolean }): string | undefined {
-  const sounds = parts.flatMap(({ inlineData }) => (inlineData?.mimeType?.startsWith("audio/") ? inlineData : []));
-  const [first, ...more] = sounds;
+export function audioOf(parts: readonly Part[], { asWav }: { asWav: boolean }): string | undefined {
+  const audioParts = parts.flatMap(({ inlineData }) => (inlineData?.mimeType?.startsWith("audio/") ? inlineData : []));
+  const [first, ...more] = audioParts;
   if (!first) return undefined;
   const isFile = asWav && isRaw(first.mimeType ?? "");
   if (!isFile && more.length === 0) return first.data;
-  const bytes = joinBytes(sounds.map(({ data }) => fromBase64(data)));
+  const bytes = joinBytes(audioParts.map(({ data }) => fromBase64(data)));
   return toBase64(isFile ? toWav(bytes, rateOf(first.mimeType)) : bytes);
 }

@@ -37,8 +37,8 @@ export const speak: OperationAdapter<"speak"> = {
   fromUpstream(body, request) {
     const { candidates, promptFeedback } = v.parse(GenerateContentResponse, body);
     const [candidate] = candidates ?? [];
-    const sounds = (candidate?.content?.parts ?? []).flatMap(({ inlineData }) => inlineData ?? []);
-    const [first] = sounds;
+    const audioParts = (candidate?.content?.parts ?? []).flatMap(({ inlineData }) => inlineData ?? []);
+    const [first] = audioParts;
     if (!first) {
       const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "the response contains no audio";
       throw new UpstreamError(502, `google error: the model returned no audio: ${reason}`, {
@@ -46,7 +46,7 @@ export const speak: OperationAdapter<"speak"> = {
         code: "upstream_bad_answer",
       });
     }
-    const samples = joinBytes(sounds.map(({ data }) => fromBase64(data)));
+    const samples = joinBytes(audioParts.map(({ data }) => fromBase64(data)));
     const format = formatOf("google", request, formats, "wav");
     return new BinaryAnswer(
       format === "wav" ? toWav(samples, rateOf(first.mimeType)) : samples,

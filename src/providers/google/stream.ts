@@ -6,7 +6,7 @@ import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { sharedMembers } from "./answer.ts";
 import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
-import { soundOf } from "./sound.ts";
+import { audioOf } from "./sound.ts";
 import { toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part, type UsageMetadata } from "./wire.ts";
 
@@ -56,20 +56,20 @@ function toBlocks(parts: readonly Part[], { block }: Progress): object[] {
 
 function toDelta(parts: readonly Part[], progress: Progress, { id, strict }: { id: string; strict: boolean }): object {
   const said = textOf(parts, { thought: false });
-  const thoughts = strict ? undefined : textOf(parts, { thought: true });
+  const reasoning = strict ? undefined : textOf(parts, { thought: true });
   const blocks = strict ? [] : toBlocks(parts, progress);
   const images = strict ? imagesOf(parts) : [];
-  const sound = soundOf(parts, { asWav: false });
+  const audioData = audioOf(parts, { asWav: false });
   const calls = parts.flatMap((part) => {
     const call = toToolCall(part, `${id}_${progress.calls}`, strict);
     return call ? [{ index: progress.calls++, ...call }] : [];
   });
   return {
     ...(said && { content: said }),
-    ...(thoughts && { reasoning_content: thoughts }),
+    ...(reasoning && { reasoning_content: reasoning }),
     ...(blocks.length > 0 && { content_blocks: blocks }),
     ...(images.length > 0 && { images }),
-    ...(sound !== undefined && { audio: { data: sound } }),
+    ...(audioData !== undefined && { audio: { data: audioData } }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
 }

@@ -12,7 +12,7 @@ import {
   settleUsage,
   toFinishReason,
 } from "./members.ts";
-import { hasThought, withBlocks } from "./thoughts.ts";
+import { hasReasoning, withBlocks } from "./thoughts.ts";
 
 const Choice = v.looseObject({
   index: v.nullish(v.number()),
@@ -48,8 +48,8 @@ function toAnswer(answer: Answer, reader: AnswerReader, options: ConversionOptio
     return made;
   });
   const usage = settleUsage(answer.usage, reader, options.strict);
-  const kept = options.strict ? pick(answer, plainAnswer) : answer;
-  return { ...kept, choices, ...(usage !== undefined && { usage }) };
+  const picked = options.strict ? pick(answer, plainAnswer) : answer;
+  return { ...picked, choices, ...(usage !== undefined && { usage }) };
 }
 
 const holdsOnly = (value: Members, names: ReadonlySet<string>): boolean => {
@@ -57,18 +57,18 @@ const holdsOnly = (value: Members, names: ReadonlySet<string>): boolean => {
   return true;
 };
 
-function isRightChoice(choice: Choice, reader: AnswerReader, options: ConversionOptions): boolean {
+function choiceNeedsNoChange(choice: Choice, reader: AnswerReader, options: ConversionOptions): boolean {
   const { message, finish_reason: reason } = choice;
-  if (!options.strict) return !message || !(hasThought(message) || "reasoning" in message);
+  if (!options.strict) return !message || !(hasReasoning(message) || "reasoning" in message);
   if (!holdsOnly(choice, plainChoice[reader.kind])) return false;
   if (reason && toFinishReason(reason, reader, options) !== reason) return false;
   return !message || holdsOnly(message, plainMessage);
 }
 
 /** Whether a response can be returned unchanged. */
-function isRight(answer: Answer, reader: AnswerReader, options: ConversionOptions): boolean {
+function needsNoChange(answer: Answer, reader: AnswerReader, options: ConversionOptions): boolean {
   if (options.strict && !holdsOnly(answer, plainAnswer)) return false;
-  if (!answer.choices.every((choice) => isRightChoice(choice, reader, options))) return false;
+  if (!answer.choices.every((choice) => choiceNeedsNoChange(choice, reader, options))) return false;
   const usage = settleUsage(answer.usage, reader, options.strict);
   return usage === undefined || usage === answer.usage;
 }
@@ -82,6 +82,6 @@ export function createAnswerReader(reader: AnswerReader) {
 export function createAnswerCorrector(reader: AnswerReader) {
   return (body: unknown, options: ConversionOptions): Answer | undefined => {
     const answer = readAnswer(body, reader);
-    return isRight(answer, reader, options) ? undefined : toAnswer(answer, reader, options);
+    return needsNoChange(answer, reader, options) ? undefined : toAnswer(answer, reader, options);
   };
 }

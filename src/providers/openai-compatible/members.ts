@@ -64,8 +64,8 @@ const commonReasons: Readonly<Record<string, string>> = {
 /** An object with only these fields; the object itself when it has no others. */
 export function pick(value: Members, names: ReadonlySet<string>): Members {
   const found = Object.entries(value);
-  const kept = found.filter(([name]) => names.has(name));
-  return kept.length === found.length ? value : Object.fromEntries(kept);
+  const picked = found.filter(([name]) => names.has(name));
+  return picked.length === found.length ? value : Object.fromEntries(picked);
 }
 
 /** Whether a delta is empty for a client. */

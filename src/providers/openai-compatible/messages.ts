@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { isThoughtPart } from "../shared/messages.ts";
+import { isReasoningPart } from "../shared/messages.ts";
 
 /** How a provider's messages differ from the gateway's. */
 export interface MessageRules {
@@ -42,9 +42,9 @@ const textOf = (part: unknown): string => (isObject(part) && typeof part.text ==
 
 function adaptContent(content: readonly unknown[], rules: MessageRules, options: ConversionOptions): unknown {
   let parts = content;
-  if (parts.some(isThoughtPart)) {
+  if (parts.some(isReasoningPart)) {
     options.drop("thinking");
-    parts = parts.filter((part) => !isThoughtPart(part));
+    parts = parts.filter((part) => !isReasoningPart(part));
     if (parts.length === 0) return null;
   }
   if (rules.cacheControl) return parts;

@@ -14,7 +14,7 @@ import type {
   RelayGroup,
 } from "../core/types.ts";
 import { encodeWhereAsked, inBatches } from "../shared/embeddings.ts";
-import { requireTextOrObjects } from "../shared/inputs.ts";
+import { requireStringsOrObjects } from "../shared/inputs.ts";
 import { type RerankMembers, rerankLikeCohere } from "../shared/rerank.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
 import { type MediaOperation, type MediaRules, mediaOperation } from "./media.ts";
@@ -22,7 +22,7 @@ import type { AnswerRules } from "./members.ts";
 import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 import { createChunkCorrector, createChunkMapper } from "./stream.ts";
-import { createThoughtRemover, readWithoutThoughts } from "./without-thoughts.ts";
+import { createReasoningRemover, readWithoutReasoning } from "./without-thoughts.ts";
 
 /** Operations in OpenAI's shapes. */
 type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses" | MediaOperation;
@@ -62,15 +62,15 @@ export interface OpenaiCompatibleRules extends MediaRules {
   /** Embeddings in the provider's native form. */
   embedAdapter?: OperationAdapter<"embed">;
   /** Embedding inputs must be text: token lists are rejected. */
-  embedsTexts?: boolean;
+  embedsStringsOnly?: boolean;
   /** Maximum number of embedding inputs per call. */
   embedsAtMost?: number;
   /** How responses differ. Absent: responses and streams are returned unchanged. */
   answers?: AnswerRules;
   /** Responses and stream parts are returned unchanged when `answers` would not change them. */
-  mostlyRight?: boolean;
+  rarelyChanged?: boolean;
   /** Without `answers`: strict chats on custom hosts contain no reasoning, as OpenAI's contain none. */
-  hidesThoughts?: boolean;
+  hidesReasoning?: boolean;
 }
 
 /** Differences between providers that speak OpenAI's shapes. */
@@ -100,10 +100,10 @@ function withDefaultModel(rules: RequestRules = {}, model: string | undefined): 
 }
 
 /** A chat whose responses are returned unchanged, except that strict responses of custom hosts lose their reasoning. */
-function hideThoughts(adapter: OperationAdapter<"chat">): void {
+function hideReasoning(adapter: OperationAdapter<"chat">): void {
   const hides = ({ strict, hasCustomHost }: ConversionOptions) => strict && hasCustomHost === true;
-  adapter.fromUpstream = (body, _request, options) => (hides(options) ? readWithoutThoughts(body) : undefined);
-  adapter.chunkCorrector = (_request, options) => (hides(options) ? createThoughtRemover() : undefined);
+  adapter.fromUpstream = (body, _request, options) => (hides(options) ? readWithoutReasoning(body) : undefined);
+  adapter.chunkCorrector = (_request, options) => (hides(options) ? createReasoningRemover() : undefined);
 }
 
 /** A chat or text completion. */
@@ -114,18 +114,18 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
     path: () => path,
     toUpstream: createRequestMap(slug, withDefaultModel(rules[kind], rules.model), { streams: true }),
   };
-  if (!answers && rules.hidesThoughts && kind === "chat") hideThoughts(adapter);
+  if (!answers && rules.hidesReasoning && kind === "chat") hideReasoning(adapter);
   if (!answers) return adapter;
   const reader = { ...answers, slug, kind };
-  const read = rules.mostlyRight ? createAnswerCorrector(reader) : createAnswerReader(reader);
+  const read = rules.rarelyChanged ? createAnswerCorrector(reader) : createAnswerReader(reader);
   adapter.fromUpstream = (body, _request, options) => read(body, options);
   adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
-  if (rules.mostlyRight) adapter.chunkCorrector = (_request, options) => createChunkCorrector(reader, options);
+  if (rules.rarelyChanged) adapter.chunkCorrector = (_request, options) => createChunkCorrector(reader, options);
   return adapter;
 }
 
 function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAdapter<"embed"> {
-  const { pathPrefix = "", embed, embedModel, embedsTexts, embedsAtMost } = rules;
+  const { pathPrefix = "", embed, embedModel, embedsStringsOnly, embedsAtMost } = rules;
   const isMapped = embed !== undefined || embedModel !== undefined;
   const map =
     isMapped && createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false, kind: "embed" });
@@ -134,9 +134,9 @@ function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAd
     fromUpstream: encodeWhereAsked,
     ...(embedsAtMost !== undefined && inBatches(embedsAtMost)),
   };
-  if (!map && !embedsTexts) return adapter;
+  if (!map && !embedsStringsOnly) return adapter;
   adapter.toUpstream = (request, options) => {
-    if (embedsTexts) requireTextOrObjects(slug, request);
+    if (embedsStringsOnly) requireStringsOrObjects(slug, request);
     return map ? map(request, options) : request;
   };
   return adapter;

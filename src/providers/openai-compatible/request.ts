@@ -103,7 +103,7 @@ export function createRequestMap(
   { streams, kind }: { streams: boolean; kind?: RequestKind },
 ): RequestMap {
   const takes = createFilter(rules, kind);
-  const tell = (member: string, request: RequestBody, { drop }: ConversionOptions): void => {
+  const report = (member: string, request: RequestBody, { drop }: ConversionOptions): void => {
     const value = request[member];
     if (value === null || value === undefined) return;
     // the effort level says the same in a form most providers support
@@ -117,7 +117,7 @@ export function createRequestMap(
     let body = given;
     for (const member in given) {
       if (takes(member)) continue;
-      tell(member, given, options);
+      report(member, given, options);
       if (body === given) body = { ...given };
       delete body[member];
     }

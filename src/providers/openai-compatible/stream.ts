@@ -15,7 +15,7 @@ import {
   toFinishReason,
 } from "./members.ts";
 import { findMember, namesOf } from "./scan.ts";
-import { hasThought, StreamedBlocks } from "./thoughts.ts";
+import { hasReasoning, StreamedBlocks } from "./thoughts.ts";
 
 const Choice = v.looseObject({
   index: v.nullish(v.number()),
@@ -83,7 +83,7 @@ class ChoiceCorrector {
         const { role: _, ...rest } = delta;
         delta = { role: "assistant", ...rest };
       }
-    } else if (this.#options.strict && made.finish_reason === null && hasThought(given)) {
+    } else if (this.#options.strict && made.finish_reason === null && hasReasoning(given)) {
       if (isSilent({ ...delta, role: null })) return undefined;
     }
     return set(made, "delta", delta);
@@ -127,10 +127,10 @@ class ChunkMapper implements StreamMapper {
       .filter((choice) => choice !== undefined);
     if (choices.length === 0) return [];
     if (choices.some(({ finish_reason: reason }) => reason !== null)) this.#finished = true;
-    const { usage: _, ...kept } = this.#options.strict ? pick(chunk, plainAnswer) : chunk;
+    const { usage: _, ...remaining } = this.#options.strict ? pick(chunk, plainAnswer) : chunk;
     // one id and one creation time for the whole stream
     this.#shared ??= { id: chunk.id, created: chunk.created };
-    return [{ ...kept, ...this.#shared, choices }];
+    return [{ ...remaining, ...this.#shared, choices }];
   }
 
   isComplete(): boolean {
@@ -191,7 +191,7 @@ const innerNames = [
 ];
 const streamedChoice = [...plainChoice.chat].filter((name) => name !== "message");
 const plainNames = namesOf([...plainAnswer, ...streamedChoice, ...plainMessage, ...innerNames]);
-const thoughtNames = namesOf(["reasoning", "reasoning_content"]);
+const reasoningNames = namesOf(["reasoning", "reasoning_content"]);
 
 /**
  * Creates a corrector for streams in which only a few chunks need a change. Field names identify these chunks, so the
@@ -205,17 +205,17 @@ export function createChunkCorrector(reader: AnswerReader, options: ConversionOp
     concerns: (block) =>
       !choices.hasBegun ||
       choices.hasBlocks ||
-      (strict ? findMember(block, plainNames, "other") : findMember(block, thoughtNames, "listed")),
+      (strict ? findMember(block, plainNames, "other") : findMember(block, reasoningNames, "listed")),
     correct(chunk) {
       requireSuccess(chunk, reader);
       const given: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
       const made = given.map((choice) => (isObject(choice) ? choices.correct(choice) : choice));
       if (given.length > 0) choices.hasBegun = true;
-      const kept = made.filter((choice) => choice !== undefined);
-      if (given.length > 0 && kept.length === 0) return undefined;
-      const isSame = kept.length === given.length && kept.every((choice, index) => choice === given[index]);
+      const remaining = made.filter((choice) => choice !== undefined);
+      if (given.length > 0 && remaining.length === 0) return undefined;
+      const isSame = remaining.length === given.length && remaining.every((choice, index) => choice === given[index]);
       let corrected = strict ? pick(chunk, plainAnswer) : chunk;
-      if (!isSame) corrected = { ...corrected, choices: kept };
+      if (!isSame) corrected = { ...corrected, choices: remaining };
       return isObject(chunk.usage) ? set(corrected, "usage", settleUsage(chunk.usage, rules, strict)) : corrected;
     },
   };

@@ -2,18 +2,18 @@
 type Message = Record<string, unknown>;
 
 /** The reasoning text, under any of its names; empty without reasoning. */
-function thoughtOf({ reasoning_content: content, reasoning }: Message): string {
+function reasoningOf({ reasoning_content: content, reasoning }: Message): string {
   if (typeof content === "string") return content;
   return typeof reasoning === "string" ? reasoning : "";
 }
 
 /** Whether a message has a reasoning field, even an empty one. */
-export function hasThought({ reasoning_content: content, reasoning }: Message): boolean {
+export function hasReasoning({ reasoning_content: content, reasoning }: Message): boolean {
   return typeof content === "string" || typeof reasoning === "string";
 }
 
 /** The message with its reasoning under one name. */
-function nameThought(message: Message): Message {
+function nameReasoning(message: Message): Message {
   const { reasoning, ...rest } = message;
   if (typeof reasoning !== "string") return reasoning === undefined ? message : rest;
   if (typeof rest.reasoning_content !== "string") rest.reasoning_content = reasoning;
@@ -22,8 +22,8 @@ function nameThought(message: Message): Message {
 
 /** A complete message with its reasoning under one name and, when it is not empty, in content blocks too. */
 export function withBlocks(message: Message): Message {
-  const thinking = thoughtOf(message);
-  const named = nameThought(message);
+  const thinking = reasoningOf(message);
+  const named = nameReasoning(message);
   if (thinking === "" || named.content_blocks !== undefined) return named;
   const { content } = named;
   const said = typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
@@ -46,8 +46,8 @@ export class StreamedBlocks {
 
   /** The delta with the block deltas that belong to it. */
   add(delta: Message): Message {
-    const named = nameThought(delta);
-    const thinking = thoughtOf(delta);
+    const named = nameReasoning(delta);
+    const thinking = reasoningOf(delta);
     const { content, tool_calls: calls } = named;
     const pieces: object[] = [];
     if (thinking !== "") pieces.push(this.#piece("thinking", thinking));

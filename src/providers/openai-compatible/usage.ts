@@ -19,10 +19,10 @@ function count(holder: unknown, name: string): number | undefined {
 function countSides(usage: Counts, known: { cached: number; reasoning: number }, { reasoningApart }: UsageRules) {
   let input = count(usage, "prompt_tokens") ?? 0;
   let output = count(usage, "completion_tokens") ?? 0;
-  const told = count(usage, "total_tokens");
+  const total = count(usage, "total_tokens");
   if (known.cached > input) input += known.cached;
   // a total that equals input plus output shows that output includes the reasoning
-  if (reasoningApart && told !== input + output) output += known.reasoning;
+  if (reasoningApart && total !== input + output) output += known.reasoning;
   return { input, output };
 }
 

@@ -5,7 +5,7 @@ import type { ChunkCorrector } from "../core/types.ts";
 import { isSilent, type Members } from "./members.ts";
 
 /** Message fields in which hosts return reasoning; OpenAI has none of them. */
-const thoughtMembers: ReadonlySet<string> = new Set([
+const reasoningMembers: ReadonlySet<string> = new Set([
   "reasoning_content",
   "reasoning",
   "reasoning_details",
@@ -13,13 +13,13 @@ const thoughtMembers: ReadonlySet<string> = new Set([
   "thinking_blocks",
   "content_blocks",
 ]);
-const namesThoughts = createTextFinder([...thoughtMembers].map((name) => `"${name}"`));
+const namesReasoning = createTextFinder([...reasoningMembers].map((name) => `"${name}"`));
 
 /** A message without its reasoning; the same object when it has none. */
 function leaveOut(message: Members): Members {
   const found = Object.entries(message);
-  const kept = found.filter(([name]) => !thoughtMembers.has(name));
-  return kept.length === found.length ? message : Object.fromEntries(kept);
+  const remaining = found.filter(([name]) => !reasoningMembers.has(name));
+  return remaining.length === found.length ? message : Object.fromEntries(remaining);
 }
 
 /** Choices without their reasoning; undefined when none has any. */
@@ -28,16 +28,16 @@ function leaveOutOfChoices(choices: readonly unknown[], holder: "message" | "del
   const made = choices.map((choice) => {
     const message = isObject(choice) ? choice[holder] : undefined;
     if (!isObject(choice) || !isObject(message)) return choice;
-    const kept = leaveOut(message);
-    if (kept === message) return choice;
+    const remaining = leaveOut(message);
+    if (remaining === message) return choice;
     isSame = false;
-    return { ...choice, [holder]: kept };
+    return { ...choice, [holder]: remaining };
   });
   return isSame ? undefined : made;
 }
 
 /** A chat response without reasoning; undefined when it needs no change. */
-export function readWithoutThoughts(body: unknown): ChatResponse | undefined {
+export function readWithoutReasoning(body: unknown): ChatResponse | undefined {
   const choices =
     isObject(body) && Array.isArray(body.choices) ? leaveOutOfChoices(body.choices, "message") : undefined;
   // no required field was removed
@@ -51,16 +51,16 @@ function isEmpty(choice: unknown, before: unknown): boolean {
 }
 
 /** Creates a corrector that removes reasoning from a stream and leaves everything else unchanged. */
-export function createThoughtRemover(): ChunkCorrector {
+export function createReasoningRemover(): ChunkCorrector {
   return {
     isLocal: true,
-    concerns: namesThoughts,
+    concerns: namesReasoning,
     correct(chunk) {
       const given: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
       const choices = leaveOutOfChoices(given, "delta");
       if (!choices) return chunk;
-      const kept = choices.filter((choice, index) => !isEmpty(choice, given[index]));
-      if (kept.length > 0) return { ...chunk, choices: kept };
+      const remaining = choices.filter((choice, index) => !isEmpty(choice, given[index]));
+      if (remaining.length > 0) return { ...chunk, choices: remaining };
       return isObject(chunk.usage) ? { ...chunk, choices } : undefined;
     },
   };

@@ -21,7 +21,7 @@ export const openai = openaiCompatible({
   baseUrl: "https://api.openai.com/v1",
   chat: { developer: true, replay: "none", adapt: leaveOutEffort },
   hasLogprobs: true,
-  hidesThoughts: true,
+  hidesReasoning: true,
   moderates: true,
   realtime: true,
   relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],

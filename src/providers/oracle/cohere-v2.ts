@@ -91,7 +91,7 @@ function toCall({ id, function: called }: NonNullable<CohereV2Message["toolCalls
 /** The response of a Cohere v2 model. */
 export function fromCohereV2Answer(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse {
   const { modelId, chatResponse } = v.parse(CohereV2Answer, body);
-  const { id, message, finishReason, usage: told, errorMessage } = chatResponse;
+  const { id, message, finishReason, usage: reported, errorMessage } = chatResponse;
   if (errorMessage) throw toFailure(errorMessage);
   const { content, toolPlan, toolCalls, citations } = message;
   const calls = toolCalls?.map(toCall).map(({ arguments: text, ...call }) => ({
@@ -109,7 +109,7 @@ export function fromCohereV2Answer(body: unknown, request: ChatRequest, options:
     },
   };
   const answer = cohereChat.fromUpstream(reply, request, options);
-  const usage = toUsage(told);
+  const usage = toUsage(reported);
   return { ...answer, model: modelId ?? request.model, ...(usage && { usage }) };
 }
 

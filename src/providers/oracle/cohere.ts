@@ -122,9 +122,9 @@ function reasonOf(reason: string | null | undefined, calls: readonly object[], s
 /** The response of a Cohere model. */
 export function fromCohereAnswer(body: unknown, { model }: ChatRequest, options: ConversionOptions) {
   const { modelId, chatResponse } = v.parse(CohereAnswer, body);
-  const { text, finishReason: reason, toolCalls, usage: told } = chatResponse;
+  const { text, finishReason: reason, toolCalls, usage: reported } = chatResponse;
   const calls = fromCalls(toolCalls);
-  const usage = toUsage(told);
+  const usage = toUsage(reported);
   const message = {
     role: "assistant",
     content: calls.length > 0 && !text ? null : (text ?? ""),
@@ -152,7 +152,7 @@ export function createCohereMapper({ model }: ChatRequest, options: ConversionOp
         text,
         finishReason: reason,
         toolCalls,
-        usage: told,
+        usage: reported,
         code,
         message,
       } = v.parse(CohereReply, JSON.parse(data));
@@ -162,7 +162,7 @@ export function createCohereMapper({ model }: ChatRequest, options: ConversionOp
           code: String(code),
         });
       }
-      usage = toUsage(told) ?? usage;
+      usage = toUsage(reported) ?? usage;
       // the last event repeats text and tool calls
       const isNew = !reason || calls.length === 0;
       const added = isNew ? fromCalls(toolCalls).map((call, index) => ({ index: calls.length + index, ...call })) : [];

@@ -27,8 +27,8 @@ const members = {
 /** The inputs: strings, or one image as a data URL. */
 function toInputs(request: EmbeddingRequest): object {
   const inputs = readInputs("oracle", request);
-  const texts = inputs.flatMap(({ text, image, video }) => (image || video ? [] : (text ?? [])));
-  if (texts.length === inputs.length) return { inputs: texts };
+  const strings = inputs.flatMap(({ text, image, video }) => (image || video ? [] : (text ?? [])));
+  if (strings.length === inputs.length) return { inputs: strings };
   const images = inputs.flatMap(({ text, image }) => (image && text === undefined ? toAddress(image) : []));
   if (images.length === inputs.length) return { inputs: images, inputType: "IMAGE" };
   return refuseMember("oracle", "input", "an input is a text or an image");

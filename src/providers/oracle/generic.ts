@@ -208,14 +208,14 @@ export function createGenericMapper({ model }: ChatRequest, options: ConversionO
   };
   return {
     map({ data }) {
-      const { index, message, finishReason: reason, usage: told, code } = v.parse(GenericEvent, JSON.parse(data));
+      const { index, message, finishReason: reason, usage: reported, code } = v.parse(GenericEvent, JSON.parse(data));
       if (typeof message === "string") {
         throw new UpstreamError(Number(code) || 502, `oracle error: ${message}`, {
           provider: "oracle",
           code: String(code ?? "upstream_error"),
         });
       }
-      usage = toUsage(told) ?? usage;
+      usage = toUsage(reported) ?? usage;
       if (!message && !reason) return [];
       const place = index ?? 0;
       const delta = deltaOf(message ?? {}, place);

@@ -8,7 +8,7 @@ import { toChatAnswer, toChoice, toHead } from "../shared/answers.ts";
 import { toTextCompletion } from "../shared/completions.ts";
 import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
 import { pathSegment } from "../shared/hosts.ts";
-import { requireTexts } from "../shared/inputs.ts";
+import { requireStrings } from "../shared/inputs.ts";
 import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   readMessages,
@@ -90,15 +90,17 @@ const complete: OperationAdapter<"complete"> = {
     };
   },
   fromUpstream(body, { model }, options) {
-    const texts = v.parse(TextReply, body).candidates.map(({ output }) => ({ text: output, finishReason: "stop" }));
-    return toTextCompletion(toHead("palm", {}, options), model, texts);
+    const completions = v
+      .parse(TextReply, body)
+      .candidates.map(({ output }) => ({ text: output, finishReason: "stop" }));
+    return toTextCompletion(toHead("palm", {}, options), model, completions);
   },
 };
 
 const embed: OperationAdapter<"embed"> = {
   path: pathOf("embedText"),
   toUpstream(request, { drop }) {
-    const [text] = requireTexts("palm", request);
+    const [text] = requireStrings("palm", request);
     requireNumbers("palm", request);
     const handledHere = ["model", "input", "encoding_format"];
     return { ...copyMembers(request, {}, { handled: handledHere, kind: "embed", drop }), text };

@@ -19,8 +19,8 @@ export function toTextAnswer(answer: ChatResponse): ChatResponse {
 export function toTextMapper(chat: StreamMapper): StreamMapper {
   const toText = (chunk: object): object => {
     const { choices, ...head } = chunk as { choices: readonly Record<string, unknown>[] }; // every chunk has choices
-    const texts = choices.map((choice) => toTextChoice(choice, choice.delta));
-    return { ...head, object: "text_completion", choices: texts };
+    const completions = choices.map((choice) => toTextChoice(choice, choice.delta));
+    return { ...head, object: "text_completion", choices: completions };
   };
   return {
     map: (event) => chat.map(event).map(toText),
@@ -34,9 +34,9 @@ export function toTextMapper(chat: StreamMapper): StreamMapper {
 export function toTextCompletion(
   { id, created }: AnswerHead,
   model: string,
-  texts: readonly { text: string; finishReason: string }[],
+  completions: readonly { text: string; finishReason: string }[],
 ): ChatResponse {
-  const choices = texts.map(({ text, finishReason: finish_reason }, index) => ({
+  const choices = completions.map(({ text, finishReason: finish_reason }, index) => ({
     index,
     text,
     logprobs: null,

@@ -4,7 +4,7 @@ import type { ConversionOptions } from "../core/types.ts";
 import { isGiven, refuseMember, refuseStream } from "./messages.ts";
 
 /** One image of a response. */
-export type Picture = ImageResponse["data"][number];
+export type GeneratedImage = ImageResponse["data"][number];
 
 /**
  * Width and height of `1024x768`; undefined when the provider may choose.
@@ -59,7 +59,7 @@ export function requireAddresses(provider: string, request: ImageRequest): void 
  *
  * @throws {InvalidRequestError}
  */
-export function requireOnePicture(provider: string, { n }: ImageRequest): void {
+export function requireOneImage(provider: string, { n }: ImageRequest): void {
   if (typeof n === "number" && n > 1) refuseMember(provider, "n", "it makes one image per request; leave n out");
 }
 
@@ -73,8 +73,8 @@ export function modelOf(provider: string, { model }: ImageRequest, fallback?: st
 }
 
 /** A response in OpenAI's shape. */
-export function toImageAnswer(pictures: readonly Picture[], { created = 0 }: ConversionOptions): ImageResponse {
-  return { created, data: [...pictures] };
+export function toImageAnswer(images: readonly GeneratedImage[], { created = 0 }: ConversionOptions): ImageResponse {
+  return { created, data: [...images] };
 }
 
 /**
@@ -84,10 +84,10 @@ export function toImageAnswer(pictures: readonly Picture[], { created = 0 }: Con
  */
 export function toFilteredAnswer(
   provider: string,
-  pictures: readonly Picture[],
+  images: readonly GeneratedImage[],
   { reason, ...options }: ConversionOptions & { reason: string | null | undefined },
 ): ImageResponse {
-  if (pictures.length > 0) return toImageAnswer(pictures, options);
+  if (images.length > 0) return toImageAnswer(images, options);
   throw new UpstreamError(
     400,
     `${provider} error: the image was filtered: ${reason ?? "the response contains no image"}`,
@@ -99,4 +99,4 @@ export function toFilteredAnswer(
 }
 
 /** Image request fields every adapter reads itself. */
-export const pictureMembers = ["model", "prompt", "n", "size", "response_format", "stream"] as const;
+export const imageMembers = ["model", "prompt", "n", "size", "response_format", "stream"] as const;

@@ -8,7 +8,7 @@ import { refuseMember } from "./messages.ts";
  * @throws {InvalidRequestError} If the input contains media or token lists, which depend on another provider's
  * tokenizer.
  */
-export function requireTexts(provider: string, request: EmbeddingRequest): string[] {
+export function requireStrings(provider: string, request: EmbeddingRequest): string[] {
   return readInputs(provider, request).map(({ text, image, video }) =>
     text === undefined || image || video ? refuseMember(provider, "input", "this model embeds text") : text,
   );
@@ -19,7 +19,7 @@ export function requireTexts(provider: string, request: EmbeddingRequest): strin
  *
  * @throws {InvalidRequestError} If the input is token lists.
  */
-export function requireTextOrObjects(provider: string, { input }: EmbeddingRequest): void {
+export function requireStringsOrObjects(provider: string, { input }: EmbeddingRequest): void {
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   const isTokens = (item: unknown) => typeof item === "number" || Array.isArray(item);
   if (list.some(isTokens)) refuseMember(provider, "input", "it embeds text, not lists of tokens");

@@ -75,7 +75,7 @@ export function imageOf({ image_url }: Part): { url: string; detail?: string } |
 }
 
 /** Whether a content part is reasoning, readable or encrypted. */
-export function isThoughtPart(part: unknown): boolean {
+export function isReasoningPart(part: unknown): boolean {
   return isObject(part) && (part.type === "thinking" || part.type === "redacted_thinking");
 }
 

@@ -105,11 +105,11 @@ function thinkingOf({ thinking }: Part): string {
 /** Content of a message or delta, with its parts sorted by kind. */
 function readSaid({ content, reasoning_content, reasoning }: Message) {
   const parts = Array.isArray(content) ? content : [];
-  const thoughts = parts.filter(({ type }) => type === "thinking");
+  const thinkingParts = parts.filter(({ type }) => type === "thinking");
   return {
     text: typeof content === "string" ? content : parts.map((part) => part.text ?? "").join(""),
-    thoughts,
-    reasoning: reasoning_content ?? reasoning ?? thoughts.map(thinkingOf).join(""),
+    thinkingParts,
+    reasoning: reasoning_content ?? reasoning ?? thinkingParts.map(thinkingOf).join(""),
     parts,
   };
 }
@@ -132,11 +132,11 @@ export function fromOpenaiLike(body: unknown, { model }: ChatRequest, options: C
   const { choices, usage, ...given } = v.parse(Reply, body);
   const head = toHead("0", given, options);
   const converted = choices.map(({ index, message, finish_reason, logprobs }) => {
-    const { text, thoughts, reasoning, parts } = readSaid(message);
+    const { text, thinkingParts, reasoning, parts } = readSaid(message);
     const toolCalls = toToolCalls(message.tool_calls ?? [], head.id);
     const extras = {
       ...(reasoning !== "" && { reasoning_content: reasoning }),
-      ...(thoughts.length > 0 && { content_blocks: parts.map(toBlock) }),
+      ...(thinkingParts.length > 0 && { content_blocks: parts.map(toBlock) }),
     };
     const content = text === "" && toolCalls.length > 0 ? null : text;
     return toChoice(
@@ -171,8 +171,8 @@ function toCallDeltas(calls: readonly ToolCall[], state: ChoiceState, answerId: 
 }
 
 function toDelta(message: Message, { strict }: ConversionOptions): Record<string, unknown> {
-  const { text, thoughts, reasoning } = readSaid(message);
-  const blocks = thoughts.map((part, index) => {
+  const { text, thinkingParts, reasoning } = readSaid(message);
+  const blocks = thinkingParts.map((part, index) => {
     const thinking = { thinking: thinkingOf(part) };
     return { index, delta: part.signature ? { ...thinking, signature: part.signature } : thinking };
   });

@@ -2,7 +2,7 @@ import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { maxTokensOf } from "./members.ts";
-import { isThoughtPart, type Message, type Part, readMessages, refuseMember } from "./messages.ts";
+import { isReasoningPart, type Message, type Part, readMessages, refuseMember } from "./messages.ts";
 import { createOpenaiLikeMapper, fromOpenaiLike } from "./openai-like.ts";
 
 function toPlainPart({ cache_control: _, ...part }: Part): object {
@@ -13,7 +13,7 @@ function toPlainMessage(message: Message, { drop }: ConversionOptions): Message 
   const { content_blocks: blocks, reasoning_content: _reasoning, cache_control: _control, ...rest } = message;
   if (blocks) drop("messages.content_blocks");
   const { content, role, tool_calls: calls } = rest;
-  const parts = Array.isArray(content) ? content.filter((part) => !isThoughtPart(part)) : undefined;
+  const parts = Array.isArray(content) ? content.filter((part) => !isReasoningPart(part)) : undefined;
   if (parts && parts.length !== content?.length) drop("messages.content.thinking");
   return {
     ...rest,

@@ -4,12 +4,12 @@ import { FormRequest } from "../core/operations.ts";
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { pathSegment } from "../shared/hosts.ts";
 import {
+  type GeneratedImage,
+  imageMembers,
   modelOf,
-  type Picture,
-  pictureMembers,
   ratioOf,
   requireBytes,
-  requireOnePicture,
+  requireOneImage,
   sizeOf,
   toFilteredAnswer,
 } from "../shared/images.ts";
@@ -41,11 +41,11 @@ const newerMembers = {
 /** A request to a newer model. */
 export function toNewer(provider: string, request: ImageRequest, { drop }: ConversionOptions): Record<string, unknown> {
   requireBytes(provider, request);
-  requireOnePicture(provider, request);
+  requireOneImage(provider, request);
   const ratio = ratioOf(request, ratios);
   return {
     ...(ratio !== undefined && { aspect_ratio: ratio }),
-    ...copyMembers(request, newerMembers, { handled: pictureMembers, kind: "image", drop }),
+    ...copyMembers(request, newerMembers, { handled: imageMembers, kind: "image", drop }),
     prompt: request.prompt,
   };
 }
@@ -69,7 +69,7 @@ export function toEngine(
 ): Record<string, unknown> {
   requireBytes(provider, request);
   return {
-    ...copyMembers(request, engineMembers, { handled: pictureMembers, kind: "image", drop }),
+    ...copyMembers(request, engineMembers, { handled: imageMembers, kind: "image", drop }),
     text_prompts: [{ text: request.prompt, weight: 1 }],
     ...sizeOf(request),
     ...(typeof request.n === "number" && { samples: request.n }),
@@ -84,10 +84,10 @@ const Artifacts = v.looseObject({
 /** Response of an engine. */
 export function fromEngine(provider: string, body: unknown, options: ConversionOptions) {
   const { artifacts } = v.parse(Artifacts, body);
-  const kept = artifacts.filter(({ finishReason }) => (finishReason ?? "SUCCESS") === "SUCCESS");
-  const pictures = kept.flatMap(({ base64 }): Picture[] => (base64 ? [{ b64_json: base64 }] : []));
+  const accepted = artifacts.filter(({ finishReason }) => (finishReason ?? "SUCCESS") === "SUCCESS");
+  const images = accepted.flatMap(({ base64 }): GeneratedImage[] => (base64 ? [{ b64_json: base64 }] : []));
   const reason = artifacts.find(({ finishReason }) => finishReason !== "SUCCESS")?.finishReason;
-  return toFilteredAnswer(provider, pictures, { ...options, reason });
+  return toFilteredAnswer(provider, images, { ...options, reason });
 }
 
 const Newer = v.looseObject({ image: text, finish_reason: text });

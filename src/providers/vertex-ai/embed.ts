@@ -4,7 +4,7 @@ import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddin
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { embedMembers, fromEmbedAnswer, readContents, unmappedMembers } from "../google/embed.ts";
 import { encodeVector, joinEmbeddings, requireNumbers, splitInputs, toEmbeddingAnswer } from "../shared/embeddings.ts";
-import { requireTexts } from "../shared/inputs.ts";
+import { requireStrings } from "../shared/inputs.ts";
 import { type MediaInput, type Medium, readInputs } from "../shared/media-inputs.ts";
 import { refuseMember } from "../shared/messages.ts";
 import { toLabels } from "./chat.ts";
@@ -116,7 +116,7 @@ function toBody(request: EmbeddingRequest, options: ConversionOptions): object {
   };
   return {
     ...unknown,
-    instances: requireTexts("vertex-ai", request).map((content) => ({ content, ...beside })),
+    instances: requireStrings("vertex-ai", request).map((content) => ({ content, ...beside })),
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...toLabels(request),
   };
@@ -141,7 +141,7 @@ function fromMedia(body: unknown, request: EmbeddingRequest): EmbeddingResponse 
   return { object: "list", data, model: request.model, usage: { prompt_tokens: 0, total_tokens: 0 } };
 }
 
-function fromTexts(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
+function fromTextAnswer(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
   const { predictions } = v.parse(TextPredictions, body);
   const tokens = predictions.reduce((sum, { embeddings }) => sum + (embeddings.statistics?.token_count ?? 0), 0);
   const lists = predictions.map(({ embeddings }) => embeddings.values);
@@ -165,7 +165,7 @@ export function createEmbed(settings: VertexSettings): EmbedAdapter {
     fromUpstream(body, request) {
       const kind = kindOf(modelOf(request));
       if (kind === "media") return fromMedia(body, request);
-      return kind === "text" ? fromTexts(body, request) : fromEmbedAnswer(body, { ...request, input: "-" });
+      return kind === "text" ? fromTextAnswer(body, request) : fromEmbedAnswer(body, { ...request, input: "-" });
     },
   };
 }

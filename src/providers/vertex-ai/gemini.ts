@@ -16,8 +16,8 @@ const isGemini = ({ model }: { model: string }): boolean => readModel(model).dia
 /** Text of a content; its parts may be a single part instead of a list. */
 function textOf({ content }: Members): string {
   const parts: unknown = isObject(content) ? content.parts : undefined;
-  const texts = (Array.isArray(parts) ? parts : [parts]).map((part) => (isObject(part) ? part.text : undefined));
-  if (texts.every((text) => typeof text === "string" && text !== "")) return texts.join("\n");
+  const strings = (Array.isArray(parts) ? parts : [parts]).map((part) => (isObject(part) ? part.text : undefined));
+  if (strings.every((text) => typeof text === "string" && text !== "")) return strings.join("\n");
   throw new InvalidRequestError("Cannot embed this content: it must be text", {
     param: "content",
     code: "unsupported_parameter",

@@ -53,10 +53,10 @@ const ofMistral = new Set([
 /** Body for Mistral's models (https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/mistral). */
 export function toMistralRequest(request: ChatRequest, { name }: PublishedModel, options: ConversionOptions): object {
   const { messages, max_completion_tokens: limit, seed, stream_options: _, tool_choice: choice, ...rest } = request;
-  const kept = Object.fromEntries(Object.entries(rest).filter(([member]) => ofMistral.has(member)));
+  const supported = Object.fromEntries(Object.entries(rest).filter(([member]) => ofMistral.has(member)));
   return {
     ...passUnknown(rest, (member) => ofMistral.has(member), options),
-    ...kept,
+    ...supported,
     model: name,
     messages: toPlainMessages(messages),
     ...(limit !== undefined && limit !== null && { max_tokens: limit }),

@@ -4,7 +4,7 @@ import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { embeddingList, inBatches, requireNumbers } from "../shared/embeddings.ts";
-import { requireTexts } from "../shared/inputs.ts";
+import { requireStrings } from "../shared/inputs.ts";
 import { hasMedia, type MediaInput, type Medium, readInputs } from "../shared/media-inputs.ts";
 import { copyMembers, type MemberMap } from "../shared/members.ts";
 import { refuseMember } from "../shared/messages.ts";
@@ -49,7 +49,7 @@ function toUpstream(request: EmbeddingRequest, { drop }: ConversionOptions): obj
   const { model } = request;
   if (!isMultimodal(request)) {
     const copied = copyMembers(request, members, { handled, kind: "embed", drop });
-    return { ...copied, model, input: requireTexts("voyage", request) };
+    return { ...copied, model, input: requireStrings("voyage", request) };
   }
   requireNumbers("voyage", request);
   const inputs = readInputs("voyage", request).map(toContent);

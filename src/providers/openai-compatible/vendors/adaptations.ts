@@ -75,11 +75,11 @@ export function leaveOutForGrok(body: RequestBody, { drop }: ConversionOptions):
 const statusOfMinimax: Readonly<Record<number, number>> = { 1002: 429, 1004: 401, 1008: 402, 2013: 400 };
 
 /** MiniMax reports failures with status 200 (https://platform.minimax.io/docs/api-reference/errorcode). */
-export function checkMinimax({ base_resp: told }: Record<string, unknown>): void {
-  if (!isObject(told)) return;
-  const code = Number(told.status_code ?? 0);
+export function checkMinimax({ base_resp: status }: Record<string, unknown>): void {
+  if (!isObject(status)) return;
+  const code = Number(status.status_code ?? 0);
   if (code === 0) return;
-  throw new UpstreamError(statusOfMinimax[code] ?? 502, `minimax error: ${String(told.status_msg ?? code)}`, {
+  throw new UpstreamError(statusOfMinimax[code] ?? 502, `minimax error: ${String(status.status_msg ?? code)}`, {
     provider: "minimax",
     code: String(code),
   });

@@ -15,12 +15,12 @@ export interface CompatDeclaration extends OpenaiCompatibleRules {
 }
 
 /** Response rules for servers that speak OpenAI's shapes and add reasoning or other fields. */
-export const rightButForExtras = { answers: {}, mostlyRight: true } as const;
+export const extraFieldRules = { answers: {}, rarelyChanged: true } as const;
 
-/** The provider of a declaration. Default response rules: `rightButForExtras`. */
+/** The provider of a declaration. Default response rules: `extraFieldRules`. */
 export function declareCompatible(declaration: CompatDeclaration): Provider {
   return openaiCompatible({
-    ...(!declaration.answers && rightButForExtras),
+    ...(!declaration.answers && extraFieldRules),
     ...declaration,
     settings: { prefix: declaration.slug, schema: v.object({}) },
   });
