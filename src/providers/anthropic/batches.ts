@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { plainIssues } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
@@ -8,9 +8,7 @@ import type { BatchRules, RowOptions } from "../core/records.ts";
 import { betasOf, toClaudeRequest } from "./request.ts";
 import { fromClaudeReply } from "./response.ts";
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_request_line" });
-}
+const refuse: Refuse = refuseWith("invalid_request_line");
 
 function toEntry({ custom_id, body }: BatchLine, { drop }: RowOptions) {
   if (!/^[a-zA-Z0-9_-]{1,64}$/.test(custom_id))

@@ -1,4 +1,4 @@
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { fromBase64 } from "../../lib/base64.ts";
 import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
@@ -32,9 +32,7 @@ export function cacheControl(holder: Record<string, unknown>): { cache_control?:
 }
 
 /** Rejects content the model cannot receive. */
-export function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "unsupported_value" });
-}
+export const refuse: Refuse = refuseWith("unsupported_value");
 
 /** A base64 data URL; undefined for other URLs. */
 function readInline(url: string): { type: string; data: string } | undefined {

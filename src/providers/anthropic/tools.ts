@@ -1,4 +1,4 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { cacheControl, refuse } from "./parts.ts";
@@ -50,7 +50,7 @@ const modes: Readonly<Record<string, string>> = { auto: "auto", required: "any",
 /** A tool choice by name; undefined when it names no tool. */
 function readNamedTool(choice: Tool): string | undefined {
   const holder = isObject(choice.function) ? choice.function : choice;
-  return typeof holder.name === "string" ? holder.name : undefined;
+  return stringOf(holder.name);
 }
 
 /** Names of the allowed tools (https://platform.openai.com/docs/guides/function-calling#allowed-tools). */

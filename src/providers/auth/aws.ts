@@ -1,6 +1,6 @@
 import { AwsV4Signer } from "aws4fetch";
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { bearer } from "../core/headers.ts";
 import { hostLabel, secretSetting } from "../core/settings.ts";
@@ -69,9 +69,7 @@ export function awsApiKey(credential: string | undefined, settings: AwsSettings)
   return authTypeOf(settings, credential) === "apiKey" ? bearer(credential) : {};
 }
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_credentials" });
-}
+const refuse: Refuse = refuseWith("invalid_credentials");
 
 /** Keys the caller sent; undefined when they are missing. */
 function callerKeys({ access_key_id, secret_access_key, session_token }: AwsSettings): AwsKeys | undefined {

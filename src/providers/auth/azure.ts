@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { bearer } from "../core/headers.ts";
 import { addressSetting, secretSetting } from "../core/settings.ts";
@@ -40,9 +40,7 @@ const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 /** Azure's own hosts: the gateway's identity is sent to no other host. */
 const serviceHosts = /\.(?:openai\.azure|cognitiveservices\.azure|services\.ai\.azure)\.(?:com|us|cn)$/;
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_header" });
-}
+const refuse: Refuse = refuseWith("invalid_header");
 
 function requireSetting(value: string | undefined, name: string, mode: string): string {
   return value || refuse(`Cannot use azure_auth_mode ${mode}: set azure_${name}`, `x-gateway-azure-${dashed(name)}`);

@@ -1,7 +1,7 @@
 import { AwsV4Signer } from "aws4fetch";
 import { importPKCS8, SignJWT } from "jose";
 import * as v from "valibot";
-import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { type Refuse, refuseWith, UpstreamError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { parseJson } from "../../lib/json.ts";
 import { bearer } from "../core/headers.ts";
@@ -48,9 +48,7 @@ interface GoogleIdentity {
   authType: "basic" | "serviceAccount" | "workload" | undefined;
 }
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_credential" });
-}
+const refuse: Refuse = refuseWith("invalid_credential");
 
 /** Whether a credential is an API key, not an access token (https://cloud.google.com/docs/authentication/api-keys). */
 export function isApiKey(credential: string | undefined): boolean {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchObject } from "../../schemas/batches.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
@@ -96,9 +96,7 @@ function toBatch(job: Job): BatchObject {
   };
 }
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_body" });
-}
+const refuse: Refuse = refuseWith("invalid_body");
 
 function requireS3(id: unknown, param: string): string {
   const uri = typeof id === "string" ? decodeId(id) : "";

@@ -1,4 +1,4 @@
-import { isObject } from "../../lib/json.ts";
+import { finiteNumber, isObject } from "../../lib/json.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import type { TokenCounts } from "../shared/answers.ts";
 
@@ -22,6 +22,5 @@ export function readCounts({ answerHeader }: Pick<ConversionOptions, "answerHead
 export function readMetrics(event: Readonly<Record<string, unknown>>): TokenCounts | undefined {
   const metrics = event["amazon-bedrock-invocationMetrics"];
   if (!isObject(metrics)) return undefined;
-  const numberOf = (value: unknown) => (typeof value === "number" ? value : undefined);
-  return { prompt: numberOf(metrics.inputTokenCount), completion: numberOf(metrics.outputTokenCount) };
+  return { prompt: finiteNumber(metrics.inputTokenCount), completion: finiteNumber(metrics.outputTokenCount) };
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { InvalidRequestError, type Refuse, refuseWith } from "../../errors.ts";
 import { plainIssues } from "../../lib/issues.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 import { ChatRequest } from "../../schemas/chat.ts";
@@ -29,9 +29,7 @@ export const fileEntries = {
 };
 type FileSettings = v.InferOutput<v.ObjectSchema<typeof fileEntries, undefined>>;
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_header" });
-}
+const refuse: Refuse = refuseWith("invalid_header");
 
 /** The batch record of a line: a Converse request with the line's id. */
 function toBatchRow({ custom_id: recordId, body }: BatchLine, model: string | undefined, { drop }: RowOptions): object {

@@ -1,10 +1,10 @@
 import { crc32 } from "../../lib/hash.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isReasoningPart } from "../shared/messages.ts";
 import { type BedrockModel, takesCachePoints } from "./model.ts";
-import { type Block, mediaPart, refuse, textOf } from "./parts.ts";
+import { type Block, mediaPart, refuse } from "./parts.ts";
 
 type Message = ChatRequest["messages"][number];
 
@@ -39,7 +39,7 @@ export function cachePoints(holder: unknown, { model, options }: Pick<MessageRul
 
 /** A tool call id that Converse accepts. Other ids are rewritten, equal ones always alike. */
 function toolUseId(id: unknown): string {
-  const text = textOf(id) ?? "call";
+  const text = nonEmptyString(id) ?? "call";
   if (/^[a-zA-Z0-9_.:-]{1,64}$/.test(text)) return text;
   const digest = crc32(encodeURIComponent(text)).toString(16).padStart(8, "0");
   return `${text.replaceAll(/[^a-zA-Z0-9_.:-]/g, "_").slice(0, 55)}_${digest}`;
@@ -48,7 +48,7 @@ function toolUseId(id: unknown): string {
 /** Reasoning of an earlier response; only reasoning with the model's signature can be sent back. */
 function reasoningBlocks(part: Record<string, unknown>, { model, options }: MessageRules): Block[] {
   const isRedacted = part.type === "redacted_thinking";
-  const isKnown = isRedacted ? textOf(part.data) : textOf(part.signature);
+  const isKnown = isRedacted ? nonEmptyString(part.data) : nonEmptyString(part.signature);
   if (isKnown === undefined || !["anthropic", "amazon", ""].includes(model.vendor)) {
     options.drop("thinking");
     return [];

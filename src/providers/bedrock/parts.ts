@@ -1,6 +1,6 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { readDataUrl } from "../../lib/data-url.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 
 /** A block of Converse. */
 export type Block = Record<string, unknown>;
@@ -8,10 +8,6 @@ export type Block = Record<string, unknown>;
 /** @throws {InvalidRequestError} Always: the content cannot be sent. */
 export function refuse(message: string, param = "messages"): never {
   throw new InvalidRequestError(message, { param, code: "unsupported_value" });
-}
-
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** Formats of media types whose subtype is not the format's name. */
@@ -105,10 +101,10 @@ function blockOfUrl(url: string, { type, name }: MediaFacts): Block {
 }
 
 function fileBlock(file: Record<string, unknown>): Block {
-  const type = textOf(file.mime_type);
-  const name = textOf(file.filename) ?? textOf(file.file_name);
-  const data = textOf(file.file_data);
-  const url = textOf(file.file_url);
+  const type = nonEmptyString(file.mime_type);
+  const name = nonEmptyString(file.filename) ?? nonEmptyString(file.file_name);
+  const data = nonEmptyString(file.file_data);
+  const url = nonEmptyString(file.file_url);
   if (data !== undefined && readDataUrl(data)) return blockOfUrl(data, { type, name });
   const ofName = name === undefined ? undefined : typeOfEnding(name);
   if (data !== undefined) return mediaBlock(type ?? ofName ?? "application/pdf", { bytes: data }, name);
@@ -125,14 +121,14 @@ export function mediaPart(part: Record<string, unknown>): Block {
   switch (part.type) {
     case "image_url": {
       const image = isObject(part.image_url) ? part.image_url : { url: part.image_url };
-      const url = textOf(image.url) ?? refuse("Cannot read an image_url part: it has no url");
-      return blockOfUrl(url, { type: textOf(image.mime_type) });
+      const url = nonEmptyString(image.url) ?? refuse("Cannot read an image_url part: it has no url");
+      return blockOfUrl(url, { type: nonEmptyString(image.mime_type) });
     }
     case "file":
       return fileBlock(isObject(part.file) ? part.file : {});
     case "input_audio": {
       const audio = isObject(part.input_audio) ? part.input_audio : {};
-      return mediaBlock(`audio/${textOf(audio.format) ?? "wav"}`, { bytes: audio.data }, undefined);
+      return mediaBlock(`audio/${nonEmptyString(audio.format) ?? "wav"}`, { bytes: audio.data }, undefined);
     }
     default:
       refuse(`Cannot send a part of type ${String(part.type)} to this provider`);

@@ -1,4 +1,4 @@
-import { isObject } from "../../lib/json.ts";
+import { finiteNumber, isObject, nonEmptyString } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isKnownMember } from "../shared/known.ts";
@@ -6,7 +6,7 @@ import { isGiven } from "../shared/messages.ts";
 import { betaFields } from "./betas.ts";
 import { cachePoints, holdsToolBlocks, toSystem, toTurns } from "./messages.ts";
 import { type BedrockModel, claudeFamily } from "./model.ts";
-import { type Block, refuse, textOf } from "./parts.ts";
+import { type Block, refuse } from "./parts.ts";
 import { reasoningFields } from "./reasoning.ts";
 import { toTools } from "./tools.ts";
 
@@ -55,12 +55,8 @@ interface Conversion {
   options: ConversionOptions;
 }
 
-function numberOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
-}
-
 function maxTokensOf({ max_tokens, max_completion_tokens }: ChatRequest): number | undefined {
-  return numberOf(max_completion_tokens) ?? numberOf(max_tokens);
+  return finiteNumber(max_completion_tokens) ?? finiteNumber(max_tokens);
 }
 
 /** Whether a request's additional fields turn Claude's thinking on. */
@@ -70,7 +66,7 @@ function isThinking({ thinking }: Block): boolean {
 
 /** Stop sequences; Claude rejects blank ones. */
 function toStops({ request: { stop }, model, options }: Conversion): string[] {
-  const given = (Array.isArray(stop) ? stop : [stop]).filter((one) => textOf(one) !== undefined) as string[]; // strings
+  const given = (Array.isArray(stop) ? stop : [stop]).filter((one) => nonEmptyString(one) !== undefined) as string[]; // strings
   const taken = model.vendor === "anthropic" ? given.filter((one) => one.trim() !== "") : given;
   if (taken.length < given.length) options.drop("stop");
   return taken;
@@ -79,8 +75,8 @@ function toStops({ request: { stop }, model, options }: Conversion): string[] {
 /** Sampling parameters, without those the model rejects together. */
 function toInference({ request, model, options }: Conversion, fields: Block): Block | undefined {
   const stops = toStops({ request, model, options });
-  const temperature = numberOf(request.temperature);
-  const topP = numberOf(request.top_p);
+  const temperature = finiteNumber(request.temperature);
+  const topP = finiteNumber(request.top_p);
   const maxTokens = maxTokensOf(request);
   const omitted = new Set<string>();
   if (isThinking(fields)) {
@@ -117,7 +113,7 @@ function samplingFields({ request, model, options }: Conversion, thinks: boolean
 }
 
 function userFields({ request, model, options }: Conversion): Block {
-  const user = textOf(request.user);
+  const user = nonEmptyString(request.user);
   if (user === undefined) return {};
   if (model.vendor === "anthropic") return { metadata: { user_id: user } };
   options.drop("user");
@@ -163,8 +159,8 @@ function toOutputConfig({ request, options }: Conversion): Block | undefined {
   if (!isObject(schema)) refuse("Cannot read response_format: json_schema.schema is missing", "response_format");
   const jsonSchema = {
     schema: JSON.stringify(schema),
-    ...(textOf(name) !== undefined && { name }),
-    ...(textOf(description) !== undefined && { description }),
+    ...(nonEmptyString(name) !== undefined && { name }),
+    ...(nonEmptyString(description) !== undefined && { description }),
   };
   return { textFormat: { type: "json_schema", structure: { jsonSchema } } };
 }
@@ -207,7 +203,7 @@ export function toConverse(request: ChatRequest, model: BedrockModel, options: C
   const messages = toTurns(request.messages, rules);
   messages.at(-1)?.content.push(...cachePoints(request, rules));
   const system = toSystem(request.messages, rules);
-  const effort = textOf(request.reasoning_effort);
+  const effort = nonEmptyString(request.reasoning_effort);
   const thinking = isObject(request.thinking) ? request.thinking : undefined;
   const reasoning = reasoningFields(model, { effort, thinking, maxTokens: maxTokensOf(request) }, options);
   const fields = toAdditional(conversion, reasoning, native);

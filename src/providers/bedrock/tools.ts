@@ -1,8 +1,8 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { cachePoints, type MessageRules } from "./messages.ts";
 import { takesToolChoice } from "./model.ts";
-import { type Block, refuse, textOf } from "./parts.ts";
+import { type Block, refuse } from "./parts.ts";
 
 /** Tools of a request in Converse's shape, and tools only the model's own fields can express. */
 interface ConvertedTools {
@@ -15,7 +15,7 @@ type Rules = Pick<MessageRules, "model" | "options">;
 
 function functionTool(tool: Record<string, unknown>, rules: Rules): Block[] {
   const named = isObject(tool.function) ? tool.function : {};
-  const description = textOf(named.description);
+  const description = nonEmptyString(named.description);
   const parameters = isObject(named.parameters) ? named.parameters : { type: "object", properties: {} };
   const spec = {
     name: named.name,
@@ -45,7 +45,7 @@ function toToolChoice(choice: unknown, { model }: Rules): Block | undefined {
   if (choice === undefined || choice === null) return undefined;
   if (choice === "auto") return { auto: {} };
   const { type, function: named } = isObject(choice) ? choice : {};
-  const name = type === "function" && isObject(named) ? textOf(named.name) : undefined;
+  const name = type === "function" && isObject(named) ? nonEmptyString(named.name) : undefined;
   if (choice !== "required" && name === undefined)
     refuse("Cannot use this tool_choice with this provider", "tool_choice");
   if (!takesToolChoice(model))

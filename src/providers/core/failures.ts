@@ -1,5 +1,5 @@
 import { UpstreamError } from "../../errors.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import { rpcStatuses } from "../../lib/rpc-status.ts";
 import { readEvents } from "../../lib/sse.ts";
 
@@ -89,7 +89,7 @@ const errorFamilies: Readonly<Record<string, ErrorFamily>> = {
 
 function toText(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
-  return typeof value === "string" && value !== "" ? value : undefined;
+  return nonEmptyString(value);
 }
 
 /** The error object in a text: JSON, a list with one error, or server-sent events. */

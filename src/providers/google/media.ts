@@ -1,6 +1,6 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { readDataUrl } from "../../lib/data-url.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 
 /** Media types by file extension. */
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -69,8 +69,6 @@ function refuse(what: string, problem: string): never {
   throw new InvalidRequestError(`Cannot send ${what}: ${problem}`, { param: "messages", code: "invalid_content" });
 }
 
-const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-
 /** The media type for a file name or URL; the query is ignored. */
 function typeOfName(name: string | undefined): string | undefined {
   const [, ending] = /\.([A-Za-z0-9]{1,5})$/.exec(name?.replace(/[?#].*$/, "") ?? "") ?? [];
@@ -108,26 +106,27 @@ function fromAddress(address: string, { mediaType, fallback, what }: MediumHints
 function fromImage(part: Record<string, unknown>, what: string, fallback: string): MediaPart {
   const given = part[what];
   const { url, mime_type } = isObject(given) ? given : { url: given, mime_type: undefined };
-  const address = text(url) ?? refuse(what, "it has no url");
-  return fromAddress(address, { what, mediaType: text(mime_type), fallback });
+  const address = nonEmptyString(url) ?? refuse(what, "it has no url");
+  return fromAddress(address, { what, mediaType: nonEmptyString(mime_type), fallback });
 }
 
 function fromFile({ file }: Record<string, unknown>): MediaPart {
   const members = isObject(file) ? file : {};
-  const name = text(members.file_name) ?? text(members.filename);
-  const mediaType = text(members.mime_type) ?? typeOfName(name);
+  const name = nonEmptyString(members.file_name) ?? nonEmptyString(members.filename);
+  const mediaType = nonEmptyString(members.mime_type) ?? typeOfName(name);
   const hints = { what: "file", mediaType, fallback: "application/pdf" };
-  const bytes = text(members.file_data);
+  const bytes = nonEmptyString(members.file_data);
   if (bytes !== undefined) return fromAddress(bytes, hints);
-  const address = text(members.file_url) ?? text(members.file_id) ?? refuse("file", "it has no data, URL or id");
+  const address =
+    nonEmptyString(members.file_url) ?? nonEmptyString(members.file_id) ?? refuse("file", "it has no data, URL or id");
   return fromAddress(address.startsWith("files/") ? `${filesOfGemini}${address}` : address, hints);
 }
 
 function fromAudio({ input_audio: input }: Record<string, unknown>): MediaPart {
   const { data, format } = isObject(input) ? input : {};
-  const key = text(format) ?? "wav";
+  const key = nonEmptyString(format) ?? "wav";
   const type = Object.hasOwn(audioTypes, key) ? audioTypes[key] : undefined;
-  const bytes = text(data) ?? refuse("input_audio", "it has no data");
+  const bytes = nonEmptyString(data) ?? refuse("input_audio", "it has no data");
   return { inlineData: { mimeType: type ?? `audio/${key.replace(/[^A-Za-z0-9.+-]/g, "")}`, data: bytes } };
 }
 

@@ -1,5 +1,5 @@
 import { InvalidRequestError } from "../../errors.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isReasoningPart } from "../shared/messages.ts";
@@ -88,7 +88,7 @@ function signatureOf(call: Record<string, unknown>): string | undefined {
   const inner = isObject(call.function) ? call.function : {};
   const extra = isObject(call.extra_content) ? call.extra_content.google : undefined;
   const found = inner.thought_signature ?? call.thought_signature ?? (isObject(extra) ? extra.thought_signature : null);
-  return typeof found === "string" && found !== "" ? found : undefined;
+  return nonEmptyString(found);
 }
 
 function argumentsOf(given: unknown): object {

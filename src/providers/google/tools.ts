@@ -1,4 +1,4 @@
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { toOpenapiSchema } from "./schema.ts";
@@ -29,9 +29,7 @@ interface ToolMembers {
   toolConfig?: object;
 }
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "unsupported_parameter" });
-}
+const refuse: Refuse = refuseWith("unsupported_parameter");
 
 /** Name and options of a built-in tool; undefined for the caller's functions. */
 function readBuiltIn(tool: Record<string, unknown>): { name: string; options: Record<string, unknown> } | undefined {

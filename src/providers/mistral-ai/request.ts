@@ -1,4 +1,4 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { withoutPrefixes } from "../core/model-names.ts";
 import type { ConversionOptions } from "../core/types.ts";
@@ -48,7 +48,7 @@ function toThinking({ thinking, signature }: Part): object {
 function toDocument({ file }: Part): object | undefined {
   if (!isObject(file)) return undefined;
   if (typeof file.file_id === "string") return { type: "file", file_id: file.file_id };
-  const data = typeof file.file_data === "string" ? file.file_data : undefined;
+  const data = stringOf(file.file_data);
   const mime = typeof file.mime_type === "string" ? file.mime_type : "application/pdf";
   const inline = data === undefined || data.startsWith("data:") ? data : `data:${mime};base64,${data}`;
   const url = file.file_url ?? inline;

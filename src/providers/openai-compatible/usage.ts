@@ -1,4 +1,4 @@
-import { isObject } from "../../lib/json.ts";
+import { finiteNumber, isObject } from "../../lib/json.ts";
 
 /** How a provider counts tokens, when it differs from OpenAI. */
 export interface UsageRules {
@@ -11,8 +11,8 @@ export interface UsageRules {
 type Counts = Record<string, unknown>;
 
 function count(holder: unknown, name: string): number | undefined {
-  const value = isObject(holder) ? holder[name] : undefined;
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+  const value = isObject(holder) ? finiteNumber(holder[name]) : undefined;
+  return value !== undefined && value >= 0 ? value : undefined;
 }
 
 /** Input and output counts: everything sent, cached or not, and everything generated, including reasoning. */

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { plainIssues } from "../../lib/issues.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import type { BatchLine, BatchObject } from "../../schemas/batches.ts";
 import { ChatRequest } from "../../schemas/chat.ts";
 import {
@@ -77,7 +77,7 @@ function isSafeKey(key: string): boolean {
 function inputOf({ inputConfig }: Job): string | undefined {
   const uris = inputConfig?.gcsSource?.uris;
   const first = Array.isArray(uris) ? uris[0] : uris;
-  return typeof first === "string" ? first : undefined;
+  return stringOf(first);
 }
 
 /** Whether the records of a job are embedding records. */
@@ -127,9 +127,7 @@ function toBatch(body: unknown): BatchObject {
   };
 }
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_body" });
-}
+const refuse: Refuse = refuseWith("invalid_body");
 
 /** A new job (https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/batch-prediction-gemini). */
 function toJob(request: RecordRequest, stated: string | undefined): object {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isObject } from "../../../lib/json.ts";
+import { isObject, stringOf } from "../../../lib/json.ts";
 import type { OperationAdapter } from "../../core/types.ts";
 import { modelPath } from "../../shared/hosts.ts";
 import {
@@ -33,7 +33,7 @@ export const gptImageMembers = [
 
 /** Together AI's names (https://docs.together.ai/reference/post-images-generations). */
 export function toTogetherImage(body: RequestBody): void {
-  const size = sizeOf({ size: typeof body.size === "string" ? body.size : undefined });
+  const size = sizeOf({ size: stringOf(body.size) });
   delete body.size;
   if (size) Object.assign(body, size);
   if (body.response_format === "b64_json") body.response_format = "base64";
