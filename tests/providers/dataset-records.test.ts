@@ -169,7 +169,7 @@ async function uploadToCohere(lines: readonly string[], purpose = "batch") {
 const embedLine = (id: string, input: unknown, url = "/v1/embeddings") =>
   JSON.stringify({ custom_id: id, method: "POST", url, body: { model: "embed-v4.0", input } });
 
-test("cohere uploads become datasets: the text of each line, in a form of a different shape", async () => {
+test("cohere uploads become datasets: the text of each line, in a multipart form", async () => {
   const path = "datasets?name=in%20put.jsonl&type=embed-input&keep_fields=custom_id";
   answers.set(`POST ${cohere}/${path}`, { id: "d9" });
   const { status, body } = await uploadToCohere([embedLine("a", "first"), embedLine("b", ["zweites ü"])]);

@@ -232,7 +232,7 @@ test("echo rejects a passthrough request: it has no network", async () => {
   assert.deepEqual([response.status, error.code], [400, "unsupported_endpoint"]);
 });
 
-test("pieces contain whole characters, and words are counted with any separator", async () => {
+test("echo splits text between whole characters, and counts words with any separator", async () => {
   const text = "\u{1f600}\u{1f600}\u{1f600} a\u00a0b\n\tc ";
   for (const chunks of [1, 2, 3, 5, 40]) {
     const body = { ...helloBody, stream: true, messages: [user(text)] };

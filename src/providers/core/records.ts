@@ -100,7 +100,7 @@ export interface ObjectRules {
   toRow: ToRow;
 }
 
-/** Files the provider takes in a form of a different shape. */
+/** Files that the provider takes in a different multipart form. */
 export interface FormRules {
   /** Path below the provider's base URL, with its query. */
   path(filename: string): string;

@@ -237,7 +237,7 @@ export interface ProviderDefinition<Settings> {
   operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
   /** Chats support log probabilities in OpenAI's form. Default: no. */
   hasLogprobs?: boolean;
-  /** Lower-case names of client headers to forward without being asked. Never headers with credentials. */
+  /** Lower-case names of client headers to forward by default. Never headers with credentials. */
   clientHeaders?: readonly string[];
   /** Default headers, with lower-case names. */
   defaultHeaders?: Readonly<Record<string, string>>;
@@ -311,7 +311,7 @@ export interface BoundProvider {
   readonly operations: OperationAdapters;
   /** Whether chats support log probabilities. */
   readonly hasLogprobs: boolean;
-  /** Names of client headers to forward without being asked. */
+  /** Names of client headers to forward by default. */
   readonly clientHeaders: readonly string[];
   /** Default headers. */
   readonly defaultHeaders: Readonly<Record<string, string>> | undefined;

@@ -80,7 +80,7 @@ interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   settings: SettingsDefinition<Settings>;
   /** Default: the credential as a bearer token; no header when the caller has no credential. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
-  /** Lower-case names of client headers to forward without being asked. Never headers with credentials. */
+  /** Lower-case names of client headers to forward by default. Never headers with credentials. */
   clientHeaders?: readonly string[];
   /** Default headers, for calls that do not set them otherwise. */
   defaultHeaders?: Readonly<Record<string, string>>;
