@@ -59,7 +59,7 @@ const mappedMembers = new Set([
   "anthropic_version",
 ]);
 
-/** The number when it is between 0 and 1, else undefined. */
+/** The number, limited to the range 0 to 1; undefined without a number. */
 function clampedUnit(value: number | null | undefined): number | undefined {
   return value === undefined || value === null ? undefined : Math.min(Math.max(value, 0), 1);
 }

@@ -2,7 +2,7 @@ import { readBetas } from "../anthropic/request.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import type { BedrockModel } from "./model.ts";
 
-/** Bedrock's names of betas it spells differently; an empty list for betas it rejects. */
+/** Bedrock's names of betas it spells differently; undefined for betas it rejects. */
 const renamed: ReadonlyMap<string, string | undefined> = new Map([
   ["advanced-tool-use-2025-11-20", "tool-search-tool-2025-10-19"],
   ...["files-api-2025-04-14", "mcp-client-2025-04-04", "oauth-2025-04-20", "code-execution-2025-05-22"].map(

@@ -32,7 +32,7 @@ const hosts: readonly (readonly [RegExp, string])[] = [
   [/^\/(?:model-(?:import|copy)-jobs|evaluation-jobs|custom-model-deployments)(?:[/?]|$)/, "bedrock"],
 ];
 
-/** A value as one path segment: ids contain colons, and ARNs slashes. */
+/** Path of a call. The model is one segment, although ids contain colons and ARNs slashes. */
 function modelPath(model: string, action: string): string {
   return `/model/${encodeSegment("model", model)}/${action}`;
 }

@@ -208,7 +208,7 @@ export function splitPath(path: string): { segments: string[] | undefined; query
   };
 }
 
-/** A name with the first matching rule applied until nothing changes: prefixes may occur more than once. */
+/** A name without its prefixes. They are removed until nothing changes, because they may occur more than once. */
 export function withoutPrefixes(name: string, prefix: RegExp): string {
   let plain = name;
   for (let rounds = 0; rounds < 64; rounds++) {

@@ -28,7 +28,7 @@ function toOwnPart(part: Members, needsSignatures: boolean, { drop }: Conversion
   return [isCall && needsSignatures ? { ...rest, thoughtSignature: noSignature } : rest];
 }
 
-/** Turns without leftovers of other model families; the same array without leftovers. */
+/** Turns without leftovers of other model families; the argument itself when it has none of them. */
 function toOwnContents(contents: unknown, model: string, options: ConversionOptions): unknown {
   const turns = listOf(contents);
   if (!turns.some(isForeign)) return contents;
