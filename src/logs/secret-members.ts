@@ -1,4 +1,4 @@
-import { kindOfMember } from "../lib/secret-names.ts";
+import { kindOfMember, plainName } from "../lib/secret-names.ts";
 
 // Works on the text of JSON, not on its value: stored bodies are not parsed for it, and may be cut, events of a stream, or
 // JSON inside of strings.
@@ -173,8 +173,18 @@ function isSecretValue(shown: string, isToken: boolean): boolean {
   return !isToken || bareToken.test(shown);
 }
 
-/** Masks the values of members that are named like secrets, in a text of JSON of any kind. */
-export function maskMembers(text: string): string {
+/** What a member is by its name. */
+function kindOf(name: string, names: ReadonlySet<string>): ReturnType<typeof kindOfMember> {
+  const kind = kindOfMember(name);
+  return kind === "plain" && names.has(plainName(name)) ? "secret" : kind;
+}
+
+/**
+ * Masks the values of members that are named like secrets, in a text of JSON of any kind.
+ *
+ * @param names Further names that are secrets, as `plainName` writes them; they are found where they end like other secrets.
+ */
+export function maskMembers(text: string, names: ReadonlySet<string>): string {
   const lines = readLines(text);
   const replaced = new Replaced(text);
   candidate.lastIndex = 0;
@@ -182,7 +192,7 @@ export function maskMembers(text: string): string {
     const nameEnd = match.index + lettersOfHint;
     const member = memberAt(text, nameEnd);
     candidate.lastIndex = member?.from ?? nameEnd + 1;
-    const kind = member ? kindOfMember(member.name) : "plain";
+    const kind = member ? kindOf(member.name, names) : "plain";
     if (!member || kind === "plain") continue;
     const { from, quote } = member;
     candidate.lastIndex = maskValue(lines, { from, quote, isToken: kind === "token" }, replaced);

@@ -2,10 +2,11 @@ import { InvalidRequestError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import type { IntegrationForm } from "../schemas/integration-members.ts";
 import type { TokenCache } from "./auth/token-cache.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
 import type { BatchRules, RecordAdapters } from "./records.ts";
-import type { ProviderSetting, SettingsDefinition } from "./settings.ts";
+import type { ProviderSetting, Requirements, SettingsDefinition, VirtualKeyField } from "./settings.ts";
 
 /** What a conversion may know besides the request. */
 export interface ConversionOptions {
@@ -207,6 +208,12 @@ export interface PassedTarget {
 export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
   slug: string;
+  /** Further names that integrations may give it. */
+  aliases?: readonly string[];
+  /** It serves without a credential. Default: only where it answers inside the process. */
+  keyless?: boolean;
+  /** Its calls cost nothing. Default: no. */
+  free?: boolean;
   settings: SettingsDefinition<Settings>;
   /** Base address, without a slash at its end; not asked for when the caller names a host. May throw where there is none. */
   baseUrl: string | ((settings: Settings, facts: AddressFacts) => string);
@@ -319,6 +326,12 @@ export interface BoundProvider {
 /** A provider as the registry holds it. */
 export interface Provider {
   readonly slug: string;
+  /** Further names that integrations may give it. */
+  readonly aliases: readonly string[];
+  /** Whether it serves without a credential. */
+  readonly isKeyless: boolean;
+  /** Whether its calls cost nothing. */
+  readonly isFree: boolean;
   /** Whether callers may give settings beside a stored credential. */
   readonly hasOpenSettings: boolean;
   /** Whether it answers inside the process. */
@@ -333,6 +346,14 @@ export interface Provider {
   readonly settingHeaders: readonly string[];
   /** Its settings as members of configs and integrations. */
   readonly settings: readonly ProviderSetting[];
+  /** Members that configs and integrations may hold and that nothing reads. */
+  readonly unreadSettings: readonly ProviderSetting[];
+  /** What calls need besides settings that have a default. */
+  readonly requirements: Requirements;
+  /** What its integrations take. */
+  readonly integrationForm: IntegrationForm;
+  /** Fields of virtual keys that give settings, by the name of the setting. */
+  readonly virtualKeyFields: Readonly<Record<string, VirtualKeyField>>;
   /** Those of them a caller with a credential of its own may give without the prefix. */
   readonly plainHeaders: readonly string[];
   /** Members of a routing config that give its settings, by their headers. */

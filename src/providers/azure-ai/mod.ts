@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
-import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { authorizeAzure, azureAuthEntries, azureRequirements, unreadAzureMembers } from "../auth/azure.ts";
 import { bearer } from "../auth/headers.ts";
 import { azureNaming } from "../azure-openai/deployment.ts";
 import { defineProvider } from "../define.ts";
-import { addressSetting } from "../settings.ts";
+import { baseAddressSetting, storedSetting } from "../settings.ts";
 import type { AddressFacts, OperationAdapters, SignableRequest } from "../types.ts";
 import { foundryMedia, inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
@@ -18,9 +18,10 @@ const param = "x-gateway-azure-foundry-url";
 
 const settings = v.object({
   foundry_url: v.optional(
-    addressSetting(
+    baseAddressSetting(
       v.pipe(
         v.string(),
+        v.maxLength(2048, "must have at most 2048 characters"),
         v.regex(/^https?:\/\/[^?#]+$/, "must be an address without a query"),
         v.transform((url) => url.replace(/\/+$/, "")),
       ),
@@ -33,9 +34,12 @@ const settings = v.object({
     "drop",
   ),
   provider_responses_proxy: v.optional(
-    v.pipe(
-      v.picklist(["true", "false"], "must be true or false"),
-      v.transform((value) => value === "true"),
+    storedSetting(
+      v.pipe(
+        v.picklist(["true", "false"], "must be true or false"),
+        v.transform((value) => value === "true"),
+      ),
+      v.boolean("must be true or false"),
     ),
   ),
   ...azureAuthEntries,
@@ -67,6 +71,8 @@ export const azureAi = defineProvider({
     prefix: "azure",
     unprefixed: ["provider_responses_proxy"],
     configNames: { api_version: ["api_version"], extra_params: ["azure_extra_parameters"] },
+    unread: unreadAzureMembers,
+    requires: { ...azureRequirements, integrations: ["azure_auth_mode", "azure_foundry_url"] },
     schema: settings,
   },
   baseUrl: baseUrlOf,

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { authorizeAzure, azureAuthEntries, azureRequirements, unreadAzureMembers } from "../auth/azure.ts";
 import { defineProvider } from "../define.ts";
 import { leaveOutEffort } from "../openai/mod.ts";
 import { hostedMediaOperations } from "../openai-compatible/media.ts";
@@ -8,7 +8,14 @@ import { createRequestMap } from "../openai-compatible/request.ts";
 import type { RealtimeRequest } from "../operations.ts";
 import { withStreamUsage } from "../shapes/plain.ts";
 import type { OperationAdapters } from "../types.ts";
-import { azureNaming, baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
+import {
+  azureNaming,
+  baseUrlOf,
+  type DeploymentSettings,
+  deploymentEntries,
+  findDeployment,
+  fromVirtualKey,
+} from "./deployment.ts";
 import { passPath } from "./passed-path.ts";
 
 /** Path of an operation: dated versions name the deployment there, `v1` in the body. */
@@ -96,6 +103,15 @@ export const azureOpenai = defineProvider({
       deployment_id: ["deployment_id"],
       api_version: ["api_version"],
       deployment_config: ["deployments"],
+    },
+    unread: unreadAzureMembers,
+    requires: {
+      ...azureRequirements,
+      integrations: ["azure_auth_mode", "azure_resource_name", "azure_deployment_config"],
+    },
+    virtualKeys: {
+      azure_resource_name: { field: "resourceName" },
+      azure_deployment_config: { field: "deploymentConfig", convert: fromVirtualKey },
     },
     schema: v.object({ ...deploymentEntries, ...azureAuthEntries }),
   },

@@ -4,7 +4,7 @@ import { bearer } from "../auth/headers.ts";
 import { createRecords } from "../fireworks-ai/records.ts";
 import { withoutPrefixes } from "../model-names.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
-import { addressSetting, hostLabel, secretSetting } from "../settings.ts";
+import { addressSetting, hostLabel, placeSetting, secretSetting } from "../settings.ts";
 import { decideAt } from "../shapes/decisions.ts";
 import type { Provider } from "../types.ts";
 import { toOpenrouter } from "./adaptations.ts";
@@ -53,7 +53,7 @@ const byteplus = openaiCompatible({
   operations: ["chat", "embed", "responses", "generateImage"],
   // https://docs.byteplus.com/en/docs/ModelArk/1541523
   media: { generateImage: { unsupported: [...gptImageMembers, "n"] } },
-  settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
+  settings: { prefix: "byteplus", schema: v.object({ region: v.optional(placeSetting(HostLabel), "ap-southeast") }) },
   chat: { thinking: true },
   embedAdapter: embed,
   answers: {},

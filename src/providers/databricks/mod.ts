@@ -53,7 +53,11 @@ function operationsOf({ serving_endpoint_name: endpoint }: Settings) {
 /** Databricks (https://docs.databricks.com/machine-learning/model-serving/query-chat-models): personal tokens, or OAuth between machines. */
 export const databricks = defineProvider({
   slug: "databricks",
-  settings: { prefix: "databricks", schema: settings },
+  settings: {
+    prefix: "databricks",
+    requires: { integrations: [], credentials: [["databricks_client_id", "databricks_client_secret"]] },
+    schema: settings,
+  },
   baseUrl: baseUrlOf,
   authenticate: bearer,
   async authorize({ credential }, values, tools) {

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { bearer } from "../auth/headers.ts";
 import { defineProvider } from "../define.ts";
-import { addressSetting } from "../settings.ts";
+import { baseAddressSetting } from "../settings.ts";
 import { plainChat, withStreamUsage } from "../shapes/plain.ts";
 
 /** Address of an endpoint of its own, with or without the version that every path brings. */
@@ -16,7 +16,8 @@ const BaseUrl = v.pipe(
 /** Hugging Face: its router, or an endpoint of one's own (https://huggingface.co/docs/inference-providers). */
 export const huggingface = defineProvider({
   slug: "huggingface",
-  settings: { prefix: "huggingface", schema: v.object({ base_url: v.optional(addressSetting(BaseUrl)) }) },
+  aliases: ["hugging-face"],
+  settings: { prefix: "huggingface", schema: v.object({ base_url: v.optional(baseAddressSetting(BaseUrl)) }) },
   baseUrl: ({ base_url }) => base_url ?? "https://router.huggingface.co",
   isBaseInfluenced: true,
   authenticate: bearer,

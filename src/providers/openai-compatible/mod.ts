@@ -78,6 +78,10 @@ interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   slug: string;
   baseUrl: string | ((settings: Settings, facts: { path: string }) => string);
   settings: SettingsDefinition<Settings>;
+  /** Further names that integrations may give it. */
+  aliases?: readonly string[];
+  /** It serves without a credential. Default: no. */
+  keyless?: boolean;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
   /** Names in lower case of headers its clients send: they go along unasked. Never ones with credentials. */
@@ -182,6 +186,8 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
 export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Settings>): Provider {
   return defineProvider({
     slug: options.slug,
+    ...(options.aliases && { aliases: options.aliases }),
+    ...(options.keyless !== undefined && { keyless: options.keyless }),
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
