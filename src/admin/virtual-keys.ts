@@ -23,7 +23,7 @@ function fieldsOf({ context: { services } }: AdminCall<unknown>): ReadonlyMap<st
 /** How a virtual key names a configuration. */
 function paramOf(call: AdminCall<unknown>): (path: string) => string {
   const fields = fieldsOf(call);
-  return (path) => fields.get(path.replace(/\..*$/s, ""))?.field ?? path;
+  return (path) => fields.get(path)?.field ?? path;
 }
 
 /** What a virtual key says of itself, where it names just one deployment as a list of it. */
@@ -51,7 +51,7 @@ const asIs = (value: unknown): unknown => value;
 /** How a provider authenticates virtual keys, which do not say it themselves. */
 function authenticationOf(aiProviderId: string, { context: { services } }: AdminCall<unknown>): Record<string, string> {
   const { mode } = services.providers.get(aiProviderId)?.requirements ?? {};
-  return mode === undefined ? {} : { [mode.setting]: mode.ofVirtualKeys };
+  return mode?.ofVirtualKeys === undefined ? {} : { [mode.setting]: mode.ofVirtualKeys };
 }
 
 async function createVirtualKey(call: AdminCall<CreateVirtualKey>) {

@@ -39,8 +39,8 @@ export interface Requirements {
     absent?: readonly string[];
     /** Values with which configs need no key. */
     keyless: readonly string[];
-    /** The value for virtual keys, which have no field for it. */
-    ofVirtualKeys: string;
+    /** The value for virtual keys, which have no field for it. Default: none. */
+    ofVirtualKeys?: string;
   };
   /** Settings that together take the place of a key in configs: any one list of them. */
   credentials?: readonly (readonly string[])[];

@@ -53,27 +53,25 @@ export const awsEntries = {
   ),
 };
 
-/** What every provider on AWS needs. An integration that says nothing of how it authenticates has a key. */
-export const awsRequirements: Requirements = {
-  integrations: [],
-  mode: {
-    setting: "aws_auth_type",
-    integrations: {
-      accessKey: ["aws_access_key_id", "aws_secret_access_key"],
-      assumedRole: ["aws_role_arn"],
-      apiKey: ["key"],
-    },
-    absent: ["key"],
-    keyless: ["assumedRole", "serviceRole"],
-    ofVirtualKeys: "accessKey",
+const mode: NonNullable<Requirements["mode"]> = {
+  setting: "aws_auth_type",
+  integrations: {
+    accessKey: ["aws_access_key_id", "aws_secret_access_key"],
+    assumedRole: ["aws_role_arn"],
+    apiKey: ["key"],
   },
-  credentials: [["aws_access_key_id", "aws_secret_access_key"]],
+  keyless: ["assumedRole", "serviceRole"],
 };
+const credentials = [["aws_access_key_id", "aws_secret_access_key"]];
+
+/** What a provider on AWS needs. An integration that says nothing of how it authenticates has a key. */
+export const awsRequirements: Requirements = { integrations: [], mode: { ...mode, absent: ["key"] }, credentials };
 
 /** As `awsRequirements`, where integrations say how they authenticate, and in which region. */
 export const statedAwsRequirements: Requirements = {
-  ...awsRequirements,
   integrations: ["aws_auth_type", "aws_region"],
+  mode: { ...mode, ofVirtualKeys: "accessKey" },
+  credentials,
 };
 
 /** Fields of virtual keys. */
