@@ -12,18 +12,17 @@ import { createProviderRow, toProviderChanges } from "./provider-rows.ts";
 import { commonProviderEndpoints, findProvider, providerAccess } from "./providers.ts";
 import { refuseField, requireWorkspace } from "./request.ts";
 
-/** Fields of a virtual key by the configuration each gives. */
-function fieldsOf({ context: { services } }: AdminCall<unknown>): ReadonlyMap<string, VirtualKeyField> {
-  return new Map<string, VirtualKeyField>([
-    ["custom_host", { field: "custom_host" }],
-    ...services.providerRules.virtualKeyFields,
-  ]);
-}
+type Fields = ReadonlyMap<string, VirtualKeyField>;
 
-/** How a virtual key names a configuration. */
-function paramOf(call: AdminCall<unknown>): (path: string) => string {
-  const fields = fieldsOf(call);
-  return (path) => fields.get(path)?.field ?? path;
+/**
+ * Fields of a virtual key by the configuration each gives. Those of other providers are among them: whoever gives one is
+ * told that the provider has no such setting.
+ */
+function fieldsOf(aiProviderId: string, { context: { services } }: AdminCall<unknown>): Fields {
+  const own = Object.entries(services.providers.get(aiProviderId)?.virtualKeyFields ?? {});
+  const ownFields = new Set(own.map(([, { field }]) => field));
+  const others = [...services.providerRules.virtualKeyFields].filter(([, { field }]) => !ownFields.has(field));
+  return new Map([["custom_host", { field: "custom_host" }], ...others, ...own]);
 }
 
 /** What a virtual key says of itself, where it names just one deployment as a list of it. */
@@ -37,9 +36,9 @@ function withDeployments(body: UpdateVirtualKey): Readonly<Record<string, unknow
 }
 
 /** What a virtual key says of its settings, as `configurations`. */
-function readSettings(call: AdminCall<UpdateVirtualKey>): Record<string, unknown> {
-  const body = withDeployments(call.body);
-  const settings = Array.from(fieldsOf(call), ([path, { field, convert = asIs }]): [string, unknown] => {
+function readSettings(given: UpdateVirtualKey, fields: Fields): Record<string, unknown> {
+  const body = withDeployments(given);
+  const settings = Array.from(fields, ([path, { field, convert = asIs }]): [string, unknown] => {
     const value = body[field] === "" ? null : body[field];
     return [path, value === undefined || value === null ? value : convert(value)];
   });
@@ -58,14 +57,15 @@ async function createVirtualKey(call: AdminCall<CreateVirtualKey>) {
   const { body } = call;
   const tenant = await requireWorkspace(call, namedWorkspace(call));
   const aiProviderId = requireKnownProvider(call, body.provider, "provider");
+  const fields = fieldsOf(aiProviderId, call);
   const integration = await createIntegrationRows(call, tenant, {
     name: body.name,
     slug: `private-${crypto.randomUUID()}`,
     isPrivate: true,
     aiProviderId,
-    paramOf: paramOf(call),
+    paramOf: (path) => fields.get(path)?.field ?? path,
     key: body.key,
-    configurations: { ...authenticationOf(aiProviderId, call), ...readSettings(call) },
+    configurations: { ...authenticationOf(aiProviderId, call), ...readSettings(body, fields) },
     secretMappings: body.secret_mappings,
   });
   const provider = createProviderRow(call, tenant, { ...body, integrationId: integration.id });
@@ -79,7 +79,8 @@ async function createVirtualKey(call: AdminCall<CreateVirtualKey>) {
 async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>) {
   const { body, stores, now } = call;
   const { row, tenant, integration } = await findProvider(call);
-  const settings = readSettings(call);
+  const fields = fieldsOf(integration.aiProviderId, call);
+  const settings = readSettings(body, fields);
   const credentials = {
     key: body.key,
     secretMappings: body.secret_mappings,
@@ -93,7 +94,9 @@ async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>) {
     );
   }
   const changes = { name: body.name, ...toProviderChanges(body, now), lastUpdatedAt: now };
-  const own = integration.isPrivate ? { name: body.name, ...credentials, paramOf: paramOf(call) } : undefined;
+  const own = integration.isPrivate
+    ? { name: body.name, ...credentials, paramOf: (path: string) => fields.get(path)?.field ?? path }
+    : undefined;
   return {
     answer: {},
     recordId: row.id,
