@@ -15,8 +15,8 @@ import { refuseField, requireWorkspace } from "./request.ts";
 type Fields = ReadonlyMap<string, VirtualKeyField>;
 
 /**
- * Fields of a virtual key by the configuration each gives. Those of other providers are among them: whoever gives one is
- * told that the provider has no such setting.
+ * Fields of a virtual key by the configuration each gives. Those of other providers are among them: one that is given is
+ * refused as a setting the provider does not have.
  */
 function fieldsOf(aiProviderId: string, { context: { services } }: AdminCall<unknown>): Fields {
   const own = Object.entries(services.providers.get(aiProviderId)?.virtualKeyFields ?? {});

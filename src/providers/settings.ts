@@ -44,7 +44,7 @@ export interface Requirements {
   };
   /** Settings that together take the place of a key in configs: any one list of them. */
   credentials?: readonly (readonly string[])[];
-  /** Without a key, configs need one of `credentials` even where they name a host of their own. Default: no. */
+  /** Without a key, configs need one of `credentials` even where they name a custom host. Default: no. */
   needsCredential?: boolean;
 }
 
@@ -219,7 +219,7 @@ export function createSettingsReader(definition: SettingsDefinition<unknown>): S
 }
 
 /**
- * Settings of a provider from their texts.
+ * Settings of a provider from the values of their headers.
  *
  * @throws {InvalidRequestError} Naming the header that is wrong.
  */

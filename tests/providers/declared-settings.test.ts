@@ -61,7 +61,7 @@ const noKey = { authorization: null, "x-gateway-provider": null };
 const calls = () => sent.map(({ url, init }) => `${url} ${init.headers["x-acme"]}`);
 const wanted = [`https://main.one.acme.example/chat ${secret}`];
 
-/** Everything that tables with texts of callers hold. */
+/** Everything in the tables that hold what callers sent. */
 async function storedText(): Promise<string> {
   const database = await gateway.openFile();
   const tables = ["log_batches LEFT JOIN log_bodies USING (seq)", "audit_logs", "integrations", "config_versions"];

@@ -82,6 +82,8 @@ interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   aliases?: readonly string[];
   /** It serves without a credential. Default: no. */
   keyless?: boolean;
+  /** Its calls cost nothing. Default: no. */
+  free?: boolean;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
   /** Names in lower case of headers its clients send: they go along unasked. Never ones with credentials. */
@@ -188,6 +190,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     slug: options.slug,
     ...(options.aliases && { aliases: options.aliases }),
     ...(options.keyless !== undefined && { keyless: options.keyless }),
+    ...(options.free !== undefined && { free: options.free }),
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
