@@ -51,6 +51,17 @@ export function toProviderRules(providers: ProviderRegistry): ProviderRules {
 }
 
 /**
+ * Members of JSON whose values logs never show, in snake_case: settings in configs, and headers that stand in a body.
+ *
+ * @param prefixes What our own headers begin with.
+ */
+export function secretMembers(providers: ProviderRegistry, prefixes: readonly string[]): string[] {
+  const secrets = allSettings(providers).filter(({ isSecret }) => isSecret);
+  const headers = prefixes.flatMap((prefix) => secrets.map(({ header }) => prefix + header));
+  return [...namesOf(secrets), ...headers.map((header) => header.replaceAll("-", "_"))];
+}
+
+/**
  * Headers whose values logs never show, in lower case.
  *
  * @param prefixes What our own headers begin with.

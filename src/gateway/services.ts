@@ -46,7 +46,7 @@ import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { type OpenData, readerOf } from "./data.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
-import { secretHeaders, toContentRules, toKnownProviders, toProviderRules } from "./provider-rules.ts";
+import { secretHeaders, secretMembers, toContentRules, toKnownProviders, toProviderRules } from "./provider-rules.ts";
 
 const defaultLimits: Limits = {
   jsonBodyBytes: 25 * 1024 * 1024,
@@ -85,7 +85,7 @@ function redactionOf(
     key: installation.keys.logHash,
     keyPrefix: options.keyPrefix ?? defaultKeyPrefix,
     sensitiveNames: [...(options.sensitiveHeaders ?? []), ...secretHeaders(providers, prefixes)],
-    secretMembers: [...toContentRules(providers).secretSettings],
+    secretMembers: secretMembers(providers, prefixes),
     aliasPrefixes: options.headerAliases ?? [],
   };
 }

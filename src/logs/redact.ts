@@ -1,9 +1,9 @@
 import { fromBase64Url, toHex } from "../lib/base64.ts";
 import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
-import { isSecretHeader, plainName } from "../lib/secret-names.ts";
+import { isSecretHeader } from "../lib/secret-names.ts";
 import { createSecretForms } from "./secret-forms.ts";
-import { masked, maskMembers, memberHint } from "./secret-members.ts";
+import { createMemberMask, masked } from "./secret-members.ts";
 
 /** Headers whose values are never stored, whatever a caller says. */
 const alwaysSensitive = [
@@ -28,8 +28,6 @@ const rememberDigestsMs = 5 * 60_000;
 
 /** Most header names whose kind is remembered. */
 const rememberedNames = 1_000;
-
-const mayHoldMember = new RegExp(memberHint);
 
 /** Takes secrets out of what is stored. */
 export interface Redactor {
@@ -82,7 +80,7 @@ export interface RedactorOptions {
   keyPrefix: string;
   /** Lower-case names of further headers that are hidden: those the operator names, and secret settings of providers. */
   sensitiveNames: readonly string[];
-  /** Settings of providers that are credentials: members of these names are masked in JSON. Default: none. */
+  /** Settings of providers that are credentials, in snake_case: members of these names are masked in JSON. Default: none. */
   secretMembers?: readonly string[];
   /** Prefixes that are read like `x-gateway-`. */
   aliasPrefixes: readonly string[];
@@ -103,9 +101,9 @@ export function createRedactor(options: RedactorOptions): Redactor {
     (name) => (names.has(name) || isSecretHeader(name) ? "sensitive" : configNames.has(name) ? "config" : "plain"),
     128,
   );
-  const secretMembers = new Set((options.secretMembers ?? []).map(plainName));
+  const members = createMemberMask(options.secretMembers);
   const text = (value: string): string => {
-    const shown = mayHoldMember.test(value) ? maskMembers(value, secretMembers) : value;
+    const shown = members.mayStandIn(value) ? members.mask(value) : value;
     return forms.mayStandIn(shown) ? forms.mask(shown) : shown;
   };
   const digests = new BoundedMap<string, string>(2_000);
@@ -145,7 +143,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
   };
   return {
     text,
-    mayHoldSecret: (value) => forms.mayStandIn(value) || mayHoldMember.test(value),
+    mayHoldSecret: (value) => forms.mayStandIn(value) || members.mayStandIn(value),
     headers: (headers, extra) =>
       hideNamed(headers, extra, (value) => (value.length < shortestSecret ? value : text(value))),
     hide: (headers, extra) => hideNamed(headers, extra, asIs),

@@ -106,6 +106,16 @@ test("settings in a config are its credential; saved ones are sealed and stay wi
   assert.ok(!(await storedText()).includes(secret));
 });
 
+test("a body that repeats secret settings is logged without them", async () => {
+  const headers = { ...noKey, "x-gateway-provider": "gift", "x-gateway-trace-id": "trace-body" };
+  const body = { ...helloBody, acmePass: secret, inner: { acme_pass: secret, "x-gateway-acme-pass": secret } };
+  const response = await chat(gateway, body, headers);
+  assert.equal(response.status, 200, await response.text());
+  const logged = JSON.stringify((await waitForLog(gateway, "trace-body")).request.body);
+  assert.equal(logged.split("[masked]").length - 1, 3, logged);
+  assert.ok(!(await storedText()).includes(secret));
+});
+
 test("settings of an integration are checked, sealed and stay with their address", async () => {
   const integration = { name: "Acme", slug: "acme-i", ai_provider_id: "acme", create_default_provider: false };
   const create = (configurations: object) => ({ key, body: { ...integration, configurations } });
