@@ -1,8 +1,8 @@
 // Text of docs/providers.md.
 
-import { createTokenCache } from "../src/providers/auth/token-cache.ts";
+import { createTokenCache } from "../src/providers/core/token-cache.ts";
+import type { AuthTools, BoundProvider, Provider } from "../src/providers/core/types.ts";
 import { builtInProviders } from "../src/providers/registry.ts";
-import type { AuthTools, BoundProvider, Provider } from "../src/providers/types.ts";
 
 /** Stands for the credential. */
 const key = "<key>";

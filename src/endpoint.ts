@@ -17,8 +17,8 @@ import { bodyLimits, decodeUtf8, scanJson } from "./lib/json.ts";
 import { boundaryOf, FormError, readForm } from "./lib/multipart.ts";
 import type { Reply } from "./lib/reply.ts";
 import { beginningOf } from "./logs/body.ts";
-import type { OperationName } from "./providers/operations.ts";
-import type { RecordRoute } from "./providers/records.ts";
+import type { OperationName } from "./providers/core/operations.ts";
+import type { RecordRoute } from "./providers/core/records.ts";
 
 /** Methods that reach handlers; PATCH only on the routes of identity providers, whose protocol needs it. */
 export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";

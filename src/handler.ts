@@ -1,5 +1,5 @@
+import { serveAdmin } from "./admin/core/serve.ts";
 import { serveScim } from "./admin/scim/serve.ts";
-import { serveAdmin } from "./admin/serve.ts";
 import { requireAccess } from "./auth/access.ts";
 import type { Principal } from "./auth/principal.ts";
 import { isScimAuthorization } from "./auth/scim-token.ts";
@@ -39,12 +39,12 @@ import {
   toGatewayError,
 } from "./errors.ts";
 import { createMethodTable, createRouter } from "./handler/router.ts";
-import { routingHeaders } from "./inference/answer.ts";
-import { noteUser, settleMetadata } from "./inference/caller-metadata.ts";
-import { finishCall } from "./inference/finish.ts";
-import { requireRequest } from "./inference/incomplete-request.ts";
-import { withoutManagedSecrets } from "./inference/managed-secrets.ts";
-import { isPassedOn, runPassthrough } from "./inference/passthrough.ts";
+import { finishCall } from "./inference/call/finish.ts";
+import { routingHeaders } from "./inference/call/provider-response.ts";
+import { isPassedOn, runPassthrough } from "./inference/passthrough/passthrough.ts";
+import { noteUser, settleMetadata } from "./inference/target/caller-metadata.ts";
+import { requireRequest } from "./inference/target/incomplete-request.ts";
+import { withoutManagedSecrets } from "./inference/target/managed-secrets.ts";
 import { isObject } from "./lib/json.ts";
 import { hasEncodedSlash } from "./lib/path.ts";
 import { type Ending, type Reply, toResponse } from "./lib/reply.ts";

@@ -12,7 +12,7 @@ import type { Redactor } from "../logs/redact.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
-import { requireKnownQuery } from "./request.ts";
+import { requireKnownQuery } from "./core/request.ts";
 
 const defaultLimit = 50;
 const maxLimit = 100;

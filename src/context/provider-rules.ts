@@ -1,4 +1,4 @@
-import type { VirtualKeyField } from "../providers/settings.ts";
+import type { VirtualKeyField } from "../providers/core/settings.ts";
 
 /** What the providers of a gateway say of themselves, put together once at start. */
 export interface ProviderRules {

@@ -1,8 +1,8 @@
 import type { ProviderRules } from "../context/provider-rules.ts";
 import type { ContentRules } from "../control/sealed-contents.ts";
-import { createCredentialCheck } from "../providers/integration-form.ts";
+import { createCredentialCheck } from "../providers/core/integration-form.ts";
+import type { ProviderSetting } from "../providers/core/settings.ts";
 import type { ProviderRegistry } from "../providers/registry.ts";
-import type { ProviderSetting } from "../providers/settings.ts";
 import type { KnownProviders } from "../routing/node-rules.ts";
 
 /** Settings of all providers, those that nothing reads too. */

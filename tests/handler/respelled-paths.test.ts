@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { inferenceEndpoints } from "../../src/inference/endpoints.ts";
+import { inferenceEndpoints } from "../../src/inference/routes/endpoints.ts";
 import { matchPath } from "../../src/lib/route-path.ts";
 import { createTestGateway, requestHeaders, type TestGateway } from "../support/gateway.ts";
 import { createWire } from "../support/wire.ts";

@@ -4,7 +4,7 @@ import { type IRequest, Router } from "itty-router";
 import { adminEndpoints } from "../../src/admin/endpoints.ts";
 import type { RequestContext } from "../../src/context.ts";
 import { createRouter } from "../../src/handler/router.ts";
-import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/endpoints.ts";
+import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/routes/endpoints.ts";
 import { toRouterPath } from "../../src/lib/route-path.ts";
 
 const rows = [...inferenceEndpoints, ...adminEndpoints];

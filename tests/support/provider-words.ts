@@ -19,7 +19,7 @@ const otherMeanings: readonly OtherMeaning[] = [
   { paths: ["src/routing/", "src/schemas/routing.ts"], word: "passthrough", reason: "a member of configs" },
   { paths: ["src/schemas/chat.ts"], word: "echo", reason: "a field of OpenAI's completions" },
   {
-    paths: ["src/inference/realtime.ts", "src/inference/relayed-endpoints.ts"],
+    paths: ["src/inference/realtime/realtime.ts", "src/inference/routes/native-endpoints.ts"],
     word: "openai-beta",
     reason: "a header of OpenAI's clients",
   },

@@ -4,9 +4,9 @@ import type { ScimEndpoint } from "../../endpoint.ts";
 import { scimContentType } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { commitAudited } from "../audited.ts";
-import { type AdminCall, type Outcome, toCall } from "../endpoint.ts";
-import { auditRefusals, checkBody, readAdminBody, requirePlainPath } from "../serve.ts";
+import { commitAudited } from "../core/audit-values.ts";
+import { type AdminCall, type Outcome, toCall } from "../core/endpoint.ts";
+import { auditRefusals, checkBody, readAdminBody, requirePlainPath } from "../core/serve.ts";
 
 /** Names of attributes and of members of messages; they are read in any case (RFC 7643, section 2.1). */
 const names = new Map(

@@ -2,6 +2,7 @@ import { AwsV4Signer } from "aws4fetch";
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
+import { bearer } from "../core/headers.ts";
 import {
   hiddenSetting,
   hostLabel,
@@ -10,8 +11,8 @@ import {
   secretSetting,
   storedSetting,
   type VirtualKeyField,
-} from "../settings.ts";
-import type { AuthTools, SignableRequest } from "../types.ts";
+} from "../core/settings.ts";
+import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { machineKeys } from "./aws-machine.ts";
 import {
   type AwsKeys,
@@ -21,7 +22,6 @@ import {
   toSessionTags,
   toSignatureTime,
 } from "./aws-sts.ts";
-import { bearer } from "./headers.ts";
 import { requireIdentity } from "./identity.ts";
 
 const Secret = v.optional(

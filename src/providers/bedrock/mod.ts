@@ -10,11 +10,11 @@ import {
   statedAwsRequirements,
   usesApiKey,
 } from "../auth/aws.ts";
-import { defineProvider } from "../define.ts";
-import { joinEmbeddings } from "../shapes/embeddings.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
-import { modelOf } from "../shapes/images.ts";
-import type { OperationAdapters } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import type { OperationAdapters } from "../core/types.ts";
+import { joinEmbeddings } from "../shared/embeddings.ts";
+import { encodeSegment } from "../shared/hosts.ts";
+import { modelOf } from "../shared/images.ts";
 import { fromConverse } from "./answer.ts";
 import { batchOutput, createBatchCalls } from "./batches.ts";
 import { claudeOperations } from "./claude.ts";
