@@ -37,7 +37,6 @@ import { reka } from "./reka-ai/mod.ts";
 import { sagemaker } from "./sagemaker/mod.ts";
 import { segmind } from "./segmind/mod.ts";
 import { stability } from "./stability-ai/mod.ts";
-import { sunfish } from "./sunfish/mod.ts";
 import { triton } from "./triton/mod.ts";
 import { typesafe } from "./typesafe/mod.ts";
 import { vertexAi } from "./vertex-ai/mod.ts";
@@ -74,7 +73,6 @@ export const builtInProviders: readonly Provider[] = [
   sagemaker,
   segmind,
   stability,
-  sunfish,
   triton,
   typesafe,
   vertexAi,
