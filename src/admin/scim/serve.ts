@@ -67,9 +67,9 @@ function toReply(answer: Representation | undefined, status: number): Reply {
   };
 }
 
-type ScimRow = Omit<ScimEndpoint, "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
+type ScimRow = Omit<ScimEndpoint, "kind" | "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
 
-const common = { access: "scim", tag: "SCIM" } as const;
+const common = { kind: "scim", access: "scim", errorForm: "scim", errorsBelow: "/scim/v2", tag: "SCIM" } as const;
 
 /** Declares a route that reads. */
 export function defineScimRead(
