@@ -79,6 +79,10 @@ function storeOf(resource: string, stores: ControlStores) {
       return stores.prompts;
     case "prompt_partials":
       return stores.partials;
+    case "usage_limit_policies":
+      return stores.usageLimitPolicies;
+    case "rate_limit_policies":
+      return stores.rateLimitPolicies;
     case "integrations":
       return stores.integrations;
     case "providers":
