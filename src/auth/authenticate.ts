@@ -6,7 +6,7 @@ import { toSource } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Mac, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
-import type { StoredRateLimit, StoredUsageLimit } from "../policies/applied.ts";
+import { readRateLimits, readUsageLimits } from "../policies/applied.ts";
 import { isSingleCredential, readLookupId } from "./api-key.ts";
 import type { TokenAuthenticator } from "./jwt.ts";
 import { type KeyDefaults, noDefaults, type Principal } from "./principal.ts";
@@ -95,11 +95,10 @@ function toPrincipal(row: ApiKeyRow): Principal {
   };
 }
 
-/** Limits of a key's record. The control plane checked them when they were written. */
+/** Limits of a key's record. */
 function toLimits({ usageLimits: usage, rateLimits: rates }: ApiKeyRow): Pick<Principal, "limits"> {
   if (usage === null && rates === null) return {};
-  const usageLimits = isObject(usage) ? [usage as StoredUsageLimit] : [];
-  return { limits: { usageLimits, rateLimits: Array.isArray(rates) ? (rates as StoredRateLimit[]) : [] } };
+  return { limits: { usageLimits: readUsageLimits(usage), rateLimits: readRateLimits(rates) } };
 }
 
 function toDefaults(stored: unknown): KeyDefaults {

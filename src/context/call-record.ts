@@ -1,8 +1,8 @@
 import type { HeldBody } from "../logs/body.ts";
-import type { Increment, Reservation } from "../policies/ledger.ts";
+import type { Reservation } from "../policies/ledger.ts";
 import type { PriceBook } from "../pricing/own-prices.ts";
 import type { HookResult } from "../schemas/hooks.ts";
-import type { AttemptLog, LoggedUsage } from "../schemas/logs.ts";
+import type { AttemptLog, LimitIncrement, LoggedUsage } from "../schemas/logs.ts";
 
 /** Hooks of the target that was called last. */
 export interface HookLog {
@@ -70,7 +70,7 @@ export interface CallRecord {
   /** What is reserved at the target that is called; null where no limit applies. */
   booking: Booking | null;
   /** What the request added to counters of limits. */
-  counted: Increment[];
+  counted: LimitIncrement[];
   /** What is answered is no answer of a provider: a guardrail denied the request. */
   isDenied: boolean;
   /** Members of the request the provider could not take. */

@@ -1,4 +1,4 @@
-import type { LogDetails } from "../schemas/logs.ts";
+import type { LimitIncrement, LogDetails } from "../schemas/logs.ts";
 import { type HeldBody, toBytes } from "./body.ts";
 import { cutsOf, type LogRecord, type RecordContent } from "./record.ts";
 import type { Redactor } from "./redact.ts";
@@ -15,6 +15,8 @@ export interface PackedBatch {
   lastId: string;
   /** JSON array of `LogDetails`. */
   details: string;
+  /** JSON array of `LimitIncrement`, one for each counter; empty where the rows count in no limit. */
+  counted: string;
   /** JSON array of `ContentHead`, null for rows without content. */
   heads: string;
   /** JSON array of `BodyLengths` in bytes, null for rows without content. */
@@ -44,6 +46,7 @@ export type BodyLengths = [sent: number | null, answered: number | null];
 /** A record and its head. */
 interface Row {
   details: LogDetails;
+  counted: readonly LimitIncrement[];
   secrets: readonly string[];
   content: RecordContent | null;
   head: ContentHead | null;
@@ -59,23 +62,40 @@ export function packRecords(
   return packRows(rows as Row[]); // none is a promise
 }
 
-function toRow({ details, content, secrets = noSecrets }: LogRecord, redactor: Redactor): Row | Promise<Row> {
-  if (content === null) return { details, content, secrets, head: null };
+function toRow(
+  { details, content, secrets = noSecrets, counted = noIncrements }: LogRecord,
+  redactor: Redactor,
+): Row | Promise<Row> {
+  if (content === null) return { details, counted, content, secrets, head: null };
   const { sensitiveHeaders, requestHeaders, responseHeaders } = content;
   const request = redactor.hide(requestHeaders, sensitiveHeaders);
   const response = redactor.hide(responseHeaders, sensitiveHeaders);
   if (request instanceof Promise || response instanceof Promise) {
     return Promise.all([request, response]).then((hidden) => ({
       details,
+      counted,
       content,
       secrets,
       head: [...hidden, cutsOf(content)],
     }));
   }
-  return { details, content, secrets, head: [request, response, cutsOf(content)] };
+  return { details, counted, content, secrets, head: [request, response, cutsOf(content)] };
 }
 
 const noSecrets: readonly string[] = [];
+const noIncrements: readonly LimitIncrement[] = [];
+
+/** The sum of what rows add to each counter, as JSON. */
+function sumIncrements(rows: readonly Row[]): string {
+  if (rows.every(({ counted }) => counted.length === 0)) return "";
+  const sums = new Map<string, LimitIncrement>();
+  for (const increment of rows.flatMap(({ counted }) => counted)) {
+    const { limitId, bucket, windowStart, used } = increment;
+    const name = JSON.stringify([limitId, bucket, windowStart]);
+    sums.set(name, { ...increment, used: used + (sums.get(name)?.used ?? 0) });
+  }
+  return JSON.stringify([...sums.values()]);
+}
 
 function packSecrets(rows: readonly Row[]): PackedSecrets {
   const known = new Map<string, number>();
@@ -129,6 +149,7 @@ function packTenant(rows: readonly Row[]): PackedBatch {
     firstId: ids[0] ?? "",
     lastId: ids.at(-1) ?? "",
     details: JSON.stringify(rows.map(({ details }) => details)),
+    counted: sumIncrements(rows),
     heads: JSON.stringify(rows.map(({ head }) => head)),
     lengths: JSON.stringify(lengths),
     bodies: join(bodies, length),

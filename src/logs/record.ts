@@ -1,4 +1,4 @@
-import type { LogDetails } from "../schemas/logs.ts";
+import type { LimitIncrement, LogDetails } from "../schemas/logs.ts";
 import { type HeldBody, isCut } from "./body.ts";
 
 /** What is known of a request when it is over, as it was; secrets are taken out on the way to where it is stored. */
@@ -6,6 +6,8 @@ export interface LogRecord {
   details: LogDetails;
   /** Null when it could not be kept. */
   content: RecordContent | null;
+  /** What the request added to counters of limits: stored in the same transaction. */
+  counted?: readonly LimitIncrement[];
   /** Credentials of the request: they are masked by their value. */
   secrets?: readonly string[];
 }

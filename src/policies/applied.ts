@@ -1,3 +1,4 @@
+import { isObject } from "../lib/json.ts";
 import { dayMs } from "../lib/periods.ts";
 import type { Limit } from "./ledger.ts";
 import type { Window } from "./windows.ts";
@@ -28,6 +29,17 @@ export interface StoredRateLimit {
   readonly type: "requests" | "tokens";
   readonly unit: "rps" | "rpm" | "rph" | "rpd" | "rpw";
   readonly value: number;
+}
+
+/** Budgets as a JSON column holds them: one, a list or null. The control plane checked them when it wrote them. */
+export function readUsageLimits(stored: unknown): readonly StoredUsageLimit[] {
+  const list = (Array.isArray(stored) ? stored : [stored]).filter(isObject);
+  return list as unknown as StoredUsageLimit[]; // as checked
+}
+
+/** As `readUsageLimits`, for rate limits. */
+export function readRateLimits(stored: unknown): readonly StoredRateLimit[] {
+  return (Array.isArray(stored) ? stored : []) as StoredRateLimit[]; // as checked
 }
 
 const windowOfUnit: Readonly<Record<StoredRateLimit["unit"], Window>> = {

@@ -1,3 +1,4 @@
+import type { LimitIncrement } from "../schemas/logs.ts";
 import { type Span, spanOf, type Window } from "./windows.ts";
 
 /** What a limit counts. Cost is whole nano-dollars. */
@@ -55,7 +56,7 @@ interface Booking {
 /** What a request has reserved. It is settled once. */
 export interface Reservation {
   /** Replaces what was reserved by what was used. Later calls change and return nothing. */
-  settle(used: Readonly<Record<Counted, number>>): Increment[];
+  settle(used: Readonly<Record<Counted, number>>): LimitIncrement[];
   /** Gives back what was reserved: nothing was used. */
   release(): void;
 }
@@ -65,21 +66,6 @@ export const maxBuckets = 10_000;
 
 /** Name of the bucket that values beyond `maxBuckets` share. */
 export const overflowBucket = "*";
-
-/** What was used of one bucket in one window, as it is stored. */
-export interface StoredCounter {
-  readonly limitId: string;
-  readonly bucket: string;
-  /** Unix milliseconds; 0 for limits that never reset. */
-  readonly windowStart: number;
-  readonly used: number;
-}
-
-/** What a settled request adds to the stored counter of a bucket. */
-export interface Increment extends StoredCounter {
-  /** Unix milliseconds; null for limits that never reset. */
-  readonly windowEnd: number | null;
-}
 
 const startOf = ({ start }: Span): number => (Number.isFinite(start) ? start : 0);
 
@@ -133,7 +119,7 @@ export class Ledger {
   }
 
   /** Takes over the counters of an earlier process. Call it before the first request. */
-  restore(counters: Iterable<StoredCounter>): void {
+  restore(counters: Iterable<Omit<LimitIncrement, "windowEnd">>): void {
     for (const { limitId, bucket, windowStart, used } of counters) {
       const ofLimit = this.#stored.get(limitId) ?? new Map<string, Map<number, number>>();
       this.#stored.set(limitId, ofLimit);
@@ -169,7 +155,7 @@ export class Ledger {
 
   #toReservation(bookings: readonly Booking[]): Reservation {
     let isOpen = true;
-    const close = (used: Readonly<Record<Counted, number>> | undefined): Increment[] => {
+    const close = (used: Readonly<Record<Counted, number>> | undefined): LimitIncrement[] => {
       if (!isOpen) return [];
       isOpen = false;
       const time = this.#time();
@@ -178,7 +164,7 @@ export class Ledger {
     return { settle: close, release: () => void close(undefined) };
   }
 
-  #close({ claim, bucket, reserved, start }: Booking, used: number, time: number): Increment[] {
+  #close({ claim, bucket, reserved, start }: Booking, used: number, time: number): LimitIncrement[] {
     const current = this.#bucketOf(claim, time);
     const isSameWindow = current === bucket && current.span.start === start;
     if (isSameWindow) current.reserved -= reserved;

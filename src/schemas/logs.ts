@@ -120,6 +120,18 @@ export const LogList = v.object({
 /** What is stored of a row: its members, less what the id tells. */
 export type LogDetails = Omit<LogRow, "object" | "created_at">;
 
+/** What a request added to the counter of a limit in one window. */
+export interface LimitIncrement {
+  readonly limitId: string;
+  readonly bucket: string;
+  /** Unix milliseconds; 0 for limits that never reset. */
+  readonly windowStart: number;
+  /** Unix milliseconds; null for limits that never reset. */
+  readonly windowEnd: number | null;
+  /** Requests, tokens or nano-dollars. */
+  readonly used: number;
+}
+
 /** Log rows of one tenant as they are stored, together. */
 export interface LogBatch {
   organisationId: string;
@@ -129,6 +141,8 @@ export interface LogBatch {
   lastId: string;
   /** JSON array of `LogDetails`. */
   details: string;
+  /** JSON array of `LimitIncrement`, one for each counter; empty where the rows count in no limit. */
+  counted: string;
   /** Headers and bodies of all rows as one text, in the form `db/stores/log-content.ts` reads. */
   content: string;
 }

@@ -79,13 +79,20 @@ const insertBatch =
   "INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details) VALUES (?, ?, ?, ?, ?)";
 const insertContent = "INSERT INTO log_bodies (seq, content) VALUES (last_insert_rowid(), ?)";
 
+const addToCounters = `INSERT INTO limit_counters (organisation_id, limit_id, bucket, window_start, window_end, used)
+  SELECT ?, value ->> 'limitId', value ->> 'bucket', value ->> 'windowStart', value ->> 'windowEnd', value ->> 'used'
+  FROM json_each(?) WHERE true
+  ON CONFLICT (organisation_id, limit_id, bucket, window_start) DO UPDATE SET used = used + excluded.used`;
+
 function toInserts(batch: LogBatch, codec: TextCodec | undefined): InStatement[] {
-  const { organisationId, workspaceId, firstId, lastId, details } = batch;
+  const { organisationId, workspaceId, firstId, lastId, details, counted } = batch;
   const content = codec ? codec.compress(batch.content) : batch.content;
-  return [
+  const inserts: InStatement[] = [
     { sql: insertBatch, args: [organisationId, workspaceId, firstId, lastId, details] },
     { sql: insertContent, args: [content] },
   ];
+  if (counted !== "") inserts.push({ sql: addToCounters, args: [organisationId, counted] });
+  return inserts;
 }
 
 /** The condition every statement carries, so that no row of another tenant can be read. */

@@ -125,6 +125,7 @@ function write(details: LogDetails, storesContents: boolean, { context, response
     const { before_request_hooks: before, after_request_hooks: after } = details.hook_results;
     details.hook_results = { before_request_hooks: withoutQuotes(before), after_request_hooks: withoutQuotes(after) };
   }
-  context.services.record({ details, secrets: secretsOf(context), content: content || null });
+  const row = { details, secrets: secretsOf(context), content: content || null };
+  context.services.record(log.counted.length === 0 ? row : { ...row, counted: log.counted });
   if (log.hooks && log.hooks.later.length > 0) runLater(log.hooks.later, storesContents, context);
 }
