@@ -1,4 +1,5 @@
 import { integrationSecretKind, modelFieldPrefix } from "../control/integration-fields.ts";
+import type { Statement } from "../db/client.ts";
 import type { IntegrationModelRow, IntegrationRow } from "../db/tables/integrations.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { isObject } from "../lib/json.ts";
@@ -39,6 +40,11 @@ function toModel(row: IntegrationModelRow, { aiProviderId }: IntegrationRow) {
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
   };
+}
+
+/** A statement on models as a write of the integration's workspace, which their own rows do not name. */
+function asOwn(statement: Required<Statement>, { workspaceId }: IntegrationRow): Statement {
+  return { ...statement, written: { ...statement.written, workspaceId } };
 }
 
 /** Rows of models belong to the organisation, whichever workspace the integration is of. */
@@ -111,7 +117,7 @@ function mergeModel(
   const statement = stored
     ? stores.integrationModels.update(tenant, key, { ...changes, lastUpdatedAt: now })
     : stores.integrationModels.insert(tenant, { ...changes, ...key, ...tenant, createdAt: now });
-  return { statement, credentials };
+  return { statement: asOwn(statement, integration), credentials };
 }
 
 /** A host of a model gets the integration's credential and the model's headers; without one, its headers go elsewhere. */
@@ -175,7 +181,7 @@ async function deleteModels(call: AdminCall<RemoveModels>) {
     answer: {},
     recordId: integration.id,
     statements: [
-      stores.integrationModels.remove(modelTenant(integration), where),
+      asOwn(stores.integrationModels.remove(modelTenant(integration), where), integration),
       ...(fields.length > 0 ? [stores.secrets.remove(tenantOf(integration), secrets)] : []),
     ],
   };

@@ -28,6 +28,11 @@ export class BoundedMap<Key, Value> {
     return entry.value;
   }
 
+  /** As `get`, which does not count as use. */
+  peek(key: Key): Value | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
   set(key: Key, value: Value): void {
     const isKnown = this.#entries.delete(key);
     if (!isKnown && this.#entries.size >= this.#limit) this.#forgetOne();

@@ -197,4 +197,10 @@ export const migrations: readonly Migration[] = [
       "UPDATE `guardrail_versions` SET `content` = json_set(`content`, '$.checks', json((\n  SELECT json_group_array(json(CASE\n    WHEN `one`.`type` <> 'object' THEN json_quote(`one`.`value`)\n    WHEN json_type(`one`.`value`, '$.parameters.scope') IS NOT NULL THEN `one`.`value`\n    ELSE json_set(`one`.`value`, '$.parameters', json(json_set(\n      CASE json_type(`one`.`value`, '$.parameters') WHEN 'object' THEN json_extract(`one`.`value`, '$.parameters') ELSE '{}' END,\n      '$.scope', 'last'\n    )))\n  END))\n  FROM json_each(`guardrail_versions`.`content`, '$.checks') AS `one`\n))) WHERE json_valid(`content`) AND json_type(`content`, '$.checks') = 'array';",
     ],
   },
+  {
+    id: "0010_place_of_changes",
+    statements: [
+      "ALTER TABLE `changes` ADD `workspace_id` text;",
+    ],
+  },
 ];
