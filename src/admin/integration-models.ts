@@ -5,7 +5,7 @@ import type { AdminEndpoint } from "../endpoint.ts";
 import { isObject } from "../lib/json.ts";
 import { RemoveModels, UpdateModels } from "../schemas/integrations.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
-import { findIntegration, mappedFields, scopeOf, tenantOf, toRules } from "./integration-records.ts";
+import { findIntegration, mappedFields, ownOf, scopeOf, tenantOf, toRules } from "./integration-records.ts";
 import {
   type Credentials,
   changeCredentials,
@@ -156,7 +156,7 @@ async function updateModels(call: AdminCall<UpdateModels>) {
     statements: [
       ...merged.map(({ statement }) => statement),
       ...sealed,
-      stores.integrations.update(tenantOf(integration), { id: integration.id }, changes),
+      stores.integrations.update(tenantOf(integration), ownOf(integration), changes),
     ],
   };
 }
@@ -176,7 +176,8 @@ async function deleteModels(call: AdminCall<RemoveModels>) {
   const builtIn = rows.find(({ isCustom }) => !isCustom);
   if (builtIn) refuseField("slugs", `${builtIn.slug} is not a custom model`);
   const fields = rows.flatMap(({ configurations }) => Object.keys(readStored(configurations).masked ?? {}));
-  const secrets = { kind: integrationSecretKind, recordId: integration.id, field: fields };
+  const { id: recordId, workspaceId } = integration;
+  const secrets = { workspaceId, kind: integrationSecretKind, recordId, field: fields };
   return {
     answer: {},
     recordId: integration.id,

@@ -5,7 +5,7 @@ import type { AdminEndpoint } from "../endpoint.ts";
 import { isObject } from "../lib/json.ts";
 import { UpdateWorkspaceAccess } from "../schemas/integrations.ts";
 import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
-import { findIntegration, scopeOf, tenantOf } from "./integration-records.ts";
+import { findIntegration, ownOf, scopeOf, tenantOf } from "./integration-records.ts";
 import { toLimitList, toShownUsageList, toStoredUsageList } from "./limits.ts";
 import { createDefaultProvider } from "./provider-rows.ts";
 import { forbid, refuseField, toIso } from "./request.ts";
@@ -192,7 +192,7 @@ async function updateWorkspaces(call: AdminCall<UpdateWorkspaceAccess>) {
     statements: [
       ...written,
       ...providers,
-      stores.integrations.update(tenantOf(integration), { id: integrationId }, changes),
+      stores.integrations.update(tenantOf(integration), ownOf(integration), changes),
     ],
   };
 }

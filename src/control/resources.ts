@@ -47,7 +47,7 @@ type StoreName = Exclude<keyof ControlStores, "audit">;
  * - `shared`: those of the organisation that are no workspace's. Read once for all of its workspaces.
  * - `organisation`: all of the organisation. Read once for all of its workspaces.
  */
-export type Scope = "workspace" | "shared" | "organisation";
+type Scope = "workspace" | "shared" | "organisation";
 
 /** A part of the control plane that is read, held in memory and dropped as a whole. */
 export interface Resource<Value = unknown> {

@@ -34,7 +34,7 @@ export type Values = SQL;
 export type Filter<Row> = { readonly [Name in keyof Row]?: Row[Name] | readonly Row[Name][] | Values };
 
 /** A read that has not run yet: `readTogether` runs it. */
-export interface Query<Row> {
+interface Query<Row> {
   readonly orm: Database["orm"];
   readonly statement: BatchItem<"sqlite">;
   /** Only for the compiler: what the read gives. */

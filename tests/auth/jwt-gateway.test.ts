@@ -47,6 +47,7 @@ async function addPerson(email: string, role: string | null, organisationRole = 
     users.insert(tenant, { organisationId, id, email, role: organisationRole, createdAt: 0 }),
     ...(role === null ? [] : [members.insert(tenant, membership)]),
   );
+  await followed();
   return id;
 }
 
