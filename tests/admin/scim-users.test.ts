@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { mintApiKey } from "../../src/auth/api-key.ts";
 import type { Database } from "../../src/db/client.ts";
 import { call, createOrganisation, done } from "../support/control.ts";
 import { createTestGateway, insertKey, type TestGateway } from "../support/gateway.ts";
@@ -349,7 +350,7 @@ for (const [name, end] of [
 ] as const) {
   test(`${name} ends memberships and keys`, async () => {
     const { id } = await create();
-    const key = `key-of-person-${id}`;
+    const { key } = mintApiKey("gk");
     await giveAccess(id, key);
     assert.deepEqual([await statusOfKey(key), await countMemberships(id)], [200, 1]);
     await end(id);
