@@ -11,6 +11,7 @@ import { rounds, sampleSeed } from "../support/sample.ts";
 interface World {
   random: () => number;
   send(route: string, body?: object): Promise<Record<string, unknown>>;
+  organisationId: string;
   workspaces: string[];
   people: string[];
   collections: Map<string, string>;
@@ -120,9 +121,12 @@ const writes: readonly Write[] = [
   },
   (world) => alter(world, "prompt", "/prompts", () => promptOf(world)),
   (world) => world.send(`PUT /prompts/${madeOf(world, "prompt")?.name}/makeDefault`, { version: 1 }),
-  (world) => {
-    const label = flip(world) ? (madeOf(world, "label")?.name ?? null) : null;
-    return world.send(`PUT /prompts/${madeOf(world, "prompt")?.name}/versions/1`, { label_id: label });
+  async (world) => {
+    const path = `/prompts/${madeOf(world, "prompt")?.name}/versions`;
+    const { data } = await world.send(`GET ${path}`);
+    const version = pick(world, Array.isArray(data) ? data : []);
+    const label_id = flip(world) ? (madeOf(world, "label")?.name ?? null) : null;
+    if (version) await world.send(`PUT ${path}/${version.id}`, { label_id });
   },
   (world, at) => make(world, "label", "POST /labels", { name: text(world) }, at),
   (world) => alter(world, "label", "/labels", () => ({ name: text(world) })),
@@ -139,7 +143,7 @@ const writes: readonly Write[] = [
   (world) => world.send(`PUT /admin/users/${pick(world, world.people)}`, { role: flip(world) ? "member" : "admin" }),
   (world) => (world.random() < 0.1 ? world.send(`DELETE /admin/users/${world.people[0]}`) : Promise.resolve()),
   (world, at) => world.send(`PUT /admin/workspaces/${at}`, { description: text(world) }),
-  (world) => world.send("PUT /admin/organisation", { name: text(world) }),
+  (world) => world.send(`PUT /organisations/${world.organisationId}`, { settings: { debug_log: flip(world) ? 1 : 0 } }),
   (world) => make(world, "reference", "POST /secret-references", { name: text(world), ...reference }),
   (world) => alter(world, "reference", "/secret-references", () => ({ secret_path: text(world) })),
   (world) => {
@@ -148,18 +152,15 @@ const writes: readonly Write[] = [
     return world.send(`PUT /integrations/${one?.name}`, { secret_mappings, workspace_id: one?.workspaceId });
   },
   async (world) => {
-    if (world.workspaces.length > 2 && flip(world)) {
-      const gone = world.workspaces[2];
-      const row = await world.send(`GET /admin/workspaces/${gone}`);
-      await world.send(`DELETE /admin/workspaces/${gone}`, { name: row.name, force_delete: true });
-    } else if (world.workspaces.length < 4) {
-      const { id } = await world.send("POST /admin/workspaces", { name: text(world) });
-      if (typeof id === "string") world.workspaces.push(id);
-    }
+    const gone = pick(world, world.workspaces.slice(2));
+    const { name } = gone === undefined ? {} : await world.send(`GET /admin/workspaces/${gone}`);
+    if (name !== undefined) return world.send(`DELETE /admin/workspaces/${gone}`, { name, force_delete: true });
+    const { id } = await world.send("POST /admin/workspaces", { name: text(world) });
+    return typeof id === "string" && world.workspaces.push(id);
   },
 ];
 
-async function createWorld(gateway: Parameters<typeof call>[0], random: () => number) {
+async function createWorld(gateway: Parameters<typeof call>[0], random: () => number, organisationId: string) {
   let succeeded = 0;
   const send: World["send"] = async (route, body) => {
     const { status, body: answer } = await call(gateway, route, body === undefined ? {} : { body });
@@ -168,7 +169,15 @@ async function createWorld(gateway: Parameters<typeof call>[0], random: () => nu
     succeeded++;
     return answer;
   };
-  const world: World = { random, send, workspaces: [], people: [], collections: new Map(), made: new Map() };
+  const world: World = {
+    random,
+    send,
+    organisationId,
+    workspaces: [],
+    people: [],
+    collections: new Map(),
+    made: new Map(),
+  };
   return { world, succeeded: () => succeeded };
 }
 
@@ -176,9 +185,9 @@ test(`whatever is written and read in whichever order, a directory shows what a 
   const gateway = await createTestGateway({ inFile: true });
   const database = await gateway.openFile();
   const stores = createControlStores(database);
-  const { world, succeeded } = await createWorld(gateway, createRandom(sampleSeed));
   const { rows } = await database.read("SELECT id, organisation_id FROM workspaces");
   const organisationId = String(rows[0]?.organisation_id);
+  const { world, succeeded } = await createWorld(gateway, createRandom(sampleSeed), organisationId);
   const second = await world.send("POST /admin/workspaces", { name: "Second" });
   world.workspaces.push(String(rows[0]?.id), String(second.id));
   for (const workspaceId of world.workspaces) {
