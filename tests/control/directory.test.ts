@@ -84,6 +84,11 @@ const writes: readonly (readonly [string, () => Promise<unknown>, string[], stri
     () => send("PUT /integrations/own/models", { ...at(), ...model }),
     integrationTables,
   ],
+  [
+    "a model that is taken from its own integration",
+    () => send(`DELETE /integrations/own/models?slugs=echo-2&workspace_id=${first.workspaceId}`),
+    integrationTables,
+  ],
   ["its own guardrail", () => send("POST /guardrails", { ...at(), ...guardrail }), guardrailTables],
   [
     "a label",
@@ -224,6 +229,11 @@ test("a node that missed changes reads everything again", async () => {
   assert.ok(ofFirst >= 19, `${ofFirst}`);
 });
 
+test("a resource of the whole organisation is read again whichever workspace a change names", async () => {
+  const row = { ...first, resource: "users", recordId: "" };
+  assert.deepEqual(await tablesAfter(() => database.write([stores.audit.announce(row, 0)])), [1, 0]);
+});
+
 test("a kind of record nobody reads drops nothing", async () => {
   const row = { organisationId, workspaceId: undefined, resource: "of_a_later_version", recordId: "" };
   assert.deepEqual(await tablesAfter(() => database.write([stores.audit.announce(row, 0)])), [0, 0]);
@@ -274,7 +284,7 @@ function openSlowNode() {
 }
 
 test("what changes while it is read is read again by the next request", async () => {
-  const { directory, waiting, forget } = openSlowNode();
+  const { directory, waiting, forget, change } = openSlowNode();
   const early = directory.workspace(first);
   while (waiting.length < 1) await new Promise((resolve) => setTimeout(resolve, 1));
   forget();
@@ -286,6 +296,9 @@ test("what changes while it is read is read again by the next request", async ()
   waiting.toReversed().forEach((go) => void go());
   const [, view] = await Promise.all([early, late]);
   assert.equal(directory.workspace(first), view);
+  forget([{ ...change, resource: "configs" }]);
+  await directory.workspace(first);
+  assert.equal(waiting.length, 2);
 });
 
 test("a reading that another workspace's change meets is kept", async () => {
