@@ -32,7 +32,7 @@ interface CommitterOptions {
   /** Digest of audit rows. */
   mac: Mac;
   now(): number;
-  /** Told of what changed, at once and on this node. */
+  /** Called with what changed, at once and on this node. */
   applied(changes: readonly Change[]): void;
 }
 
@@ -57,7 +57,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     const changes = listChanges(organisationId, statements);
     const row = await chain(draft, { organisationId, previous: head }, mac);
     const time = options.now();
-    // the audit row first: a race is told from a conflict by the statement that fails
+    // the audit row first: the statement that fails distinguishes a race from a conflict
     const announced = changes.map((change) => audit.announce(change, time));
     await database.write([audit.append(row), ...statements, ...announced]);
     return changes;

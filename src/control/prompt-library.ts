@@ -22,7 +22,7 @@ interface Versioned<Row, Version> {
 /**
  * A version by name. At once when it has one besides its number; older versions are read when they are first asked for.
  *
- * @returns Undefined where there is none.
+ * @returns Undefined if it does not exist.
  */
 type FindVersion<Row, Version> = (
   stored: Versioned<Row, Version>,
@@ -41,7 +41,7 @@ export type PromptLibrary = VersionLibrary<PromptRow, PromptVersionRow>;
 /** Partials of a workspace. */
 export type PartialLibrary = VersionLibrary<PartialRow, PartialVersionRow>;
 
-/** Older versions kept in memory, of prompts and of partials. */
+/** Most older versions in memory, of prompts and of partials. */
 const maxOlder = 100;
 
 /** Numbers and ids of the versions a record has. */

@@ -10,7 +10,7 @@ import {
   joinGuardrails,
   readGuardrails,
 } from "./guardrail-library.ts";
-import { joinMembers, type Members, readPeople, readRoles } from "./people.ts";
+import { joinMembers, type Members, readRoles, readUsers } from "./members.ts";
 import { type PartialLibrary, type PromptLibrary, readPartials, readPrompts } from "./prompt-library.ts";
 import {
   joinProviders,
@@ -75,7 +75,7 @@ export const resources = {
   organisation: defineResource("organisation", ["organisations"], ({ organisations }, { organisationId }) =>
     organisations.get(organisationId),
   ),
-  people: defineResource("organisation", ["users"], readPeople),
+  users: defineResource("organisation", ["users"], readUsers),
   references: defineResource("organisation", ["secretReferences", "secrets"], readReferences),
   sharedIntegrations: defineResource("shared", ["integrations", "integrationModels", "secrets"], readIntegrations),
   sharedGuardrails: defineResource("shared", ["guardrails", "guardrailVersions", "secrets"], readGuardrails),
@@ -119,7 +119,7 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
       providers: providersOf(slices.providers, slices.sharedIntegrations, slices.integrations, slices.references),
       guardrails: guardrailsOf(slices.sharedGuardrails, slices.guardrails),
       defaultGuardrails: joinDefaultGuardrails(organisation, workspace, slices.exclusions),
-      members: joinMembers(slices.people, slices.roles),
+      members: joinMembers(slices.users, slices.roles),
     };
   };
 }

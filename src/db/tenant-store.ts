@@ -150,7 +150,7 @@ interface StoreOptions<Row> {
   kind?: keyof Row & string;
 }
 
-/** Texts a filter or a row has for a column; undefined where it does not say them all. */
+/** Strings a filter or a row has for a column; undefined if one of them is not given. */
 function textsOf(values: object, name: string): string[] | undefined {
   const value: unknown = Reflect.get(values, name);
   const list = Array.isArray(value) ? value : [value];
@@ -190,23 +190,14 @@ function createWrittenReader(table: TenantTable, { workspace = "workspaceId", ki
   };
 }
 
-/** Creates the store of a table. The only place that builds statements on tables of tenants. */
-export function createTenantStore<Table extends TenantTable>(
-  database: Database,
-  table: Table,
-  options: StoreOptions<Table["$inferSelect"]> = {},
-): TenantStore<Table["$inferSelect"], Table["$inferInsert"]> {
-  type Row = Table["$inferSelect"];
-  const { orm } = database;
-  const { resource, ofRow, ofFilter } = createWrittenReader(table, options);
+/** Creates what says which rows of a table a statement touches. */
+function createConditions<Row>(table: TenantTable) {
   const columns: Record<string, SQLiteColumn> = getTableColumns(table);
   const columnOf = (name: PropertyKey): SQLiteColumn => {
     const column = columns[String(name)];
     if (!column) throw new TypeError(`Cannot use column ${String(name)}: the table has none`);
     return column;
   };
-  const order = [columns.createdAt ?? columns.seq, columns.id ?? columns.slug].filter((column) => column !== undefined);
-
   const ofTenant = ({ organisationId, workspaceId }: Tenant, withOrganisation = false): SQL | undefined => {
     const organisation = eq(table.organisationId, organisationId);
     const column = columns.workspaceId;
@@ -239,22 +230,20 @@ export function createTenantStore<Table extends TenantTable>(
       between?.to === undefined ? undefined : lt(columnOf(between.column), between.to),
     );
   };
-  const build = (tenant: Tenant, options: ListOptions<Row>) =>
-    orm
-      .select()
-      .from(table)
-      .where(where(tenant, options))
-      .orderBy(...order.map((column, index) => (index === 0 ? desc(column) : asc(column))));
-  const select = async (tenant: Tenant, options: ListOptions<Row>): Promise<Row[]> => {
-    const query = build(tenant, options);
-    const { page } = options;
-    // drizzle gives rows of the table it was asked for; it loses that through the type parameter
-    return (await (page ? query.limit(page.limit).offset(page.offset) : query)) as Row[];
-  };
-  const countRows = async (tenant: Tenant, options: ListOptions<Row> = {}): Promise<number> => {
-    const [row] = await orm.select({ total: count() }).from(table).where(where(tenant, options));
-    return row?.total ?? 0;
-  };
+  return { columns, columnOf, ofTenant, matching, where };
+}
+
+/** Creates the writing statements on a table. */
+function createWrites<Table extends TenantTable>(
+  { orm }: Pick<Database, "orm">,
+  table: Table,
+  options: StoreOptions<Table["$inferSelect"]>,
+): Pick<
+  TenantStore<Table["$inferSelect"], Table["$inferInsert"]>,
+  "resource" | "insert" | "put" | "update" | "remove"
+> {
+  const { resource, ofRow, ofFilter } = createWrittenReader(table, options);
+  const { columns, ofTenant, matching } = createConditions<Table["$inferSelect"]>(table);
   const requireOwn = (tenant: Tenant, row: Table["$inferInsert"]): Table["$inferInsert"] => {
     const { organisationId, workspaceId } = row as { organisationId?: unknown; workspaceId?: unknown }; // every such table has the first, some the second
     const foreign = tenant.workspaceId !== null && columns.workspaceId && workspaceId !== tenant.workspaceId;
@@ -262,28 +251,8 @@ export function createTenantStore<Table extends TenantTable>(
       throw new TypeError("Cannot write a row of another tenant");
     return row;
   };
-  const first = async (rows: Promise<Row[]>): Promise<Row | undefined> => (await rows)[0];
-  const one = { offset: 0, limit: 1 };
-
   return {
     resource,
-    async list(tenant, options = {}) {
-      return { rows: await select(tenant, options), total: await countRows(tenant, options) };
-    },
-    all: (tenant, options = {}) => select(tenant, options),
-    query: (tenant, options = {}) => ({ orm, statement: build(tenant, options) }),
-    values: (tenant, column, filter) =>
-      sql`${orm
-        .select({ value: columnOf(column) })
-        .from(table)
-        .where(where(tenant, { where: filter }))}`,
-    count: countRows,
-    find: (tenant, filter, options = {}) => first(select(tenant, { ...options, where: filter, page: one })),
-    async get(tenant, idOrSlug, options = {}) {
-      const byName = (name: string) =>
-        first(select(tenant, { ...options, where: { [name]: idOrSlug } as Filter<Row>, page: one })); // the name is one of the table's
-      return (await byName("id")) ?? (columns.slug ? byName("slug") : undefined);
-    },
     insert: (tenant, row) => ({
       ...toStatement(orm.insert(table).values(requireOwn(tenant, row))),
       written: ofRow(row),
@@ -306,5 +275,57 @@ export function createTenantStore<Table extends TenantTable>(
       ...toStatement(orm.delete(table).where(and(ofTenant(tenant), ...matching(filter)))),
       written: ofFilter(tenant, filter),
     }),
+  };
+}
+
+/** Creates the store of a table. The only place that builds statements on tables of tenants. */
+export function createTenantStore<Table extends TenantTable>(
+  database: Database,
+  table: Table,
+  options: StoreOptions<Table["$inferSelect"]> = {},
+): TenantStore<Table["$inferSelect"], Table["$inferInsert"]> {
+  type Row = Table["$inferSelect"];
+  const { orm } = database;
+  const { columns, columnOf, where } = createConditions<Row>(table);
+  const order = [columns.createdAt ?? columns.seq, columns.id ?? columns.slug].filter((column) => column !== undefined);
+
+  const build = (tenant: Tenant, options: ListOptions<Row>) =>
+    orm
+      .select()
+      .from(table)
+      .where(where(tenant, options))
+      .orderBy(...order.map((column, index) => (index === 0 ? desc(column) : asc(column))));
+  const select = async (tenant: Tenant, options: ListOptions<Row>): Promise<Row[]> => {
+    const query = build(tenant, options);
+    const { page } = options;
+    // drizzle gives rows of the table it was asked for; it loses that through the type parameter
+    return (await (page ? query.limit(page.limit).offset(page.offset) : query)) as Row[];
+  };
+  const countRows = async (tenant: Tenant, options: ListOptions<Row> = {}): Promise<number> => {
+    const [row] = await orm.select({ total: count() }).from(table).where(where(tenant, options));
+    return row?.total ?? 0;
+  };
+  const first = async (rows: Promise<Row[]>): Promise<Row | undefined> => (await rows)[0];
+  const one = { offset: 0, limit: 1 };
+
+  return {
+    ...createWrites(database, table, options),
+    async list(tenant, options = {}) {
+      return { rows: await select(tenant, options), total: await countRows(tenant, options) };
+    },
+    all: (tenant, options = {}) => select(tenant, options),
+    query: (tenant, options = {}) => ({ orm, statement: build(tenant, options) }),
+    values: (tenant, column, filter) =>
+      sql`${orm
+        .select({ value: columnOf(column) })
+        .from(table)
+        .where(where(tenant, { where: filter }))}`,
+    count: countRows,
+    find: (tenant, filter, options = {}) => first(select(tenant, { ...options, where: filter, page: one })),
+    async get(tenant, idOrSlug, options = {}) {
+      const byName = (name: string) =>
+        first(select(tenant, { ...options, where: { [name]: idOrSlug } as Filter<Row>, page: one })); // the name is one of the table's
+      return (await byName("id")) ?? (columns.slug ? byName("slug") : undefined);
+    },
   };
 }

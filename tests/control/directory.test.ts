@@ -301,7 +301,7 @@ test("what changes while it is read is read again by the next request", async ()
   assert.equal(waiting.length, 2);
 });
 
-test("a reading that another workspace's change meets is kept", async () => {
+test("a change of another workspace does not end a reading", async () => {
   const { directory, waiting, forget, change } = openSlowNode();
   const reading = directory.workspace(first);
   while (waiting.length < 1) await new Promise((resolve) => setTimeout(resolve, 1));

@@ -28,7 +28,7 @@ export async function showView(
   };
 }
 
-/** A directory as another node has it: over a connection of its own whose reads are counted, with what follows changes. */
+/** A directory as another node has it: over a separate connection whose reads are counted, with a follower of changes. */
 export async function openNode(database: Database) {
   const { rows } = await database.read("PRAGMA database_list");
   const client = createClient({ url: `file:${rows[0]?.file}` });

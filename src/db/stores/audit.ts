@@ -55,7 +55,7 @@ export interface AuditStore {
   /** For verification: every organisation that rows name; undefined for what is no text. */
   organisations(): Promise<(string | undefined)[]>;
   append(row: AuditLogRow): Statement;
-  /** Tells other nodes of a change. */
+  /** Announces a change to other nodes. */
   announce(change: Change, time: number): Statement;
   /** The number of the newest change. */
   newestChange(): Promise<number>;
