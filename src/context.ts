@@ -29,8 +29,8 @@ import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { PriceBook } from "./pricing/own-prices.ts";
+import type { AuthTools, RelayGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
-import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
 
 /** Bounds an operator can move. Sizes in bytes, times in milliseconds. */
