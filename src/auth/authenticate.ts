@@ -6,7 +6,6 @@ import { toSource } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Mac, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
-import { readRateLimits, readUsageLimits } from "../policies/applied.ts";
 import { isSingleCredential, readLookupId } from "./api-key.ts";
 import type { TokenAuthenticator } from "./jwt.ts";
 import { type KeyDefaults, noDefaults, type Principal } from "./principal.ts";
@@ -98,7 +97,7 @@ function toPrincipal(row: ApiKeyRow): Principal {
 /** Limits of a key's record. */
 function toLimits({ usageLimits: usage, rateLimits: rates }: ApiKeyRow): Pick<Principal, "limits"> {
   if (usage === null && rates === null) return {};
-  return { limits: { usageLimits: readUsageLimits(usage), rateLimits: readRateLimits(rates) } };
+  return { limits: { usageLimits: usage, rateLimits: rates } };
 }
 
 function toDefaults(stored: unknown): KeyDefaults {

@@ -1,4 +1,3 @@
-import type { StoredRateLimit, StoredUsageLimit } from "../policies/applied.ts";
 import type { KeyKind } from "./scopes.ts";
 
 /** What a key gives to requests that bring none of their own. */
@@ -12,8 +11,10 @@ export interface KeyDefaults {
 
 /** Limits a credential carries itself, beside those of its workspace and the policies. */
 export interface CredentialLimits {
-  usageLimits: readonly StoredUsageLimit[];
-  rateLimits: readonly StoredRateLimit[];
+  /** Budgets as they are stored or written in a token: one, or a list. */
+  usageLimits: unknown;
+  /** A list of rate limits. */
+  rateLimits: unknown;
 }
 
 /** Who is calling. Everything here comes from the credential, nothing from the request. */

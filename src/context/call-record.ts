@@ -1,4 +1,5 @@
 import type { HeldBody } from "../logs/body.ts";
+import type { AppliedLimit } from "../policies/applied.ts";
 import type { Reservation } from "../policies/ledger.ts";
 import type { PriceBook } from "../pricing/own-prices.ts";
 import type { HookResult } from "../schemas/hooks.ts";
@@ -67,6 +68,10 @@ export interface CallRecord {
   spent: number;
   /** Tokens of the same. */
   spentTokens: number;
+  /** The stored provider that is called and its limits; null where the request names a provider itself. */
+  stored: { slug: string; limits: readonly AppliedLimit[] } | null;
+  /** The model as the request names it. */
+  requestedModel: string | null;
   /** What is reserved at the target that is called; null where no limit applies. */
   booking: Booking | null;
   /** What the request added to counters of limits. */
@@ -115,6 +120,8 @@ export function createCallRecord(): CallRecord {
     hooks: null,
     spent: 0,
     spentTokens: 0,
+    stored: null,
+    requestedModel: null,
     booking: null,
     counted: [],
     isDenied: false,

@@ -11,6 +11,7 @@ import {
   readGuardrails,
 } from "./guardrail-library.ts";
 import { joinMembers, type Members, readRoles, readUsers } from "./members.ts";
+import { type PolicyLibrary, readPolicies } from "./policy-library.ts";
 import { type PartialLibrary, type PromptLibrary, readPartials, readPrompts } from "./prompt-library.ts";
 import {
   joinProviders,
@@ -35,6 +36,7 @@ export interface WorkspaceView {
   guardrails: GuardrailMap;
   defaultGuardrails: DefaultGuardrails;
   members: Members;
+  policies: PolicyLibrary;
 }
 
 /** Stores a resource can be read from. */
@@ -89,6 +91,7 @@ export const resources = {
   prompts: defineResource("workspace", ["prompts", "promptVersions", "promptLabels", "labels"], readPrompts),
   partials: defineResource("workspace", ["partials", "partialVersions"], readPartials),
   guardrails: defineResource("workspace", ["guardrails", "guardrailVersions", "secrets"], readGuardrails),
+  policies: defineResource("workspace", ["usageLimitPolicies", "rateLimitPolicies"], readPolicies),
   exclusions: defineResource("workspace", ["exclusions"], ({ exclusions }, tenant) => exclusions.all(tenant)),
 };
 export type ResourceName = keyof typeof resources;
@@ -108,7 +111,7 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
   );
   const guardrailsOf = reuseLast(joinGuardrails);
   return (slices) => {
-    const { organisation, workspace, configs, prompts, partials } = slices;
+    const { organisation, workspace, configs, prompts, partials, policies } = slices;
     if (!organisation || workspace?.status !== "active") return undefined;
     return {
       organisation,
@@ -116,6 +119,7 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
       configs,
       prompts,
       partials,
+      policies,
       providers: providersOf(slices.providers, slices.sharedIntegrations, slices.integrations, slices.references),
       guardrails: guardrailsOf(slices.sharedGuardrails, slices.guardrails),
       defaultGuardrails: joinDefaultGuardrails(organisation, workspace, slices.exclusions),

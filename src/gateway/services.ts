@@ -18,6 +18,7 @@ import { createApiKeyStore } from "../db/stores/api-keys.ts";
 import { anyResource, type Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
+import { createLimitCounterStore } from "../db/stores/limit-counters.ts";
 import { createLogStore, type LogStore } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
@@ -41,8 +42,8 @@ import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
-import { createTokenCache } from "../providers/core/token-cache.ts";
 import { Ledger } from "../policies/ledger.ts";
+import { createTokenCache } from "../providers/core/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
@@ -269,6 +270,13 @@ function createResponses(options: GatewayOptions, { database, installation, cloc
   });
 }
 
+/** Counters of limits, with what earlier processes counted. */
+async function createLedger({ clock, database }: ServiceParts): Promise<Ledger> {
+  const ledger = new Ledger(clock.now);
+  ledger.restore(await createLimitCounterStore(database).readLive(clock.now()));
+  return ledger;
+}
+
 /** What ends requests that lead back here; the id is the same in all processes of an installation. */
 async function createHops({ installation }: OpenData): Promise<Hops> {
   return new Hops(toBase64Url((await deriveKey(installation.keys.state, "hops")).subarray(0, 12)));
@@ -316,7 +324,7 @@ export async function createServices(
     redactor,
     record: (row) => queue.add(row),
     sinks: [settleLimits, tellConnection, logCall],
-    ledger: new Ledger(clock.now),
+    ledger: await createLedger(parts),
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),

@@ -9,8 +9,35 @@ export interface AppliedLimit {
   readonly bucket: string;
   /** A budget refuses with 412, a rate with 429. */
   readonly kind: "usage" | "rate";
-  /** Who has the limit, such as `API key`. */
+  /** Whose limit it is, for messages, such as `workspace team`. */
   readonly holder: string;
+  /** Code of the refusal. */
+  readonly code: string;
+}
+
+/** A record that has limits of its own. */
+export interface LimitHolder {
+  /** Id of the record. */
+  readonly id: string;
+  /** What the limits count in: requests of the record share it. */
+  readonly bucket: string;
+  readonly holder: string;
+  /** Codes of refusals. */
+  readonly codes: Readonly<Record<"usage" | "rate", string>>;
+  readonly usageLimits: unknown;
+  readonly rateLimits: unknown;
+}
+
+/** The limits of a record. */
+export function limitsOf({ id, bucket, holder, codes, usageLimits, rateLimits }: LimitHolder): AppliedLimit[] {
+  const usage = readUsageLimits(usageLimits).flatMap((stored): AppliedLimit[] => {
+    const limit = toUsageLimit(stored, id);
+    return limit ? [{ limit, bucket, kind: "usage", holder, code: codes.usage }] : [];
+  });
+  const rates = readRateLimits(rateLimits).map(
+    (stored): AppliedLimit => ({ limit: toRateLimit(stored, id), bucket, kind: "rate", holder, code: codes.rate }),
+  );
+  return [...usage, ...rates];
 }
 
 /** A budget as records store it. Cost is in US dollars. */
@@ -32,13 +59,13 @@ export interface StoredRateLimit {
 }
 
 /** Budgets as a JSON column holds them: one, a list or null. The control plane checked them when it wrote them. */
-export function readUsageLimits(stored: unknown): readonly StoredUsageLimit[] {
+function readUsageLimits(stored: unknown): readonly StoredUsageLimit[] {
   const list = (Array.isArray(stored) ? stored : [stored]).filter(isObject);
   return list as unknown as StoredUsageLimit[]; // as checked
 }
 
 /** As `readUsageLimits`, for rate limits. */
-export function readRateLimits(stored: unknown): readonly StoredRateLimit[] {
+function readRateLimits(stored: unknown): readonly StoredRateLimit[] {
   return (Array.isArray(stored) ? stored : []) as StoredRateLimit[]; // as checked
 }
 

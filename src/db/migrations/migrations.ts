@@ -212,4 +212,11 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE `changes` ADD `workspace_id` text;",
     ],
   },
+  {
+    id: "0012_limit_counters",
+    statements: [
+      "CREATE TABLE `limit_counters` (\n\t`organisation_id` text NOT NULL,\n\t`limit_id` text NOT NULL,\n\t`bucket` text NOT NULL,\n\t`window_start` integer NOT NULL,\n\t`window_end` integer,\n\t`used` real NOT NULL,\n\tPRIMARY KEY(`organisation_id`, `limit_id`, `bucket`, `window_start`)\n);",
+      "CREATE INDEX `limit_counters_by_end` ON `limit_counters` (`window_end`);",
+    ],
+  },
 ];

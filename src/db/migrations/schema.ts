@@ -97,4 +97,6 @@ export const schema: readonly string[] = [
   "CREATE INDEX `rate_limit_policies_workspace` ON `rate_limit_policies` (`organisation_id`,`workspace_id`,`status`)",
   "CREATE TABLE `usage_limit_policies` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text,\n\t`description` text,\n\t`conditions` text NOT NULL,\n\t`group_by` text NOT NULL,\n\t`type` text NOT NULL,\n\t`credit_limit` real NOT NULL,\n\t`alert_threshold` real,\n\t`periodic_reset` text,\n\t`periodic_reset_days` integer,\n\t`next_usage_reset_at` integer,\n\t`last_reset_at` integer,\n\t`status` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n)",
   "CREATE INDEX `usage_limit_policies_workspace` ON `usage_limit_policies` (`organisation_id`,`workspace_id`,`status`)",
+  "CREATE TABLE `limit_counters` (\n\t`organisation_id` text NOT NULL,\n\t`limit_id` text NOT NULL,\n\t`bucket` text NOT NULL,\n\t`window_start` integer NOT NULL,\n\t`window_end` integer,\n\t`used` real NOT NULL,\n\tPRIMARY KEY(`organisation_id`, `limit_id`, `bucket`, `window_start`)\n)",
+  "CREATE INDEX `limit_counters_by_end` ON `limit_counters` (`window_end`)",
 ];

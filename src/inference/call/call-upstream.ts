@@ -105,7 +105,8 @@ async function send(call: PreparedCall, attempt: Attempt, context: CallerContext
   const { authTools, clock } = context.services;
   const looking = prepareToLeave(call, context);
   if (looking) await looking;
-  admitCall(call, context);
+  const admitting = admitCall(call, context);
+  if (admitting) await admitting;
   const url = addressOf(call, authTools.environment);
   const tools = beginCall({ provider: call.provider, url }, attempt, context);
   if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
@@ -177,7 +178,7 @@ export function openUpstream(
   const attempt = startAttempt(context.request, times, timers);
   const connect = async () => {
     await prepareToLeave(call, context);
-    admitCall(call, context);
+    await admitCall(call, context);
     const tools = beginCall(call, attempt, context);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
     if (attempt.call) {

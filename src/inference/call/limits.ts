@@ -1,34 +1,91 @@
 import type { Principal } from "../../auth/principal.ts";
 import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
+import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import { BudgetError, RateLimitError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
-import { type AppliedLimit, toRateLimit, toUsageLimit } from "../../policies/applied.ts";
+import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
+import { bucketOf, type Subject } from "../../policies/conditions.ts";
 import type { Claim, Counted } from "../../policies/ledger.ts";
 import { costAt } from "../../pricing/cost.ts";
 import { findLadder } from "../../pricing/prices.ts";
 import type { ProviderCall } from "../../providers/core/call.ts";
+import { requestTypeOf } from "../facts/request-types.ts";
+import { readView } from "../target/stored-provider.ts";
+
+/** The parts of a call that limits depend on. */
+type LimitedCall = Pick<ProviderCall, "provider" | "body">;
 
 /** Limits of credentials: a principal lives as long as its key is in memory. */
 const ofPrincipals = new WeakMap<Principal, readonly AppliedLimit[]>();
 
-/** The limits a credential carries: those of a key's record, or of a token's claims. */
+/** The limits of a key, or those in the claims of a token. */
 function limitsOfCredential(principal: Principal): readonly AppliedLimit[] {
+  const { keyId, limits } = principal;
+  if (!limits) return noLimits;
   const known = ofPrincipals.get(principal);
   if (known) return known;
-  const { keyId, limits } = principal;
-  const bucket = `api_key:${keyId}`;
-  const holder = "API key";
-  const made: AppliedLimit[] = [];
-  for (const stored of limits?.usageLimits ?? []) {
-    const limit = toUsageLimit(stored, keyId);
-    if (limit) made.push({ limit, bucket, kind: "usage", holder });
-  }
-  for (const stored of limits?.rateLimits ?? []) {
-    made.push({ limit: toRateLimit(stored, keyId), bucket, kind: "rate", holder });
-  }
+  const codes = { usage: "api_key_exhaust_error", rate: "api_key_rate_limit_error" };
+  const made = limitsOf({ id: keyId, bucket: `api_key:${keyId}`, holder: "API key", codes, ...limits });
   ofPrincipals.set(principal, made);
   return made;
+}
+
+const noLimits: readonly AppliedLimit[] = [];
+
+/** Limits of workspaces, as long as their rows are in memory. */
+const ofWorkspaces = new WeakMap<WorkspaceRow, readonly AppliedLimit[]>();
+
+function limitsOfWorkspace(row: WorkspaceRow): readonly AppliedLimit[] {
+  const known = ofWorkspaces.get(row);
+  if (known) return known;
+  const { id, slug, usageLimits, rateLimits } = row;
+  const codes = { usage: "workspace_exhaust_error", rate: "workspace_rate_limit_error" };
+  const holder = `workspace ${slug}`;
+  const made = limitsOf({ id, bucket: `workspace_id:${id}`, holder, codes, usageLimits, rateLimits });
+  ofWorkspaces.set(row, made);
+  return made;
+}
+
+const policyCodes = { usage: "usage_limits_policy_exhaust_error", rate: "rate_limits_policy_exhaust_error" };
+
+/** What the conditions of policies ask of a call. */
+function subjectOf(call: LimitedCall, { workspace }: WorkspaceView, context: CallerContext): Subject {
+  const { principal, log, metadata } = context;
+  const models = [log.requestedModel, log.model].filter((model) => model !== null);
+  return {
+    organisationId: principal.organisationId,
+    workspaceId: workspace.id,
+    workspaceSlug: workspace.slug,
+    apiKey: principal.keyId,
+    virtualKey: log.stored?.slug ?? null,
+    provider: call.provider.slug,
+    config: log.configSlug,
+    prompt: log.prompt?.slug ?? null,
+    models: [...new Set(models)],
+    endpointType: requestTypeOf(log.operation),
+    metadata,
+  };
+}
+
+function limitsOfPolicies(call: LimitedCall, view: WorkspaceView, context: CallerContext): readonly AppliedLimit[] {
+  if (!view.policies) return noLimits;
+  const subject = subjectOf(call, view, context);
+  return view.policies.find(subject).flatMap(({ id, kind, limit, groupBy }): AppliedLimit[] => {
+    const bucket = bucketOf(groupBy, subject);
+    if (bucket === undefined) return [];
+    return [{ limit, bucket, kind, holder: `policy ${id} for ${bucket}`, code: policyCodes[kind] }];
+  });
+}
+
+/** Every limit that applies to a call. */
+function findLimits(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): AppliedLimit[] {
+  return [
+    ...limitsOfCredential(context.principal),
+    ...(view ? limitsOfWorkspace(view.workspace) : noLimits),
+    ...(context.log.stored?.limits ?? noLimits),
+    ...(view ? limitsOfPolicies(call, view, context) : noLimits),
+  ];
 }
 
 /** What a call is expected to use. */
@@ -44,7 +101,7 @@ const mostReserved = 1_024;
 
 const outputFields = ["max_completion_tokens", "max_tokens", "max_output_tokens"];
 
-function estimate({ body }: Pick<ProviderCall, "provider" | "body">): Estimate {
+function estimate({ body }: LimitedCall): Estimate {
   const length = typeof body === "string" ? body.length : 0;
   const asked = typeof body === "string" ? readOutputBound(body) : undefined;
   return { prompt: Math.ceil(length / bytesOfToken), output: Math.min(asked ?? mostReserved, mostReserved) };
@@ -77,15 +134,13 @@ function toClaim({ limit, bucket }: AppliedLimit, { prompt, output }: Estimate, 
 }
 
 /** Refuses a request for which a limit has no room. */
-function refuse({ kind, holder, limit }: AppliedLimit, resetsAt: number, now: number): never {
+function refuse({ kind, holder, limit, code }: AppliedLimit, resetsAt: number, now: number): never {
   if (kind === "usage") {
-    throw new BudgetError(`Cannot make this call: the ${limit.counts} limit of the ${holder} is used up`, {
-      code: "usage_limit_exceeded",
-    });
+    throw new BudgetError(`Cannot make this call: the ${limit.counts} limit of the ${holder} is used up`, { code });
   }
   const seconds = Math.max(1, Math.ceil((resetsAt - now) / 1_000));
   throw new RateLimitError(`Cannot make this call: the rate limit of the ${holder} on ${limit.counts} is used up`, {
-    code: "rate_limit_exceeded",
+    code,
     headers: { "retry-after": String(seconds) },
   });
 }
@@ -96,25 +151,32 @@ function readsRecords({ method, relay }: CallerContext): boolean {
 }
 
 /**
- * Books what a call to a provider may use. A retry of the same target uses what is booked already; a call to another
+ * Books what a call to a provider may use. A retry of the same target uses what is booked already. A call to another
  * target first settles what the former one used.
  *
+ * @returns A promise only where the caller's workspace is not in memory.
  * @throws {BudgetError} 412 if a budget is used up.
  * @throws {RateLimitError} 429 if a rate limit is used up.
  */
-export function admitCall(call: Pick<ProviderCall, "provider" | "body">, context: CallerContext): void {
-  const { principal, log, services } = context;
-  const applied = limitsOfCredential(principal);
-  if (applied.length === 0) return;
-  const place = JSON.stringify([log.label, call.provider.slug, log.model]);
+export function admitCall(call: LimitedCall, context: CallerContext): void | Promise<void> {
+  if (context.principal.workspaceId === null) return book(call, undefined, context);
+  const view = readView(context);
+  return view instanceof Promise ? view.then((read) => book(call, read, context)) : book(call, view, context);
+}
+
+function book(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): void {
+  const { log, services } = context;
+  const place = JSON.stringify([log.label, call.provider.slug, log.stored?.slug, log.model]);
   if (log.booking?.place === place) return;
   settleBooking(log, log.spent);
-  const counted = readsRecords(context) ? applied.filter(({ kind }) => kind === "rate") : applied;
+  const found = findLimits(call, view, context);
+  const applied = readsRecords(context) ? found.filter(({ kind }) => kind === "rate") : found;
+  if (applied.length === 0) return;
   const expected = estimate(call);
-  const claims = counted.map((one) => toClaim(one, expected, log));
+  const claims = applied.map((one) => toClaim(one, expected, log));
   const booked = services.ledger.reserve(claims);
   if ("claim" in booked) {
-    const refused = counted[claims.indexOf(booked.claim)];
+    const refused = applied[claims.indexOf(booked.claim)];
     if (refused) refuse(refused, booked.resetsAt, services.clock.now());
     return;
   }
@@ -122,7 +184,7 @@ export function admitCall(call: Pick<ProviderCall, "provider" | "body">, context
 }
 
 /** Replaces what is booked by what was used up to here. */
-function settleBooking(log: CallRecord, cost: number, tokens = log.spentTokens): void {
+function settleBooking(log: CallRecord, cost: number, tokens: number = log.spentTokens): void {
   const { booking } = log;
   if (!booking) return;
   log.booking = null;
@@ -137,7 +199,7 @@ function settleBooking(log: CallRecord, cost: number, tokens = log.spentTokens):
 /** The sink that settles what a request booked. It runs before the log: the row carries what the counters gain. */
 export function settleLimits({ context: { log }, status }: FinishedCall): void {
   if (!log.booking) return;
-  const isSuccess = status >= 200 && status <= 299;
-  const tokens = isSuccess && isObject(log.usage) ? log.usage.total_tokens : 0;
+  const isSuccess = status === 101 || (status >= 200 && status <= 299);
+  const tokens = isSuccess && !log.isDenied ? (log.usage?.total_tokens ?? 0) : 0;
   settleBooking(log, log.cost ?? log.spent, log.spentTokens + tokens);
 }

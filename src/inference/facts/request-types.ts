@@ -51,6 +51,11 @@ const named: Readonly<Record<string, RequestType>> = {
   listFinetuneCheckpoints: "listFinetuneCheckpoints",
 };
 
+/** The request type of a route by its name in logs. Forwarded routes without a type of their own are `proxy`. */
+export function requestTypeOf(route: string): RequestType {
+  return typeOfRoute(route) ?? "proxy";
+}
+
 /** The kind of a route by its name in logs. */
 function typeOfRoute(route: string): RequestType | undefined {
   if (isOperation(route)) return kindOf(route).type;

@@ -57,7 +57,10 @@ function readHeldBody(body: Uint8Array, text: string | undefined, { log }: Calle
   const value = text === undefined ? undefined : parseJson(text);
   if (!isObject(value)) return { ...unread(body), text };
   const model = typeof value.model === "string" ? value.model : undefined;
-  if (model !== undefined) log.model = model;
+  if (model !== undefined) {
+    log.model = model;
+    log.requestedModel = model;
+  }
   log.stream = value.stream === true;
   return { body, text, members: value, model };
 }

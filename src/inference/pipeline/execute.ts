@@ -1,8 +1,10 @@
 import type { CallerContext, Services } from "../../context.ts";
 import {
+  BudgetError,
   ClientClosedError,
   type GatewayError,
   InternalError,
+  RateLimitError,
   TimeoutError,
   toGatewayError,
   UpstreamError,
@@ -102,6 +104,7 @@ class Execution<Value> {
     log.retriesMade = 0;
     log.provider = null;
     log.prices = null;
+    log.stored = null;
     log.answeredModel = null;
     log.hooks = null;
     const deadline = totalTimeoutMs === undefined ? undefined : this.#context.startedAt + totalTimeoutMs;
@@ -141,9 +144,10 @@ class Execution<Value> {
     let admission = first;
     for (let retries = 0; ; retries++) {
       const ended = await this.#tryOnce(attempt, timing);
-      tell(admission, ended.error instanceof ClientClosedError ? "abandoned" : { status: ended.status });
+      const isVerdict = !(ended.error instanceof ClientClosedError) && !isOwnRefusal(ended.error);
+      tell(admission, isVerdict ? { status: ended.status } : "abandoned");
       if (retries === 0) routing.budget.noteCall(this.#host());
-      if (ended.kind === "final" || !this.#caller.canRepeat) return ended;
+      if (ended.kind === "final" || !this.#caller.canRepeat || isOwnRefusal(ended.error)) return ended;
       const input = { settings: settings.retry, status: ended.status, headers: ended.headers, retries, waitedMs };
       const decision = decideRetry({ ...input, random: routing.random, now: clock.now() });
       if (decision === "done") return ended;
@@ -215,6 +219,11 @@ class Execution<Value> {
       else signal.addEventListener("abort", end, { once: true });
     });
   }
+}
+
+/** Whether the gateway refused a call by a limit of its own: a retry would meet it again. Other targets may have room. */
+function isOwnRefusal(error: GatewayError | undefined): boolean {
+  return error instanceof BudgetError || error instanceof RateLimitError;
 }
 
 function clientLeft(): ClientClosedError {

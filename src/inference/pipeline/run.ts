@@ -157,6 +157,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
   const { log } = context;
   const model = modelOf(value);
   log.model = model ?? null;
+  log.requestedModel = log.model;
   log.stream = streamed ?? Reflect.get(value, "stream") === true;
   const given = readRequestConfig(context);
   const config = given instanceof Promise ? await given : given;

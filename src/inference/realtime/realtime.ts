@@ -197,6 +197,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const session = readSession(context);
   const { model } = session;
   context.log.model = model ?? null;
+  context.log.requestedModel = context.log.model;
   const config = await readRequestConfig(context);
   const plan = planRequest(config, model === undefined ? {} : { model }, { context });
   const guard = createRequestGuard("realtime", config.view, context);

@@ -6,6 +6,7 @@ import type { WorkspaceView } from "../../control/resources.ts";
 import { CredentialUnavailableError } from "../../control/vault.ts";
 import { AuthenticationError, InvalidRequestError, PermissionError, UnavailableError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
+import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
 import { createPriceBook, type PriceBook } from "../../pricing/own-prices.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
@@ -113,6 +114,33 @@ function bookOf(stored: StoredProvider): PriceBook {
   return book;
 }
 
+/** Limits of stored providers: as long as these are in memory. */
+const limitsOfProviders = new WeakMap<StoredProvider, readonly AppliedLimit[]>();
+
+/** Limits of a stored provider, and of the workspace's access to its integration. */
+function limitsOfStored(stored: StoredProvider): readonly AppliedLimit[] {
+  const known = limitsOfProviders.get(stored);
+  if (known) return known;
+  const { row, access, integration } = stored;
+  const limits = limitsOf({
+    id: row.id,
+    bucket: `virtual_key:${row.slug}`,
+    holder: `provider ${row.slug}`,
+    codes: { usage: "virtual_key_exhaust_error", rate: "virtual_key_rate_limit_error" },
+    usageLimits: row.usageLimits,
+    rateLimits: row.rateLimits,
+  });
+  if (access) {
+    const { integrationId, workspaceId, usageLimits, rateLimits } = access;
+    const id = `${integrationId}:${workspaceId}`;
+    const codes = { usage: "integration_exhaust_error", rate: "integration_rate_limit_error" };
+    const holder = `integration ${integration.slug}`;
+    limits.push(...limitsOf({ id, bucket: `integration:${integration.slug}`, holder, codes, usageLimits, rateLimits }));
+  }
+  limitsOfProviders.set(stored, limits);
+  return limits;
+}
+
 function toDestination(
   stored: StoredProvider,
   credential: ManagedCredential,
@@ -136,6 +164,7 @@ function toDestination(
   context.log.isManaged = true;
   context.log.secrets.push(...credential.secrets);
   context.log.prices = bookOf(stored);
+  context.log.stored = { slug: stored.row.slug, limits: limitsOfStored(stored) };
   return {
     provider: bound,
     customHost,

@@ -1,0 +1,58 @@
+import type { ControlStores } from "../db/stores/control.ts";
+import type { RateLimitPolicyRow, UsageLimitPolicyRow } from "../db/tables/policies.ts";
+import { readTogether, type Tenant } from "../db/tenant-store.ts";
+import { type StoredRateLimit, type StoredUsageLimit, toRateLimit, toUsageLimit } from "../policies/applied.ts";
+import { type Condition, type Conditional, ConditionIndex } from "../policies/conditions.ts";
+import type { Limit } from "../policies/ledger.ts";
+
+/** A policy as requests meet it. */
+export interface ActivePolicy extends Conditional {
+  readonly id: string;
+  readonly kind: "usage" | "rate";
+  readonly limit: Limit;
+  readonly groupBy: readonly { readonly key: string }[];
+}
+
+/** The policies of a workspace. Undefined where it has none, so that requests need not look. */
+export type PolicyLibrary = ConditionIndex<ActivePolicy> | undefined;
+
+/** Lists are written checked, in this shape. */
+function readLists({ conditions, groupBy }: Pick<UsageLimitPolicyRow, "conditions" | "groupBy">) {
+  return { conditions: conditions as unknown as Condition[], groupBy: groupBy as unknown as { key: string }[] };
+}
+
+/** The limit of a usage policy. */
+export function limitOfUsagePolicy(row: UsageLimitPolicyRow): Limit | undefined {
+  const stored: StoredUsageLimit = {
+    type: row.type as StoredUsageLimit["type"], // written as one of them, as is the period
+    credit_limit: row.creditLimit,
+    periodic_reset: row.periodicReset as StoredUsageLimit["periodic_reset"],
+    periodic_reset_days: row.periodicResetDays,
+    next_usage_reset_at: row.nextUsageResetAt,
+  };
+  return toUsageLimit(stored, row.id);
+}
+
+function toUsagePolicy(row: UsageLimitPolicyRow): ActivePolicy[] {
+  const limit = limitOfUsagePolicy(row);
+  return limit ? [{ id: row.id, kind: "usage", limit, ...readLists(row) }] : [];
+}
+
+function toRatePolicy(row: RateLimitPolicyRow): ActivePolicy {
+  const { type, unit, value } = row;
+  const limit = toRateLimit({ type, unit, value } as StoredRateLimit, row.id); // written as one of each
+  return { id: row.id, kind: "rate", limit, ...readLists(row) };
+}
+
+/** Reads the active policies of a workspace that bound calls to models. */
+export async function readPolicies(
+  { usageLimitPolicies, rateLimitPolicies }: Pick<ControlStores, "usageLimitPolicies" | "rateLimitPolicies">,
+  tenant: Tenant,
+): Promise<PolicyLibrary> {
+  const [usage, rates] = await readTogether([
+    usageLimitPolicies.query(tenant, { where: { status: "active" } }),
+    rateLimitPolicies.query(tenant, { where: { status: "active", target: "llm" } }),
+  ]);
+  const policies = [...usage.flatMap(toUsagePolicy), ...rates.map(toRatePolicy)];
+  return policies.length === 0 ? undefined : new ConditionIndex(policies);
+}

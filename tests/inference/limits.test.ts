@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Transport } from "../../src/lib/outbound.ts";
+import { call, done } from "../support/control.ts";
+import {
+  adminKey,
+  createTemporaryFolder,
+  createTestClock,
+  createTestGateway,
+  type TestClock,
+  type TestGateway,
+  type TestGatewayOptions,
+} from "../support/gateway.ts";
+
+const json = { "content-type": "application/json" };
+/** 1,000 input and 500 output tokens of gpt-4o cost 0.0075 dollars. */
+const usage = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
+const dollarsOfCall = 0.0075;
+
+const answer = {
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1,
+  model: "gpt-4o",
+  choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+  usage,
+};
+
+interface Parts {
+  gateway: TestGateway;
+  clock: TestClock;
+  /** Requests that reached the upstream. */
+  sent: string[];
+  workspaceId: string;
+}
+
+type Use = (parts: Parts) => Promise<void>;
+
+/** Runs a test with a gateway whose upstream answers every chat. */
+async function withGateway(use: Use, options: TestGatewayOptions & { respond?: Transport } = {}): Promise<void> {
+  const { respond, ...rest } = options;
+  const sent: string[] = [];
+  const clock = createTestClock();
+  const transport: Transport = async (url, init, ...others) => {
+    sent.push(String(url));
+    return respond ? respond(url, init, ...others) : new Response(JSON.stringify(answer), { headers: json });
+  };
+  const gateway = await createTestGateway({ clock, transport, ...rest });
+  try {
+    const { id: workspaceId } = await done(call<{ id: string }>(gateway, "GET /admin/workspaces/default"));
+    await use({ gateway, clock, sent, workspaceId });
+  } finally {
+    await gateway.close();
+  }
+}
+
+async function makeKey({ gateway, workspaceId }: Parts, limits: object): Promise<string> {
+  const body = { name: "limited", workspace_id: workspaceId, scopes: ["completions.write"], ...limits };
+  const { key } = await done(call<{ key: string }>(gateway, "POST /api-keys/workspace/service", { body }));
+  return key;
+}
+
+interface ChatOptions {
+  path?: string;
+  headers?: Record<string, string>;
+  body?: object;
+}
+
+async function chat({ gateway }: Pick<Parts, "gateway">, key: string, options: ChatOptions = {}) {
+  const { path = "/v1/chat/completions", headers, body } = options;
+  const response = await gateway.fetch(path, {
+    method: "POST",
+    headers: {
+      ...json,
+      "x-gateway-api-key": key,
+      "x-gateway-provider": "openai",
+      authorization: "Bearer sk-obviously-fake",
+      ...headers,
+    },
+    body: JSON.stringify({ model: "gpt-4o", messages: [{ role: "user", content: "Hello" }], ...body }),
+  });
+  const text = await response.text();
+  const { error } = JSON.parse(text) as { error?: { code: string; message: string } };
+  return { status: response.status, code: error?.code, message: error?.message, headers: response.headers };
+}
+
+const rpm = (value: number) => ({ rate_limits: [{ type: "requests", unit: "rpm", value }] });
+
+test("a rate limit of a key admits exactly as many requests as it allows, also all at once", () =>
+  withGateway(async (parts) => {
+    const key = await makeKey(parts, rpm(20));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => chat(parts, key)));
+    const refused = answers.filter(({ status }) => status === 429);
+    assert.equal(answers.filter(({ status }) => status === 200).length, 20);
+    assert.equal(refused.length, 80);
+    assert.equal(parts.sent.length, 20);
+    assert.deepEqual(new Set(refused.map(({ code }) => code)), new Set(["api_key_rate_limit_error"]));
+    const seconds = Number(refused[0]?.headers.get("retry-after"));
+    assert.ok(seconds >= 1 && seconds <= 60, String(seconds));
+    parts.clock.advance(60_000);
+    assert.equal((await chat(parts, key)).status, 200);
+  }));
+
+test("a budget of a key in dollars ends with 412, and is overrun by no more than one request", () =>
+  withGateway(async (parts) => {
+    const key = await makeKey(parts, { usage_limits: { type: "cost", credit_limit: 1 } });
+    const most = Math.ceil(1 / dollarsOfCall);
+    let passed = 0;
+    for (;;) {
+      const { status, code } = await chat(parts, key);
+      if (status !== 200) {
+        assert.equal(`${status} ${code}`, "412 api_key_exhaust_error");
+        break;
+      }
+      passed++;
+      assert.ok(passed <= most);
+    }
+    // what is reserved for one request may not fit any more
+    assert.ok(passed >= most - 3, String(passed));
+  }));
+
+test("a budget in tokens counts what the provider reports, and begins anew each week", () =>
+  withGateway(async (parts) => {
+    const limits = { usage_limits: { type: "tokens", credit_limit: 3_000, periodic_reset: "weekly" } };
+    const key = await makeKey(parts, limits);
+    assert.deepEqual([(await chat(parts, key)).status, (await chat(parts, key)).status], [200, 200]);
+    assert.equal((await chat(parts, key)).status, 412);
+    parts.clock.advance(7 * 86_400_000);
+    assert.equal((await chat(parts, key)).status, 200);
+  }));
+
+test("a limit of a workspace holds for all of its keys", () =>
+  withGateway(async (parts) => {
+    const keys = [await makeKey(parts, {}), await makeKey(parts, {})];
+    await done(call(parts.gateway, "PUT /admin/workspaces/default", { body: rpm(2) }));
+    const statuses = [];
+    for (const key of [...keys, ...keys]) statuses.push((await chat(parts, key)).status);
+    assert.deepEqual(statuses, [200, 200, 429, 429]);
+    assert.equal((await chat(parts, keys[0] ?? "")).code, "workspace_rate_limit_error");
+  }));
+
+/** Makes a policy of the default workspace. */
+async function makePolicy({ gateway, workspaceId }: Parts, kind: "rate" | "usage", members: object): Promise<string> {
+  const body = { workspace_id: workspaceId, group_by: [{ key: "api_key" }], ...members };
+  const { id } = await done(call<{ id: string }>(gateway, `POST /policies/${kind}-limits`, { body }));
+  return id;
+}
+
+const onceAMinute = { type: "requests", unit: "rpm", value: 1 };
+
+test("a rate policy counts each value of its group, and only requests its conditions meet", () =>
+  withGateway(async (parts) => {
+    const key = await makeKey(parts, {});
+    const conditions = [{ key: "model", value: "gpt-4o*", excludes: "gpt-4o-mini" }];
+    const id = await makePolicy(parts, "rate", { conditions, group_by: [{ key: "metadata.user" }], ...onceAMinute });
+    const as = (user: string, body = {}) =>
+      chat(parts, key, { headers: { "x-gateway-metadata": JSON.stringify({ user }) }, body });
+    assert.equal((await as("alice")).status, 200);
+    const { status, code, message } = await as("alice");
+    assert.equal(`${status} ${code}`, "429 rate_limits_policy_exhaust_error");
+    assert.ok(message?.includes(id) && message.includes("metadata.user:alice"), message);
+    assert.equal((await as("bob")).status, 200);
+    assert.equal((await as("alice", { model: "gpt-4o-mini" })).status, 200);
+    // without the key of the group the policy does not apply
+    assert.deepEqual([(await chat(parts, key)).status, (await chat(parts, key)).status], [200, 200]);
+  }));
+
+test("a policy takes effect with the next request, and stops with its end", () =>
+  withGateway(async (parts) => {
+    const key = await makeKey(parts, {});
+    const members = { conditions: [{ key: "provider", value: "openai" }], type: "requests", unit: "rpd", value: 0 };
+    assert.equal((await chat(parts, key)).status, 200);
+    const id = await makePolicy(parts, "rate", members);
+    assert.equal((await chat(parts, key)).status, 429);
+    await done(call(parts.gateway, `DELETE /policies/rate-limits/${id}`));
+    assert.equal((await chat(parts, key)).status, 200);
+  }));
+
+test("a policy of one workspace does not count requests of another", () =>
+  withGateway(async (parts) => {
+    const second = await done(call<{ id: string }>(parts.gateway, "POST /admin/workspaces", { body: { name: "Two" } }));
+    await makePolicy(parts, "rate", { conditions: [{ key: "provider", value: "*" }], ...onceAMinute });
+    const key = await makeKey({ ...parts, workspaceId: second.id }, {});
+    assert.deepEqual([(await chat(parts, key)).status, (await chat(parts, key)).status], [200, 200]);
+  }));
+
+test("a target over its limit is skipped like a failed one, without a retry", () =>
+  withGateway(async (parts) => {
+    const key = await makeKey(parts, {});
+    const conditions = [{ key: "provider", value: "openai" }];
+    await makePolicy(parts, "rate", { conditions, ...onceAMinute });
+    const config = {
+      strategy: { mode: "fallback" },
+      retry: { attempts: 3 },
+      targets: [
+        { provider: "openai", api_key: "sk-obviously-fake" },
+        { provider: "groq", api_key: "gsk-obviously-fake" },
+      ],
+    };
+    const send = () => chat(parts, key, { headers: { "x-gateway-config": JSON.stringify(config) } });
+    assert.equal((await send()).headers.get("x-gateway-provider"), "openai");
+    const second = await send();
+    assert.equal(second.headers.get("x-gateway-provider"), "groq");
+    assert.deepEqual(
+      parts.sent.map((url) => new URL(url).hostname),
+      ["api.openai.com", "api.groq.com"],
+    );
+  }));
+
+for (const [route, path, body] of [
+  ["completions", "/v1/completions", { prompt: "Hi" }],
+  ["embeddings", "/v1/embeddings", { input: "Hi" }],
+  ["messages", "/v1/messages", { max_tokens: 5 }],
+  ["responses", "/v1/responses", { input: "Hi" }],
+  ["Gemini", "/v1beta/models/gpt-4o:generateContent", { contents: [{ role: "user", parts: [{ text: "Hi" }] }] }],
+  ["images", "/v1/images/generations", { prompt: "Hi" }],
+  ["moderations", "/v1/moderations", { input: "Hi" }],
+  ["speech", "/v1/audio/speech", { input: "Hi", voice: "alloy" }],
+  ["passthrough", "/v1/proxy/v1/anything", {}],
+  ["fine-tuning", "/v1/fine_tuning/jobs", { training_file: "file-1" }],
+] as const) {
+  test(`a limit that lets nothing pass refuses ${route} before the provider is called`, () =>
+    withGateway(async (parts) => {
+      const key = await makeKey(parts, { ...rpm(0), scopes: undefined });
+      const { status } = await chat(parts, key, { path, body });
+      assert.equal(status, 429);
+      assert.deepEqual(parts.sent, []);
+    }));
+}
+
+test("a failed call counts as a request and uses no budget", () =>
+  withGateway(
+    async (parts) => {
+      const limits = { ...rpm(2), usage_limits: { type: "tokens", credit_limit: 3_000 } };
+      const key = await makeKey(parts, limits);
+      assert.deepEqual([(await chat(parts, key)).status, (await chat(parts, key)).status], [400, 400]);
+      assert.equal((await chat(parts, key)).status, 429);
+    },
+    { respond: async () => new Response('{"error":{"message":"no"}}', { status: 400, headers: json }) },
+  ));
+
+test("what was used survives the process: the counters are those of the stored rows", async () => {
+  const folder = createTemporaryFolder();
+  const database = `file:${folder.path}/gateway.db`;
+  try {
+    let key = "";
+    await withGateway(
+      async (parts) => {
+        key = await makeKey(parts, { usage_limits: { type: "tokens", credit_limit: 4_500 } });
+        assert.deepEqual([(await chat(parts, key)).status, (await chat(parts, key)).status], [200, 200]);
+      },
+      { database },
+    );
+    await withGateway(
+      async (parts) => {
+        assert.equal((await chat(parts, key)).status, 200);
+        assert.equal((await chat(parts, key)).status, 412);
+      },
+      { database },
+    );
+  } finally {
+    folder.remove();
+  }
+});
+
+test("a used-up budget refuses no request that only reads a batch", () =>
+  withGateway(async (parts) => {
+    const key = await makeKey(parts, { usage_limits: { type: "tokens", credit_limit: 100 }, scopes: undefined });
+    await chat(parts, key, { body: { max_tokens: 1 } });
+    assert.equal((await chat(parts, key)).status, 412);
+    const response = await parts.gateway.fetch("/v1/batches/batch_1", {
+      headers: { "x-gateway-api-key": key, "x-gateway-provider": "openai", authorization: "Bearer sk-obviously-fake" },
+    });
+    assert.equal(response.status, 200);
+  }));
+
+test("the admin key of the organisation has no limit", () =>
+  withGateway(async (parts) => {
+    assert.ok(adminKey.length > 0);
+    const { status } = await chat(parts, adminKey);
+    assert.ok(status !== 412 && status !== 429);
+  }));
