@@ -168,7 +168,7 @@ export class TargetGuard {
     } = this.#parts;
     const subject: Subject = {
       ...this.#toAfter(answer),
-      ...(options.isStreamed && { fixedBecause: streamed, isOut: true }),
+      ...(options.isStreamed && { fixedBecause: streamed, isSent: true }),
       ...(options.isCut && { isCut: true }),
     };
     const after = await runHooks(hooks.after, subject, services.clock);

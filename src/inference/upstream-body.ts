@@ -40,7 +40,7 @@ export async function readAnswer(
   } catch (error) {
     if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
     if (error.problem === "busy") {
-      throw new UnavailableError("Cannot read the answer: too many bodies are held in memory now", {
+      throw new UnavailableError("Cannot read the response: too many bodies are held in memory now", {
         cause: error,
         provider,
         code: "overloaded",

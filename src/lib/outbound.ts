@@ -195,10 +195,10 @@ const messages: Record<OutboundErrorKind, string> = {
   refused_address: "Cannot call this address",
   unreachable: "Cannot reach the upstream: no connection could be made",
   connect_timeout: "Cannot reach the upstream: connecting took too long",
-  reset: "Cannot read the answer: the upstream closed the connection",
+  reset: "Cannot read the response: the upstream closed the connection",
   aborted: "Cannot finish the request: it was aborted",
   invalid_request: "Cannot send the request: it is not valid HTTP",
-  bad_answer: "Cannot read the answer: it is not valid HTTP",
+  bad_answer: "Cannot read the response: it is not valid HTTP",
 };
 
 /** Codes of Node, Bun and undici errors that mean something else than "no connection", which is the rest. */

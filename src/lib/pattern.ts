@@ -106,11 +106,11 @@ export function compilePattern(text: string, sum: PatternSum, flags = ""): Patte
   if (text.length > maxPatternLength) return `must have at most ${maxPatternLength} characters`;
   // the estimate is never too low and seldom twice too high
   if (estimatePatternSize(text) > 2 * maxPatternSize) return tooLarge;
-  if (sum.isOver()) return "has, with those before it, too many and large patterns";
+  if (sum.isOver()) return "has, together with those before it, too many or too large patterns";
   try {
     const pattern = new Pattern(createProgram(RE2JS.compile(text, toFlags(flags))));
     if (pattern.size > maxPatternSize) return tooLarge;
-    if (sum.isOver(pattern.size)) return "has, with those before it, too many and large patterns";
+    if (sum.isOver(pattern.size)) return "has, together with those before it, too many or too large patterns";
     sum.add(pattern);
     return pattern;
   } catch (error) {

@@ -152,12 +152,12 @@ async function sendOnSocket(target: Target, init: TransportInit): Promise<Respon
         } catch (error) {
           request.destroy();
           reject(
-            new OutboundError("bad_answer", "Cannot read the answer: its head is not valid HTTP", { cause: error }),
+            new OutboundError("bad_answer", "Cannot read the response: its head is not valid HTTP", { cause: error }),
           );
         }
       });
       request.on("error", reject);
-      request.on("close", () => reject(new OutboundError("bad_answer", "Cannot read the answer: there was none")));
+      request.on("close", () => reject(new OutboundError("bad_answer", "Cannot read the response: there was none")));
     });
     watchConnect(request, target);
     sendBody(request, init);

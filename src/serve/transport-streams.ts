@@ -35,7 +35,7 @@ export function toWebStream(
     open = false;
     controller.error(toOutboundError(error, options.signal));
   };
-  const earlyEnd = () => new OutboundError("reset", "Cannot read the answer: it ended early");
+  const earlyEnd = () => new OutboundError("reset", "Cannot read the response: it ended early");
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -161,7 +161,7 @@ export function decodeAnswer(answer: Response, signal?: AbortSignal): Response {
   const names = codings.map((coding) => (Object.hasOwn(formats, coding) ? formats[coding] : undefined));
   if (codings.length > maxCodings || names.includes(undefined)) {
     answer.body?.cancel().catch(() => {});
-    throw new OutboundError("bad_answer", "Cannot read the answer: its content coding is not supported");
+    throw new OutboundError("bad_answer", "Cannot read the response: its content coding is not supported");
   }
   let body: Bytes | null = answer.body;
   for (const name of names.reverse()) if (body && name) body = decode(body, name, signal);
@@ -203,5 +203,5 @@ function decode(body: Bytes, format: string, signal?: AbortSignal): Bytes {
 function toDecodingError(error: unknown, signal?: AbortSignal): OutboundError {
   const classified = toOutboundError(error, signal);
   if (classified.kind !== "invalid_request" && classified.kind !== "unreachable") return classified;
-  return new OutboundError("bad_answer", "Cannot read the answer: its content coding is broken", { cause: error });
+  return new OutboundError("bad_answer", "Cannot read the response: its content coding is broken", { cause: error });
 }

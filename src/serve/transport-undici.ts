@@ -100,7 +100,7 @@ function createHandler(
           if (connection?.paused) connection.resume();
         },
         cancel() {
-          const cancelled = new OutboundError("aborted", "Cannot read the answer: nobody wants it");
+          const cancelled = new OutboundError("aborted", "Cannot read the response: nobody wants it");
           fail(cancelled);
           close(cancelled);
         },
@@ -117,7 +117,7 @@ function createHandler(
       try {
         resolve(new Response(hasBody(method, status) ? openBody() : null, { status, headers: toPairs(headers) }));
       } catch (error) {
-        const bad = new OutboundError("bad_answer", "Cannot read the answer: its head is not valid HTTP", {
+        const bad = new OutboundError("bad_answer", "Cannot read the response: its head is not valid HTTP", {
           cause: error,
         });
         stream = undefined; // nobody has the body whose answer could not be made

@@ -133,7 +133,7 @@ function untilReady<Value>(
     };
     const onAbort = () => fail(signal?.reason);
     const onClose = () =>
-      fail(new OutboundError("reset", "Cannot read the answer: the upstream closed the connection"));
+      fail(new OutboundError("reset", "Cannot read the response: the upstream closed the connection"));
     const timer = setTimeout(() => fail(connectTimeout()), leftOf(patience));
     signal?.addEventListener("abort", onAbort, { once: true });
     socket.on("error", fail);
@@ -175,7 +175,7 @@ interface AnswerHead {
 }
 
 function badAnswer(problem: string, cause?: unknown): OutboundError {
-  return new OutboundError("bad_answer", `Cannot read the answer: ${problem}`, { cause });
+  return new OutboundError("bad_answer", `Cannot read the response: ${problem}`, { cause });
 }
 
 /** The head of an answer once all of it is there. */

@@ -117,7 +117,7 @@ test("toChat() gives custom tools and those of a namespace names and parameters 
     description: "Edits files\n\nThe input must match this lark grammar:\nstart: /.+/",
     parameters: {
       type: "object",
-      properties: { input: { type: "string", description: "The text the tool is given, as it is" } },
+      properties: { input: { type: "string", description: "Free text, passed to the tool unchanged" } },
       required: ["input"],
       additionalProperties: false,
     },

@@ -47,8 +47,8 @@ for (const metadata of [
 }
 
 for (const [parameters, wanted] of [
-  [{ allowedTypes: ["chatComplete", "chat"] }, /names no kind of request there is: chat$/],
-  [{ blockedTypes: "embed, x" }, /names no kind of request there is: x$/],
+  [{ allowedTypes: ["chatComplete", "chat"] }, /is not a known request type: chat$/],
+  [{ blockedTypes: "embed, x" }, /is not a known request type: x$/],
   [{ allowedTypes: ["a", "b"], blockedTypes: "b" }, /parameters: must not allow and block the same request type$/],
   [{ allowedTypes: 5 }, /parameters\.allowedTypes: must be a list of names/],
   [{ blockedTypes: [5] }, /parameters\.blockedTypes/],

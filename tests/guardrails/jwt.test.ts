@@ -82,8 +82,8 @@ for (const [alg, signer] of [
 for (const [name, claims, explanation, parameters] of [
   ["expired", { exp: -60 }, /expired/, {}],
   ["expired beyond the tolerance", { exp: -10 }, /expired/, {}],
-  ["without an end", { exp: undefined }, /no time at which it expires/, {}],
-  ["with an end that is no time", { exp: "never" }, /no time at which it expires/, {}],
+  ["without an end", { exp: undefined }, /no expiry time/, {}],
+  ["with an end that is no time", { exp: "never" }, /no expiry time/, {}],
   ["not yet valid", { nbf: 60 }, /not yet valid/, {}],
   ["issued in the future", { iat: 60 }, /future/, {}],
   ["older than a day", { iat: -90_000 }, /older than allowed/, {}],
@@ -179,7 +179,7 @@ test("jwt uses a key without an algorithm for the first of those allowed that fi
   const parameters = { jwks: { keys: [probabilistic] }, algorithms: ["ES256", "PS256", "RS256"] };
   await expectTaken(check(parameters, await signToken(signer, Date.now())));
   const reversed = { ...parameters, algorithms: ["RS256", "PS256"] };
-  await expectRefused(check(reversed, await signToken(signer, Date.now())), /not one for its algorithm/);
+  await expectRefused(check(reversed, await signToken(signer, Date.now())), /does not fit its algorithm/);
 });
 
 test("jwt takes a token without a key id by the only key, if that has none", async () => {
@@ -192,17 +192,17 @@ test("jwt takes a token without a key id by the only key, if that has none", asy
 
 test("jwt does not use keys for encryption", async () => {
   const keys = [{ ...key.jwk, use: "enc" }];
-  await expectRefused(check({ jwks: { keys } }, await signToken(key, Date.now())), /not one for its algorithm/);
+  await expectRefused(check({ jwks: { keys } }, await signToken(key, Date.now())), /does not fit its algorithm/);
 });
 
 for (const [parameters, claims, explanation] of [
   [{ requiredClaims: ["sub", "tenant"] }, { tenant: "t" }, undefined],
-  [{ requiredClaims: ["sub", "tenant"] }, {}, /has not all of the claims.*tenant/],
+  [{ requiredClaims: ["sub", "tenant"] }, {}, /lacks required claims.*tenant/],
   [{ requiredClaims: ["tenant"] }, { tenant: null }, /tenant/],
   [{ requiredClaims: ["constructor"] }, {}, /constructor/],
   [{ claimValues: { role: { values: ["admin"] } } }, { role: "admin" }, undefined],
   [{ claimValues: { role: { values: "admin" } } }, { role: "admin" }, undefined],
-  [{ claimValues: { role: { values: ["admin"] } } }, { role: "super-admin" }, /other values.*role/],
+  [{ claimValues: { role: { values: ["admin"] } } }, { role: "super-admin" }, /unexpected values.*role/],
   [{ claimValues: { role: { values: ["admin"] } } }, { role: ["admin"] }, /role/],
   [{ claimValues: { role: { values: ["admin"] } } }, {}, /role/],
   [{ claimValues: { level: { values: [3] } } }, { level: 3 }, undefined],

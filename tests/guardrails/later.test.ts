@@ -56,5 +56,5 @@ test("work behind answers that fails is told of, and others go on", async () => 
   await guardrails.later(async () => {
     isDone = true;
   }, 0);
-  assert.deepEqual([isDone, warnings], [true, ["Cannot keep what hooks behind an answer said"]]);
+  assert.deepEqual([isDone, warnings], [true, ["Cannot store the results of hooks after a response"]]);
 });

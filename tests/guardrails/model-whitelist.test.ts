@@ -57,7 +57,7 @@ for (const id of [
 ]) {
   test(`${id} runs before the call only`, () => {
     assert.deepEqual(problemsOf(id, {}, "output_guardrails"), [
-      `output_guardrails[0].checks[0].parameters: cannot be here: ${id} runs before the call only`,
+      `output_guardrails[0].checks[0].parameters: cannot be used here: ${id} runs before the call only`,
     ]);
   });
 }

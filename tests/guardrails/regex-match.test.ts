@@ -66,7 +66,7 @@ test("regexMatch of a hook that denies refuses a text it cannot see all of", asy
   const checks = [{ id: "default.regexMatch", parameters: { rule: "secret", not: true } }];
   const { isDenied, results } = await guard([{ deny: true, checks }], { text });
   assert.equal(isDenied, true);
-  assert.match(results[0]?.checks[0]?.error?.message ?? "", /^Cannot check: patterns look at 262144 characters/);
+  assert.match(results[0]?.checks[0]?.error?.message ?? "", /^Cannot check: patterns match at most 262144 characters/);
 });
 
 test("regexMatch refuses patterns that repeat so much that they take long, alone or together", () => {

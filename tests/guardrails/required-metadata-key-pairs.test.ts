@@ -43,7 +43,7 @@ for (const [parameters, ...wanted] of [
   [{ metadataPairs: {} }, `${place}.metadataPairs: `],
   [{ metadataPairs: ["a"] }, `${place}.metadataPairs`],
   [{ metadataPairs: { a: [] } }, `${place}.metadataPairs.a: `],
-  [{ metadataPairs: { a: { b: 1 } } }, `${place}.metadataPairs.a: must be a text, a number`],
+  [{ metadataPairs: { a: { b: 1 } } }, `${place}.metadataPairs.a: must be a string, a number`],
   [{ metadataPairs: { a: "x" }, operator: "some" }, `${place}.operator: `],
   [{ metadataPairs: { a: "x" }, matchType: "prefix" }, `${place}.matchType: `],
   [{ metadataPairs: { a: ["x", "y"] } }, `${place}.metadataPairs.a: must be one value where matchType is exact`],

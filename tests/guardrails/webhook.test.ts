@@ -118,7 +118,7 @@ test("webhook's change that is no object is told and left out", async () => {
   answerWith({ verdict: true, transformedData: { request: { json: "text" } } });
   const { result, outcome } = await runCheck("default.webhook", { webhookURL: service.url }, { text: "a" });
   assert.deepEqual([result?.verdict, result?.transformed, outcome.body], [true, false, chatRequest("a")]);
-  assert.match(result?.error?.message ?? "", /no object/);
+  assert.match(result?.error?.message ?? "", /not a JSON object/);
 });
 
 for (const [name, value, more, message] of [
@@ -239,7 +239,7 @@ test("log that is not taken is told, and fails the hook only where that is wante
   const open = await guard(hooks({}), { text: "x" });
   const [result] = open.results[0]?.checks ?? [];
   assert.equal(result?.error?.message, "Request failed with status 507");
-  assert.deepEqual(result?.data, { explanation: "The service answered 507", status: 507, body: "no room" });
+  assert.deepEqual(result?.data, { explanation: "The service returned 507", status: 507, body: "no room" });
   assert.equal(open.isFailed, false);
   assert.equal((await guard(hooks({ failOnError: true }), { text: "x" })).isFailed, true);
 });

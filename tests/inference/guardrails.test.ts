@@ -308,7 +308,7 @@ test("a denied answer cannot be asked for again, one that passed can", async () 
 for (const [guards, wanted] of [
   [
     { input_guardrails: [{ "default.nosuch": {} }] },
-    "path: input_guardrails[0].default.nosuch, message: names no check there is: default.nosuch",
+    "path: input_guardrails[0].default.nosuch, message: is not a known check: default.nosuch",
   ],
   [{ output_guardrails: [{ checks: [] }] }, "path: output_guardrails[0].checks, message: must have at least one check"],
 ] as const) {

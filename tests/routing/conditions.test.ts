@@ -235,7 +235,7 @@ for (const pattern of ["(", "(?=a)", "(a)\\1", "[z-a]", "*"]) {
 
 for (const [what, pattern, count, message] of [
   ["characters", "a".repeat(1_000), 25, "must, with all other patterns, have at most 25000 characters"],
-  ["instructions", "a{1000}", 29, "has, with those before it, too many and large patterns"],
+  ["instructions", "a{1000}", 29, "has, together with those before it, too many or too large patterns"],
 ] as const) {
   test(`createQueryReader() bounds the ${what} of all patterns of a config`, () => {
     const problems: ConfigProblem[] = [];

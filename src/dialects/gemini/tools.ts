@@ -27,7 +27,7 @@ function toFunction(declaration: Members): FunctionTool {
   };
 }
 
-/** The caller's own functions; tools that run at Google are told. */
+/** The caller's functions; tools that run at Google are reported as dropped. */
 function toFunctions(tools: unknown, { drop }: DialectOptions): FunctionTool[] {
   return itemsOf(tools).flatMap((tool) => {
     for (const name of Object.keys(tool)) if (name !== "functionDeclarations") drop(`tools.${name}`);
@@ -35,19 +35,19 @@ function toFunctions(tools: unknown, { drop }: DialectOptions): FunctionTool[] {
   });
 }
 
-/** Functions that may be called: those that are named where some are. */
+/** Functions that may be called: the named ones, if any are named. */
 function restrict(functions: readonly FunctionTool[], allowed: readonly string[]): FunctionTool[] {
   if (allowed.length === 0) return [...functions];
   const names = new Set(allowed);
   const kept = functions.filter((tool) => names.has(tool.function.name));
-  if (kept.length === 0) refuse("Cannot restrict the tools to these names: none is a function of this request");
+  if (kept.length === 0) refuse("Cannot restrict the tools to these names: the request has no such functions");
   return kept;
 }
 
 /**
- * Tools and how they are to be used (https://ai.google.dev/api/caching#Tool).
+ * Tools and tool choice (https://ai.google.dev/api/caching#Tool).
  *
- * @throws {InvalidRequestError} If a call is required that only Google's own tools could answer.
+ * @throws {InvalidRequestError} If a call is required that only Google's built-in tools could satisfy.
  */
 export function toTools({ tools, toolConfig }: Members, options: DialectOptions): Members {
   const { functionCallingConfig, ...others } = membersOf(toolConfig);
