@@ -5,8 +5,8 @@ import { type CallRecord, createCallRecord } from "./context/call-record.ts";
 import type { Concurrency } from "./context/concurrency.ts";
 import type { Hops } from "./context/hops.ts";
 import type { BatchWork } from "./control/batches.ts";
+import type { ControlPlane } from "./control/control-plane.ts";
 import type { FileStorage } from "./control/files/storage.ts";
-import type { ControlPlane } from "./control/plane.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
 import type { LogStore } from "./db/stores/logs.ts";
@@ -28,7 +28,7 @@ import type { Timers } from "./lib/timers.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
-import type { PriceBook } from "./pricing/own-prices.ts";
+import type { PriceList } from "./pricing/own-prices.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
@@ -65,7 +65,7 @@ export interface SettledRequest {
   /** Nano-dollars; null where it is not known. */
   cost: number | null;
   /** Prices of the integration that was called; null: those of the list. */
-  prices: PriceBook | null;
+  prices: PriceList | null;
 }
 
 /** Facts about the connection that a `Request` cannot carry. */

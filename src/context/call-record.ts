@@ -1,5 +1,5 @@
 import type { HeldBody } from "../logs/body.ts";
-import type { PriceBook } from "../pricing/own-prices.ts";
+import type { PriceList } from "../pricing/own-prices.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type { AttemptLog, LoggedUsage } from "../schemas/logs.ts";
 
@@ -62,7 +62,7 @@ export interface CallRecord {
   /** The model that answered, where the answer was read. */
   answeredModel: string | null;
   /** Prices of the integration that is called; null: those of the list. */
-  prices: PriceBook | null;
+  prices: PriceList | null;
   /** Nano-dollars; null where it is not known. Set when the request ends. */
   cost: number | null;
   /** Credentials this request was made with: wherever its row would repeat one, it does not. */

@@ -13,6 +13,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { decodeUtf8, findJsonExcess } from "../lib/json.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import type { ControlPlane } from "./control-plane.ts";
 import {
   checkDeployment,
   type DeploymentAuth,
@@ -20,7 +21,6 @@ import {
   findDeploymentWorkspace,
   readDeploymentAuth,
 } from "./deployments.ts";
-import type { ControlPlane } from "./plane.ts";
 
 /** What is not there is looked for again after this long. */
 const missingForMs = 5_000;

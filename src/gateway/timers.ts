@@ -1,5 +1,5 @@
 import type { Services } from "../context.ts";
-import { startHeadTeller } from "../control/audit-heads.ts";
+import { startAuditHeadLog } from "../control/audit-heads.ts";
 import { followEveryMs } from "../control/follower.ts";
 import { dayMs } from "../lib/periods.ts";
 import type { LogWriter } from "../logs/writer.ts";
@@ -43,10 +43,10 @@ export function startTimers(
       },
     );
   }, followEveryMs);
-  const tell = options.log ?? ((line) => console.log(line));
-  const stopTelling = startHeadTeller(services.control.stores, { tell, warn });
+  const log = options.log ?? ((line) => console.log(line));
+  const stopHeadLog = startAuditHeadLog(services.control.stores, { log, warn });
   return () => {
-    stopTelling();
+    stopHeadLog();
     clearInterval(streams);
     clearInterval(purge);
     clearInterval(follow);

@@ -1,8 +1,8 @@
 import type { CallRecord } from "../context/call-record.ts";
 import { toLoggedUsage } from "../logs/usage.ts";
 import { costAt } from "../pricing/cost.ts";
-import type { PriceBook } from "../pricing/own-prices.ts";
-import { findLadder, isFree } from "../pricing/prices.ts";
+import type { PriceList } from "../pricing/own-prices.ts";
+import { findPriceTiers, isFree } from "../pricing/prices.ts";
 import type { LoggedUsage } from "../schemas/logs.ts";
 
 /** Operations nobody is paid for. */
@@ -29,7 +29,7 @@ export function costOfRequest(log: CallRecord, status: number): number | null {
   if (!isAnswered || log.isDenied || freeOperations.has(log.operation)) return 0;
   if (provider !== null && isFree(provider)) return 0;
   if (provider === null || usage === null) return null;
-  const find: PriceBook = prices ?? ((name) => findLadder(provider, name));
+  const find: PriceList = prices ?? ((name) => findPriceTiers(provider, name));
   const asked = model === null ? undefined : find(model);
   if (asked) return costAt(usage, asked) ?? null;
   if (answeredModel === null) return null;
@@ -55,9 +55,9 @@ export function noteSpent(log: CallRecord): void {
  */
 export function costOfBatchLine(
   usage: unknown,
-  { provider, model, prices }: { provider: string; model: string; prices?: PriceBook | undefined },
+  { provider, model, prices }: { provider: string; model: string; prices?: PriceList | undefined },
 ): number | undefined {
   const counts = toLoggedUsage(usage);
-  const ladder = prices ? prices(model) : findLadder(provider, model);
-  return counts ? costAt(counts, ladder, { batch: true }) : undefined;
+  const priceTiers = prices ? prices(model) : findPriceTiers(provider, model);
+  return counts ? costAt(counts, priceTiers, { batch: true }) : undefined;
 }

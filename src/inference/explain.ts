@@ -11,7 +11,7 @@ import { matchPath } from "../lib/route-path.ts";
 import type { Destination } from "../providers/call.ts";
 import type { OperationName } from "../providers/operations.ts";
 import type { RecordRoute } from "../providers/records.ts";
-import { applyOverlays } from "../routing/overlays.ts";
+import { applyParamOverrides } from "../routing/param-overrides.ts";
 import { listAttempts, type PlannedAttempt } from "../routing/plan.ts";
 import type { StickyStore } from "../routing/sticky.ts";
 import type { ExplainRequest, ExplainResponse } from "../schemas/explain.ts";
@@ -173,7 +173,7 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
   const { node, settings, why } = attempt;
   const { context, body } = sample;
   // what passes through goes as it came
-  const params = sample.operation ? applyOverlays(body, settings) : body;
+  const params = sample.operation ? applyParamOverrides(body, settings) : body;
   const model = modelOf(params);
   const { retry, customHost } = settings;
   const shown: ShownAttempt = {

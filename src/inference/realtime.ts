@@ -19,7 +19,7 @@ import { modelsInQuery } from "../providers/model-names.ts";
 import type { RealtimeRequest } from "../providers/operations.ts";
 import { requireOperation } from "../providers/types.ts";
 import type { InheritedSettings } from "../routing/config.ts";
-import { applyOverlays } from "../routing/overlays.ts";
+import { applyParamOverrides } from "../routing/param-overrides.ts";
 import type { PlanNode } from "../routing/plan.ts";
 import { routingHeaders, toProviderError } from "./answer.ts";
 import { type Attempt, endCall } from "./attempt.ts";
@@ -205,7 +205,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const caller: Caller<OpenSession> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
-      const { model: wanted }: { model?: unknown } = applyOverlays({ model }, settings);
+      const { model: wanted }: { model?: unknown } = applyParamOverrides({ model }, settings);
       const asked = typeof wanted === "string" ? wanted : undefined;
       const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });
       const guarded = entering && (await withinRequest(entering, deadline, context));

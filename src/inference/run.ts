@@ -3,7 +3,7 @@ import { GatewayError, InvalidRequestError } from "../errors.ts";
 import { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName, Operations } from "../providers/operations.ts";
-import { applyOverlays } from "../routing/overlays.ts";
+import { applyParamOverrides } from "../routing/param-overrides.ts";
 import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../routing/plan.ts";
 import { numbersOfConfig } from "../routing/state.ts";
 import type { StickyStore } from "../routing/sticky.ts";
@@ -113,7 +113,7 @@ function createCaller<Request extends Record<string, unknown>>(
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
       const { node, settings } = attempt;
-      const overlaid = withModelBeside(applyOverlays(value, settings), node, context);
+      const overlaid = withModelBeside(applyParamOverrides(value, settings), node, context);
       context.checkComplete?.(overlaid);
       context.log.model = modelOf(overlaid) ?? null;
       const entering = guard.enter(attempt, overlaid, { isBare: operation === "models" });

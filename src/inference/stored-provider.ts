@@ -5,7 +5,7 @@ import { modelFieldPrefix } from "../control/integration-fields.ts";
 import { CredentialUnavailableError } from "../control/vault.ts";
 import { AuthenticationError, InvalidRequestError, PermissionError, UnavailableError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
-import { createPriceBook, type PriceBook } from "../pricing/own-prices.ts";
+import { createPriceList, type PriceList } from "../pricing/own-prices.ts";
 import type { Destination } from "../providers/call.ts";
 import type { BoundProvider } from "../providers/types.ts";
 import { readCallerSetting } from "./caller-setting.ts";
@@ -99,15 +99,15 @@ function readerOf(context: CallerContext, { settings }: ManagedCredential, isOpe
 }
 
 /** Books of the stored providers of views: as long as these are in memory. */
-const books = new WeakMap<StoredProvider, PriceBook>();
+const books = new WeakMap<StoredProvider, PriceList>();
 
 /** What the models of a stored provider cost. */
-function bookOf(stored: StoredProvider): PriceBook {
+function bookOf(stored: StoredProvider): PriceList {
   const known = books.get(stored);
   if (known) return known;
   const { integration, models } = stored;
   const pricing = { provider: integration.aiProviderId, adjustments: integration.pricingAdjustments, models };
-  const book = createPriceBook(pricing);
+  const book = createPriceList(pricing);
   books.set(stored, book);
   return book;
 }

@@ -1,34 +1,34 @@
 import { startTimer } from "../lib/clock.ts";
 import type { LogRecord } from "./record.ts";
 
-/** Rows of one write, small enough not to hold the event loop. */
+/** Rows of one write, few enough not to block the event loop. */
 const batchRows = 64;
 const batchBytes = 1024 * 1024;
-/** Longest a row waits for others, unless set. */
+/** Longest time a row waits for others, unless configured. */
 const defaultFlushMs = 250;
 const maxRows = 10_000;
 const maxBytes = 64 * 1024 * 1024;
 const maxPauseMs = 5_000;
 
-/** What the queue needs of the outside. */
+/** Dependencies of the queue. */
 export interface LogQueueOptions {
   /** Stores rows, all or none. */
   store(entries: readonly LogRecord[]): Promise<void>;
-  /** The row that tells a tenant how many of its rows were lost. */
+  /** A row that reports how many rows of a tenant were lost. */
   describeLoss(sample: LogRecord, rows: number): LogRecord;
-  /** Whether an error means that the rows will never be stored; absent: they are tried again. */
+  /** Whether an error means that the rows can never be stored. Absent: they are retried. */
   isPermanent?(error: unknown): boolean;
-  /** Told once for each failing series of writes. */
+  /** Called once for each series of failing writes. */
   warn(message: string, error: unknown): void;
-  /** Most bytes that are written together, if not one row alone has more; default 1 MiB, which holds an event loop shortly. */
+  /** Most bytes of one write, unless a single row has more; default 1 MiB, a short time on the event loop. */
   batchBytes?: number | undefined;
-  /** Longest a row waits for others, in milliseconds; default 250. */
+  /** Longest time a row waits for others, in milliseconds; default 250. */
   flushAfterMs?: number | undefined;
-  /** For tests; by default the figures of the module. */
+  /** For tests; by default the constants of the module. */
   limits?: { rows: number; bytes: number };
 }
 
-/** What the queue holds and has lost. */
+/** Rows the queue holds and has lost. */
 interface LogQueueState {
   rows: number;
   bytes: number;
@@ -36,15 +36,15 @@ interface LogQueueState {
   lostBodies: number;
 }
 
-/** Takes rows without making the caller wait and stores them in batches. */
+/** Accepts rows without blocking the caller, and stores them in batches. */
 export interface LogQueue {
   add(entry: LogRecord): void;
   state(): LogQueueState;
-  /** Stores what is waiting; gives up after one failed try of each batch. */
+  /** Stores waiting rows; each batch is attempted once. */
   close(): Promise<void>;
 }
 
-/** What a record takes besides its bodies and headers, about. */
+/** Size of a record without bodies and headers, roughly. */
 const plainSize = 1024;
 
 function sizeOf(entry: LogRecord): number {
@@ -56,11 +56,11 @@ function contentSizeOf({ content }: LogRecord): number {
   return plainSize + (content.requestBody?.length ?? 0) + (content.responseBody?.length ?? 0);
 }
 
-/** Rows that wait, in order, with their size; drops bodies, then rows, when too much waits. */
+/** Waiting rows in order, with their size; drops bodies, then rows, when there are too many. */
 class WaitingRows {
   #rows: LogRecord[] = [];
   #bytes = 0;
-  /** Rows before this one have lost their bodies already. */
+  /** Rows before this index have lost their bodies already. */
   #bodiless = 0;
   readonly #limits: { rows: number; bytes: number };
   lostBodies = 0;
@@ -106,7 +106,7 @@ class WaitingRows {
     this.countLost(entry);
   }
 
-  /** Notes a row that is not kept. */
+  /** Counts a row that is not stored. */
   countLost(entry: LogRecord): void {
     const tenant = JSON.stringify([entry.details.organisation_id, entry.details.workspace_id]);
     const counted = this.#lost.get(tenant);
@@ -137,7 +137,7 @@ class WaitingRows {
     for (const entry of [...entries, ...later]) this.push(entry);
   }
 
-  /** Rows that tell of losses, at most `limit`; `confirm` says that they were stored. */
+  /** Rows that report losses, at most `limit`; call `confirm` once they are stored. */
   describeLosses(describe: LogQueueOptions["describeLoss"], limit: number): { entries: LogRecord[]; confirm(): void } {
     const told = [...this.#lost].slice(0, limit).map(([tenant, { sample, rows }]) => ({ tenant, sample, rows }));
     return {
@@ -158,14 +158,14 @@ class WaitingRows {
   }
 }
 
-/** The queue between requests and the log store. */
+/** Creates the queue between requests and the log store. */
 export function createLogQueue(options: LogQueueOptions): LogQueue {
   const waiting = new WaitingRows(options.limits ?? { rows: maxRows, bytes: maxBytes });
   const { flushAfterMs = defaultFlushMs } = options;
   let cancelTimer: (() => void) | undefined;
   let writing: Promise<void> | undefined;
   let failures = 0;
-  /** Rows of the next batch: one by one after a batch the store will never take. */
+  /** Rows of the next batch: a single one after a batch was rejected for good. */
   let nextRows = batchRows;
 
   const schedule = (delayMs: number) => {
@@ -179,12 +179,12 @@ export function createLogQueue(options: LogQueueOptions): LogQueue {
   };
   const pauseMs = () => (failures === 0 ? flushAfterMs : Math.min(flushAfterMs * 2 ** failures, maxPauseMs));
 
-  /** After a failure: what can be stored later waits, a row that never can is counted as lost. */
+  /** After a failure: retryable rows wait, others count as lost. */
   const handleFailure = (rows: readonly LogRecord[], error: unknown) => {
     const hopeless = options.isPermanent?.(error) === true;
     const [only] = rows;
     if (hopeless && rows.length === 1 && only) {
-      options.warn("Cannot write a log row: the store does not take it", error);
+      options.warn("Cannot write a log row: the store rejected it", error);
       waiting.countLost(only);
       return;
     }
@@ -192,7 +192,7 @@ export function createLogQueue(options: LogQueueOptions): LogQueue {
     else if (failures++ === 0) options.warn("Cannot write log rows: they wait in memory", error);
     waiting.putBack(rows);
   };
-  /** Writes one batch, losses first; false when the store failed. */
+  /** Writes one batch, losses first; false if the write failed. */
   const writeBatch = async (): Promise<boolean> => {
     const losses = waiting.describeLosses(options.describeLoss, Math.min(nextRows, batchRows / 2));
     const rows = waiting.take(
@@ -212,7 +212,7 @@ export function createLogQueue(options: LogQueueOptions): LogQueue {
     nextRows = Math.min(batchRows, nextRows * 2);
     return true;
   };
-  /** Writes what waited long enough, then as long as full batches wait. */
+  /** Writes rows that waited long enough, then full batches. */
   const drain = async () => {
     do {
       if (!(await writeBatch())) return;

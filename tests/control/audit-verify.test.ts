@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type AuditDraft, chain } from "../../src/control/audit-chain.ts";
-import { createHeadTeller } from "../../src/control/audit-heads.ts";
+import { createHeadLog } from "../../src/control/audit-heads.ts";
 import { verifyChain, verifyLogs } from "../../src/control/audit-verify.ts";
 import { type Database, openDatabase, type Statement } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
@@ -241,14 +241,14 @@ test("a cut-off end is found with a head that was told, and only with that", asy
   assert.match((await check()) ?? "", /^row 1 is missing/);
 });
 
-test("createHeadTeller() tells the newest row of each organisation, once", async () => {
+test("createHeadLog() tells the newest row of each organisation, once", async () => {
   const { database, audit } = await createLogs(2);
   const stores = createControlStores(database);
   for (const id of [...organisations, "organisation-without-rows"]) {
     await database.write([stores.organisations.insert({ id, name: id, slug: id, createdAt: 0 })]);
   }
   const lines: string[] = [];
-  const tell = createHeadTeller(stores, (line) => lines.push(line));
+  const tell = createHeadLog(stores, (line) => lines.push(line));
   await tell();
   const heads = await Promise.all(organisations.map((id) => audit.head(id)));
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readMasterKeys } from "../../src/auth/master-keys.ts";
-import { tellHeadsEveryMs } from "../../src/control/audit-heads.ts";
+import { logHeadsEveryMs } from "../../src/control/audit-heads.ts";
 import { rewrapAll } from "../../src/control/rotation.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { createRotationStore } from "../../src/db/stores/rotation.ts";
@@ -24,8 +24,8 @@ test("a serving gateway tells the newest audit rows every hour", async () => {
   } finally {
     globalThis.setInterval = original;
   }
-  assert.equal(tellHeadsEveryMs, 3_600_000);
-  const hourly = intervals.filter(({ delayMs }) => delayMs === tellHeadsEveryMs);
+  assert.equal(logHeadsEveryMs, 3_600_000);
+  const hourly = intervals.filter(({ delayMs }) => delayMs === logHeadsEveryMs);
   assert.equal(hourly.length, 1);
   await done(
     call(gateway, "POST /configs", { body: { name: "One", config: { provider: "echo" }, workspace_id: "default" } }),

@@ -142,7 +142,7 @@ for (const [parameters, wanted] of [
   [{ tools: both("FunctionNames") }, "tools: must not have the same entry in blockedFunctionNames and"],
   [{ params: both("Keys") }, "params: must not have the same entry in blockedKeys and allowedKeys"],
   [{ params: { values: { model: both("Values") } } }, "params.values.model: must not have the same entry"],
-  [{ params: { values: { model: { blockedValues: [{}] } } } }, "params.values.model.blockedValues.0: must be a text"],
+  [{ params: { values: { model: { blockedValues: [{}] } } } }, "params.values.model.blockedValues.0: must be a string"],
   [{ tools: { blockedTypes: "mcp" } }, "tools.blockedTypes: "],
   [{ params: [] }, "params: must be an object"],
   [{ tools: [] }, "tools: must be an object"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { costOfBatchLine } from "../../src/inference/cost.ts";
-import { createPriceBook } from "../../src/pricing/own-prices.ts";
+import { createPriceList } from "../../src/pricing/own-prices.ts";
 import { call, done } from "../support/control.ts";
 import {
   createTestGateway,
@@ -675,7 +675,7 @@ for (const [name, usage, model, nanos] of [
 test("costOfBatchLine() of a message, and at an integration's prices", () => {
   const target = { provider: "anthropic", model: "claude-sonnet-4-5" };
   assert.equal(costOfBatchLine(messageUsage, target), messageNanos / 2);
-  const prices = createPriceBook({
+  const prices = createPriceList({
     provider: "openai",
     models: new Map(),
     adjustments: { multiplier: { default: 3 } },

@@ -174,8 +174,8 @@ for (const [operator, holds, fails] of [
     const plan = await explain({ strategy: { mode: "conditional", conditions }, targets: named }, asked);
     const label = "config";
     assert.deepEqual(plan.conditions, [
-      { label, query: fails, matched: false, why: "a part of the query does not hold" },
-      { label, query: holds, matched: true, why: "every part of the query holds: two" },
+      { label, query: fails, matched: false, why: "a part of the query does not match" },
+      { label, query: holds, matched: true, why: "every part of the query matches: two" },
     ]);
     const { label: place, why } = only(plan);
     assert.deepEqual([place, why], ["config.targets[1]", "condition for two matched"]);

@@ -105,8 +105,8 @@ test("L1: losses are told to each tenant apart", async () => {
   const losses = stored().filter(({ details }) => details.operation === "rows_lost");
   const told = losses.map((loss) => [loss.details.organisation_id, loss.details.error?.message]);
   assert.deepEqual(told, [
-    ["a", "4 log rows could not be kept"],
-    ["b", "1 log rows could not be kept"],
+    ["a", "4 log rows could not be stored"],
+    ["b", "1 log rows could not be stored"],
   ]);
   await queue.close();
 });

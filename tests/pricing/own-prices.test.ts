@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { costAt } from "../../src/pricing/cost.ts";
-import { createPriceBook, type OwnPricing } from "../../src/pricing/own-prices.ts";
-import { findLadder } from "../../src/pricing/prices.ts";
+import { createPriceList, type OwnPricing } from "../../src/pricing/own-prices.ts";
+import { findPriceTiers } from "../../src/pricing/prices.ts";
 
 const counts = {
   input_tokens: 100,
@@ -26,7 +26,7 @@ function book(models: Record<string, unknown>, multiplier?: unknown, base: Recor
     models: new Map(rows),
     adjustments: multiplier === undefined ? null : { multiplier },
   };
-  return createPriceBook(pricing);
+  return createPriceList(pricing);
 }
 
 const cents = (price: number) => ({ price });
@@ -113,10 +113,10 @@ for (const [name, prices, multiplier, given, nanos] of [
 
 test("a book gives the list's prices, tiers included, where it has none of its own", () => {
   const own = book({ gpt: null, tuned: null }, undefined, { tuned: "gpt-4o" });
-  assert.deepEqual(own("gpt-4o"), findLadder("openai", "gpt-4o"));
-  assert.deepEqual(own("tuned"), findLadder("openai", "gpt-4o"));
+  assert.deepEqual(own("gpt-4o"), findPriceTiers("openai", "gpt-4o"));
+  assert.deepEqual(own("tuned"), findPriceTiers("openai", "gpt-4o"));
   assert.equal(own("gpt"), undefined);
-  const google = createPriceBook({
+  const google = createPriceList({
     provider: "google",
     models: new Map(),
     adjustments: { multiplier: { default: 2 } },

@@ -289,7 +289,7 @@ for (const [written, path] of [
 ] as const) {
   test(`readConfig() lets snake_case win over camelCase at a request: ${Object.keys(written).join()}`, () => {
     assert.equal(toConfig(written).requestTimeoutMs, 2);
-    assert.deepEqual(linesOf(written, true), [`${path}: is given in two spellings`]);
+    assert.deepEqual(linesOf(written, true), [`${path}: is written in two spellings`]);
   });
 }
 
@@ -298,8 +298,8 @@ test("readConfig() refuses two spellings before a config is saved, wherever they
   const sticky = { enabled: true, hashFields: [], hash_fields: ["headers.a"] };
   const written = group({ mode: "loadbalance", sticky }, [{ ...leaf, retry: both }]);
   assert.deepEqual(linesOf(written, true), [
-    "strategy.sticky.hash_fields: is given in two spellings",
-    "targets[0].retry.on_status_codes: is given in two spellings",
+    "strategy.sticky.hash_fields: is written in two spellings",
+    "targets[0].retry.on_status_codes: is written in two spellings",
   ]);
   assert.deepEqual(toConfig(written).targets[0]?.retry?.onStatusCodes, [500]);
 });
@@ -381,7 +381,7 @@ for (const written of [
 }
 
 const homeless = ": must have a provider, a virtual key, or a strategy with targets";
-const noKey = (provider: string) => `api_key: must be given for ${provider}; or name a stored provider as @slug`;
+const noKey = (provider: string) => `api_key: must be given for ${provider}, or name a stored provider as @slug`;
 const needsVertex = "vertex_region: must be given, with vertex_project_id or vertex_service_account_json";
 const noConditions = "strategy.conditions: No conditions passed in the query router";
 const unknownName = (path: string, name: string) =>
@@ -425,11 +425,11 @@ for (const [written, expected] of [
   [group({ mode: {} }), ["strategy.mode: must be single, fallback, loadbalance or conditional"]],
   [group([]), ["strategy: must be an object"]],
   [group("single"), ["strategy: must be an object"]],
-  [group({ mode: "single" }, [leaf], { passthrough: true }), ["passthrough: cannot stand beside targets"]],
-  [{ passthrough: true, override_params: {} }, ["override_params: cannot stand beside passthrough"]],
+  [group({ mode: "single" }, [leaf], { passthrough: true }), ["passthrough: cannot be combined with targets"]],
+  [{ passthrough: true, override_params: {} }, ["override_params: cannot be combined with passthrough"]],
   [
     { passthrough: true, input_guardrails: [], output_guardrails: [] },
-    ["input_guardrails: cannot stand beside passthrough", "output_guardrails: cannot stand beside passthrough"],
+    ["input_guardrails: cannot be combined with passthrough", "output_guardrails: cannot be combined with passthrough"],
   ],
   [
     group({ mode: "loadbalance" }, [

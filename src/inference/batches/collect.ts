@@ -3,7 +3,7 @@ import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import { findJsonExcess, isObject } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
-import type { PriceBook } from "../../pricing/own-prices.ts";
+import type { PriceList } from "../../pricing/own-prices.ts";
 import type { InlineRules } from "../../providers/records.ts";
 import { costOfBatchLine } from "../cost.ts";
 import { readPieces } from "../records/objects.ts";
@@ -42,7 +42,7 @@ interface LinePrices {
   provider: string;
   /** The model that was asked for. */
   model: string | null;
-  prices: PriceBook | undefined;
+  prices: PriceList | undefined;
 }
 
 /** Nano-dollars of an answer at the price of batches; null where it is not known. */
@@ -154,7 +154,7 @@ async function takeAnswers(
 /** Prices of the integration behind a batch: a request that asks for it tells whose they are. */
 async function findPrices(row: GatewayBatchRow, parts: StepParts): Promise<LinePrices> {
   const { provider, model, providerBatchId } = row;
-  let prices: PriceBook | null = null;
+  let prices: PriceList | null = null;
   const path = `/v1/batches/${toSegment(providerBatchId ?? "")}`;
   const onSettled: ConnectionInfo["onSettled"] = (settled) => {
     prices = settled.prices;
