@@ -383,7 +383,7 @@ export function readRequestMetadata(context: RequestContext): Metadata {
   const baggage = context.headers.get("baggage");
   const metadata = own === null ? noMetadata : readMetadata(own);
   if (metadata === undefined) {
-    throw new InvalidRequestError("Cannot read x-gateway-metadata: write a JSON object of texts", {
+    throw new InvalidRequestError("Cannot read x-gateway-metadata: write a JSON object of strings", {
       param: "x-gateway-metadata",
       code: "invalid_metadata",
     });

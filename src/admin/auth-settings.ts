@@ -77,9 +77,9 @@ function requirePublicKey(key: unknown, param: string): void {
   if (privateMembers.some((name) => Object.hasOwn(key, name)) || key.kty === "oct") {
     refuseField(param, "is no public key: a private or symmetric key must never leave its owner");
   }
-  if (typeof key.kid !== "string" || key.kid === "") refuseField(`${param}.kid`, "must be a text");
+  if (typeof key.kid !== "string" || key.kid === "") refuseField(`${param}.kid`, "must be a string");
   if (key.kty === "RSA") {
-    if (typeof key.e !== "string") refuseField(`${param}.e`, "must be a text");
+    if (typeof key.e !== "string") refuseField(`${param}.e`, "must be a string");
     if (bitsOf(key.n) < minimumRsaBits) refuseField(`${param}.n`, `must have at least ${minimumRsaBits} bits`);
     return;
   }
@@ -87,7 +87,7 @@ function requirePublicKey(key: unknown, param: string): void {
   if (!allowed || !Object.hasOwn(curves, String(key.kty))) refuseField(`${param}.kty`, "must be RSA, EC or OKP");
   if (!allowed?.includes(String(key.crv))) refuseField(`${param}.crv`, `must be ${allowed?.join(", ")}`);
   for (const name of key.kty === "EC" ? ["x", "y"] : ["x"]) {
-    if (typeof key[name] !== "string") refuseField(`${param}.${name}`, "must be a text");
+    if (typeof key[name] !== "string") refuseField(`${param}.${name}`, "must be a string");
   }
 }
 

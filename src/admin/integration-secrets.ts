@@ -123,9 +123,9 @@ function checkHeader(
   if (!isHeaderName(name) || name.length > 255 || !headerRules.mayGoUpstream(name)) {
     refuseField(param, "is not a header that can be sent to a provider");
   }
-  if (typeof value !== "string") throw refuseField(param, "must be a text");
+  if (typeof value !== "string") throw refuseField(param, "must be a string");
   if (value.length > maxHeaderLength) refuseField(param, `must have at most ${maxHeaderLength} characters`);
-  if (!isHeaderValue(value)) refuseField(param, "must not hold control characters");
+  if (!isHeaderValue(value)) refuseField(param, "must not contain control characters");
 }
 
 function checkAddress(

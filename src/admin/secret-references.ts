@@ -62,13 +62,13 @@ function toRecord(row: SecretReferenceRow) {
   };
 }
 
-/** Tags a list is narrowed to: a JSON object of texts. */
+/** Tags a list is narrowed to: a JSON object of strings. */
 function readTags(query: URLSearchParams): AuthConfig | undefined {
   const text = readText(query, "tags");
   if (text === undefined) return undefined;
   const value = parseJson(text);
   if (!isObject(value) || Object.values(value).some((tag) => typeof tag !== "string")) {
-    return refuseField("tags", "must be a JSON object of texts");
+    return refuseField("tags", "must be a JSON object of strings");
   }
   return textsOf(value);
 }

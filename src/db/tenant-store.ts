@@ -17,49 +17,49 @@ import {
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { type Database, type Statement, toStatement } from "./client.ts";
 
-/** Whose rows a statement may touch. */
+/** The tenant whose rows a statement may touch. */
 export interface Tenant {
   readonly organisationId: string;
   /** Null: every workspace of the organisation. */
   readonly workspaceId: string | null;
 }
 
-/** Rows with these values; a list means any of them, null means no value. */
+/** Rows with these values; a list matches any of its values, null matches rows without a value. */
 export type Filter<Row> = { readonly [Name in keyof Row]?: Row[Name] | readonly Row[Name][] };
 
-/** New values of a row; what is undefined stays as it is. */
+/** New values of a row; undefined leaves a value unchanged. */
 type Changes<NewRow> = { readonly [Name in keyof NewRow]?: NewRow[Name] | undefined };
 
-/** Texts by column. */
+/** Strings by column. */
 type Texts<Row> = { readonly [Name in keyof Row]?: string | undefined };
 
-/** Which rows a list shows. */
+/** Selects the rows of a list. */
 export interface ListOptions<Row> {
   where?: Filter<Row> | undefined;
-  /** Letters a text column must hold, as they are written. */
+  /** Substrings that text columns must contain. */
   contains?: Texts<Row> | undefined;
-  /** As `where` and `contains`, whatever the case of ASCII letters. */
+  /** As `where` and `contains`, ignoring the case of ASCII letters. */
   anyCase?: { equals?: Texts<Row> | undefined; contains?: Texts<Row> | undefined } | undefined;
-  /** Columns that must have a value. */
+  /** Columns that must not be null. */
   present?: readonly (keyof Row)[] | undefined;
-  /** Letters one of these text columns must hold, in either case. */
+  /** A substring that one of these text columns must contain, ignoring case. */
   search?: { columns: readonly (keyof Row)[]; text: string } | undefined;
-  /** Members a column with a JSON object must have. */
+  /** Fields that a column with a JSON object must have. */
   members?: { column: keyof Row; values: Readonly<Record<string, string>> } | undefined;
   /** Bounds of a number column, `from` inclusive, `to` exclusive. */
   between?: { column: keyof Row; from?: number | undefined; to?: number | undefined } | undefined;
-  /** Rows of the organisation itself too, where the tenant is one workspace. */
+  /** Include rows of the organisation itself if the tenant is one workspace. */
   includeOrganisation?: boolean;
   page?: { offset: number; limit: number } | undefined;
 }
 
-/** Every statement on a table whose rows belong to a tenant. Each one names the tenant's columns. */
+/** All statements on a table whose rows belong to tenants. Each one names the tenant's columns. */
 export interface TenantStore<Row, NewRow> {
-  /** Rows of a page, newest first, and how many there are in all. */
+  /** Rows of a page, newest first, and the total number. */
   list(tenant: Tenant, options?: ListOptions<Row>): Promise<{ rows: Row[]; total: number }>;
   /** All rows, newest first. */
   all(tenant: Tenant, options?: Omit<ListOptions<Row>, "page">): Promise<Row[]>;
-  /** How many rows there are. */
+  /** The number of rows. */
   count(tenant: Tenant, options?: Omit<ListOptions<Row>, "page">): Promise<number>;
   find(
     tenant: Tenant,
@@ -72,32 +72,32 @@ export interface TenantStore<Row, NewRow> {
     idOrSlug: string,
     options?: Pick<ListOptions<Row>, "includeOrganisation">,
   ): Promise<Row | undefined>;
-  /** @throws {TypeError} If the row is not the tenant's. */
+  /** @throws {TypeError} If the row belongs to another tenant. */
   insert(tenant: Tenant, row: NewRow): Statement;
-  /** As `insert`; a row with the same primary key is replaced. For tables without another key. */
+  /** As `insert`, but replaces a row with the same primary key. For tables without other unique columns. */
   put(tenant: Tenant, row: NewRow): Statement;
-  /** Absent members stay as they are. */
+  /** Absent fields stay unchanged. */
   update(tenant: Tenant, where: Filter<Row>, changes: Changes<NewRow>): Statement;
   remove(tenant: Tenant, where: Filter<Row>): Statement;
 }
 
-/** A table every row of which names its organisation. */
+/** A table whose rows all name their organisation. */
 type TenantTable = SQLiteTable & { organisationId: SQLiteColumn };
 
-/** Longest list whose values are bound one by one: far below what a statement may bind. */
+/** Longest list whose values are bound separately: far below the limit for one statement. */
 const maxBound = 10_000;
 
 function toCondition(column: SQLiteColumn, value: unknown): SQL {
   if (value === null) return isNull(column);
   if (Array.isArray(value)) {
-    // a longer one is bound as one text, so that no number of records keeps others from being read
+    // a longer list is bound as one JSON text, so that any number of records can be read
     if (value.length > maxBound) return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(value)}))`;
     return inArray(column, value);
   }
   return eq(column, value);
 }
 
-/** A pattern that means these letters and nothing else. */
+/** A pattern that matches a string literally. */
 function toPattern(text: string): string {
   return `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 }
@@ -106,7 +106,7 @@ function listTexts(texts: object | undefined): [string, string][] {
   return Object.entries(texts ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined);
 }
 
-/** Creates the store of a table. The only place that builds statements on tables of tenants. */
+/** Creates the store of a table. No other code builds statements on tenants' tables. */
 export function createTenantStore<Table extends TenantTable>(
   database: Database,
   table: Table,
@@ -116,7 +116,7 @@ export function createTenantStore<Table extends TenantTable>(
   const columns: Record<string, SQLiteColumn> = getTableColumns(table);
   const columnOf = (name: PropertyKey): SQLiteColumn => {
     const column = columns[String(name)];
-    if (!column) throw new TypeError(`Cannot use column ${String(name)}: the table has none`);
+    if (!column) throw new TypeError(`Cannot use column ${String(name)}: the table does not have it`);
     return column;
   };
   const order = [columns.createdAt ?? columns.seq, columns.id ?? columns.slug].filter((column) => column !== undefined);
@@ -160,7 +160,7 @@ export function createTenantStore<Table extends TenantTable>(
       .where(where(tenant, options))
       .orderBy(...order.map((column, index) => (index === 0 ? desc(column) : asc(column))));
     const { page } = options;
-    // drizzle gives rows of the table it was asked for; it loses that through the type parameter
+    // drizzle returns rows of the given table; the type parameter loses that
     return (await (page ? query.limit(page.limit).offset(page.offset) : query)) as Row[];
   };
   const countRows = async (tenant: Tenant, options: ListOptions<Row> = {}): Promise<number> => {
@@ -168,7 +168,7 @@ export function createTenantStore<Table extends TenantTable>(
     return row?.total ?? 0;
   };
   const requireOwn = (tenant: Tenant, row: Table["$inferInsert"]): Table["$inferInsert"] => {
-    const { organisationId, workspaceId } = row as { organisationId?: unknown; workspaceId?: unknown }; // every such table has the first, some the second
+    const { organisationId, workspaceId } = row as { organisationId?: unknown; workspaceId?: unknown }; // every such table has the first column, some the second
     const foreign = tenant.workspaceId !== null && columns.workspaceId && workspaceId !== tenant.workspaceId;
     if (organisationId !== tenant.organisationId || foreign)
       throw new TypeError("Cannot write a row of another tenant");
@@ -186,7 +186,7 @@ export function createTenantStore<Table extends TenantTable>(
     find: (tenant, filter, options = {}) => first(select(tenant, { ...options, where: filter, page: one })),
     async get(tenant, idOrSlug, options = {}) {
       const byName = (name: string) =>
-        first(select(tenant, { ...options, where: { [name]: idOrSlug } as Filter<Row>, page: one })); // the name is one of the table's
+        first(select(tenant, { ...options, where: { [name]: idOrSlug } as Filter<Row>, page: one })); // the name is a column of the table
       return (await byName("id")) ?? (columns.slug ? byName("slug") : undefined);
     },
     insert: (tenant, row) => toStatement(orm.insert(table).values(requireOwn(tenant, row))),
@@ -198,7 +198,7 @@ export function createTenantStore<Table extends TenantTable>(
       toStatement(
         orm
           .update(table)
-          .set(changes as Record<string, never>) // members of the table's own row type
+          .set(changes as Record<string, never>) // properties of the table's row type
           .where(and(ofTenant(tenant), ...matching(filter))),
       ),
     remove: (tenant, filter) => toStatement(orm.delete(table).where(and(ofTenant(tenant), ...matching(filter)))),

@@ -32,7 +32,7 @@ export function withUnits(usage: LoggedUsage | null, { units, image }: FurtherCo
 /** The sum of two usages. */
 export function addUsage(one: LoggedUsage | null, other: LoggedUsage | null): LoggedUsage | null {
   if (!one || !other) return one ?? other;
-  const names = Object.keys(noTokens) as (keyof typeof noTokens)[]; // a sum keeps only what both count alike
+  const names = Object.keys(noTokens) as (keyof typeof noTokens)[]; // Object.keys loses the type of the names
   const units = { ...one.units };
   for (const [name, value] of Object.entries(other.units ?? {})) units[name] = (units[name] ?? 0) + value;
   return {

@@ -1,32 +1,32 @@
 import * as v from "valibot";
 import { parseJson } from "../lib/json.ts";
 
-/** One member of an integration's `configurations`, by its path. */
+/** One field of an integration's `configurations`, by its path. */
 export interface ConfigurationMember {
   schema: v.GenericSchema;
   /** It is sealed and shown masked. Settings of a provider are marked where it declares them. */
   secret?: true;
   /** It says where requests go. Settings of a provider are marked where it declares them. */
   shapesAddress?: true;
-  /** It is an address the gateway will call: a base that paths are appended to, or a whole URL. */
+  /** An address the gateway will call: a base address, or a complete URL. */
   address?: "base" | "url";
 }
 
-/** What providers of one family take in `configurations`, besides the settings they declare. */
+/** Fields of `configurations` for a family of providers, besides declared settings. */
 export interface ProviderFamily {
   members: Readonly<Record<string, ConfigurationMember>>;
-  /** Paths that must be there; `key` is the integration's key. */
+  /** Required paths; `key` is the integration's key. */
   required: readonly string[];
-  /** What is required further, by the value of one member. */
+  /** Further required fields, depending on the value of one field. */
   choice?: { member: string; required: Readonly<Record<string, readonly string[]>> };
 }
 
 const text = (maximum: number) =>
   v.pipe(
-    v.string("must be a text"),
+    v.string("must be a string"),
     v.minLength(1, "must not be empty"),
     v.maxLength(maximum, `must have at most ${maximum} characters`),
-    v.check((value) => !value.includes("\0"), "must not hold the character U+0000"),
+    v.check((value) => !value.includes("\0"), "must not contain the character U+0000"),
   );
 const choice = (...values: [string, ...string[]]) => v.picklist(values, `must be one of ${values.join(", ")}`);
 
@@ -35,7 +35,7 @@ const identifier: ConfigurationMember = { schema: text(255) };
 const long: ConfigurationMember = { schema: text(16_384) };
 const hostLabel: ConfigurationMember = {
   schema: v.pipe(
-    v.string("must be a text"),
+    v.string("must be a string"),
     v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 lower-case letters, digits or hyphens"),
   ),
 };
@@ -56,7 +56,7 @@ const serviceAccount: ConfigurationMember = {
   ),
 };
 
-/** What every integration may have, whatever its provider. Header values below `custom_headers` have rules of their own. */
+/** Fields of every integration, whatever its provider. Header values in `custom_headers` are validated separately. */
 export const commonMembers: Readonly<Record<string, ConfigurationMember>> = {
   custom_host: baseAddress,
   "oauth.token_url": { schema: text(2048), address: "url" },
@@ -67,7 +67,7 @@ export const commonMembers: Readonly<Record<string, ConfigurationMember>> = {
   "oauth.auth_method": { schema: choice("basic", "post") },
 };
 
-/** Members of `oauth` without which the others are no use. */
+/** Required fields of `oauth`. */
 export const requiredOfOauth: readonly string[] = ["oauth.token_url", "oauth.client_id", "oauth.client_secret"];
 
 const azureModes = ["default", "entra", "managed", "workload", "entraFederated"] as const;
@@ -145,7 +145,7 @@ const sagemakerMembers = [
 const keyless: ProviderFamily = { members: {}, required: [] };
 const huggingFace: ProviderFamily = { members: { huggingface_base_url: baseAddress }, required: ["key"] };
 
-/** Families with members of their own, by the id of the provider. */
+/** Families with additional fields, by provider id. */
 export const providerFamilies: ReadonlyMap<string, ProviderFamily> = new Map(
   Object.entries<ProviderFamily>({
     openai: { members: { openai_organization: identifier, openai_project: identifier }, required: ["key"] },
@@ -194,7 +194,7 @@ export const providerFamilies: ReadonlyMap<string, ProviderFamily> = new Map(
       members: {
         snowflake_account: {
           schema: v.pipe(
-            v.string("must be a text"),
+            v.string("must be a string"),
             v.regex(
               /^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,3}$/,
               "must be 1 to 4 host labels joined with dots",
@@ -239,10 +239,10 @@ export const providerFamilies: ReadonlyMap<string, ProviderFamily> = new Map(
   }),
 );
 
-/** The family of providers that have no members of their own. */
+/** The family of providers without additional fields. */
 export const otherFamily: ProviderFamily = { members: {}, required: ["key"] };
 
-/** Providers integrations can be made for, besides those the gateway has. */
+/** Providers that integrations may use, besides those built in. */
 export const namedProviders: ReadonlySet<string> = new Set([
   ...providerFamilies.keys(),
   "ai21",

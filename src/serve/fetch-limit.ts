@@ -41,7 +41,7 @@ function watchEnd(response: Response, method: string, onEnd: () => void): Respon
   if (status < 200 || status > 599) {
     onEnd();
     response.body?.cancel().catch(() => {});
-    throw new OutboundError("bad_answer", `Cannot use the answer: there is no status ${status}`);
+    throw new OutboundError("bad_answer", `Cannot use the response: there is no status ${status}`);
   }
   if (!hasBody(method, status) || headers.get("content-length") === "0") {
     onEnd();

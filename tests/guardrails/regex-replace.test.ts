@@ -62,8 +62,8 @@ test("regexReplace takes a rule that only begins like one between slashes as it 
 
 for (const [parameters, problem] of [
   [{}, /\.rule: /],
-  [{ rule: "/(?!a)/g" }, /\.rule: is no pattern/],
-  [{ rule: "(?!a)" }, /\.rule: is no pattern/],
+  [{ rule: "/(?!a)/g" }, /\.rule: is not a valid regular expression/],
+  [{ rule: "(?!a)" }, /\.rule: is not a valid regular expression/],
   [{ rule: "/a/y" }, /\.rule: cannot have the flag y/],
   [{ rule: "a", redactText: 1 }, /\.redactText: /],
   [{ rule: "a", redactText: "x".repeat(1_001) }, /\.redactText: /],

@@ -49,8 +49,8 @@ for (const [parameters, ...wanted] of [
   [{ metadataPairs: { a: ["x", "y"] } }, `${place}.metadataPairs.a: must be one value where matchType is exact`],
   [
     { metadataPairs: { a: "(", b: "x", c: "(?=y)" }, matchType: "regex" },
-    `${place}.metadataPairs.a: is no pattern: `,
-    `${place}.metadataPairs.c: is no pattern: `,
+    `${place}.metadataPairs.a: is not a valid regular expression: `,
+    `${place}.metadataPairs.c: is not a valid regular expression: `,
   ],
 ] as const) {
   test(`requiredMetadataKeyPairs refuse the parameters ${JSON.stringify(parameters)}`, () => {

@@ -115,7 +115,7 @@ const refused: readonly (readonly [string, object | string, RegExp | string])[] 
   [
     "a pattern that is none",
     asked({ "params.a": { $regex: "(" } }),
-    /^path: strategy\.conditions\[0\]\.query\.params\.a\.\$regex, message: is no pattern/,
+    /^path: strategy\.conditions\[0\]\.query\.params\.a\.\$regex, message: is not a valid regular expression/,
   ],
   [
     "an unknown operator",

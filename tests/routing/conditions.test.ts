@@ -228,7 +228,7 @@ for (const [written, expected] of [
 for (const pattern of ["(", "(?=a)", "(a)\\1", "[z-a]", "*"]) {
   test(`createQueryReader() tells what is wrong with the pattern ${pattern}`, () => {
     const [line = "", ...others] = problemLines({ "metadata.x": { $regex: pattern } });
-    assert.match(line, /^query\.metadata\.x\.\$regex: is no pattern: ./);
+    assert.match(line, /^query\.metadata\.x\.\$regex: is not a valid regular expression: ./);
     assert.deepEqual(others, []);
   });
 }

@@ -38,7 +38,7 @@ async function login(
 export async function readAzureSecret(auth: AzureAuth, secretPath: string, options: AzureOptions): Promise<string> {
   if (auth.azure_auth_mode !== "entra") {
     throw new SecretUnavailableError(
-      `azure_auth_mode ${auth.azure_auth_mode} is not offered: it needs a metadata service, which is never called`,
+      `azure_auth_mode ${auth.azure_auth_mode} is not offered: it needs a metadata service, which is never allowed`,
     );
   }
   const base = options.requireAddress(auth.azure_vault_url);

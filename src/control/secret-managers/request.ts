@@ -73,7 +73,7 @@ export async function askStore(
 }
 
 /**
- * A member of an answer that must be a text.
+ * A member of an answer that must be a string.
  *
  * @throws {SecretUnavailableError}
  */

@@ -6,7 +6,7 @@ import { parseJson } from "../../lib/json.ts";
 import { bearer } from "./headers.ts";
 import { requestToken, type TokenTools } from "./token-request.ts";
 
-const text = v.pipe(v.string("must be a text"), v.minLength(1, "must not be empty"), v.maxLength(16_384));
+const text = v.pipe(v.string("must be a string"), v.minLength(1, "must not be empty"), v.maxLength(16_384));
 
 /** An OAuth client that gets its tokens by client credentials (RFC 6749, section 4.4). */
 const OauthSettings = v.object(
@@ -14,8 +14,8 @@ const OauthSettings = v.object(
     token_url: v.pipe(text, v.regex(/^https?:\/\//, "must start with http:// or https://")),
     client_id: text,
     client_secret: text,
-    scope: v.nullish(v.string("must be a text")),
-    audience: v.nullish(v.string("must be a text")),
+    scope: v.nullish(v.string("must be a string")),
+    audience: v.nullish(v.string("must be a string")),
     /** How the client says who it is: in a header, or in the form. */
     auth_method: v.nullish(v.picklist(["basic", "post"], "must be basic or post")),
   },

@@ -5,11 +5,11 @@ import { addressSetting, hostLabel } from "../settings.ts";
 
 /** A name that becomes one segment of a path. */
 const segment = v.pipe(
-  v.string("must be a text"),
+  v.string("must be a string"),
   v.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, "must be letters, digits, dots, hyphens or underscores"),
 );
 const version = v.pipe(
-  v.string("must be a text"),
+  v.string("must be a string"),
   v.regex(/^[A-Za-z0-9.-]{1,30}$/, "must be a version such as 2024-10-21, or v1"),
 );
 
