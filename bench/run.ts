@@ -50,7 +50,7 @@ interface Options extends LoadOptions {
 function wholeNumber(name: string, text: string, max: number): number {
   const value = /^[0-9]{1,4}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= 1 && value <= max) return value;
-  throw new TypeError(`Cannot use --${name}: write a whole number from 1 to ${max}`);
+  throw new TypeError(`Cannot use --${name}: it must be a whole number from 1 to ${max}`);
 }
 
 function readOptions(): Options {

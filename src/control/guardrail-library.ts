@@ -12,7 +12,7 @@ export interface StoredGuardrail extends SavedGuardrail {
   row: GuardrailRow;
 }
 
-/** Ids of guardrails every request of a workspace passes, whatever its config says, in the order they run. */
+/** Ids of the guardrails for every request of a workspace, in the order they run. */
 interface DefaultGuardrails {
   input: readonly string[];
   output: readonly string[];
@@ -20,7 +20,7 @@ interface DefaultGuardrails {
 
 /** Guardrails of a workspace, in memory. */
 export interface GuardrailLibrary {
-  /** By slug and by id: the workspace's own and the organisation's; those that guard tools are left out. */
+  /** By slug and by id: the workspace's and the organisation's; those for tools are left out. */
   guardrails: ReadonlyMap<string, StoredGuardrail>;
   defaultGuardrails: DefaultGuardrails;
 }
@@ -31,16 +31,16 @@ export function readGuardrailContent({ content }: Pick<GuardrailVersionRow, "con
   return { checks: Array.isArray(checks) ? checks : [], actions: isObject(actions) ? actions : {} };
 }
 
-/** Ids that defaults of an organisation or of a workspace name for a direction. */
+/** Ids of the default guardrails of an organisation or workspace for a direction. */
 export function listDefaultGuardrails(defaults: unknown, direction: "input" | "output"): string[] {
   const ids = toRecord(defaults)[`${direction}_guardrails`];
   return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
 }
 
 /**
- * Guardrails a workspace may use, the organisation's first; seen from the organisation its own alone.
+ * Guardrails that a workspace may use, the organisation's first; for the organisation only its own.
  *
- * @param opener Opens the secrets in them; without it masks stand there, and where one does not open.
+ * @param opener Decrypts secrets; without it, or if that fails, masks take their place.
  */
 export async function readUsableGuardrails(
   stores: ControlStores,
@@ -64,7 +64,7 @@ export async function readUsableGuardrails(
   return [...stored.filter(isShared), ...stored.filter((one) => !isShared(one))];
 }
 
-/** Reads what a workspace has of guardrails. */
+/** Reads the guardrails of a workspace. */
 export async function readGuardrailLibrary(
   stores: ControlStores,
   tenant: Tenant,
@@ -86,7 +86,7 @@ export async function readGuardrailLibrary(
     ]),
   ];
   return {
-    // of equal names the last one counts: the workspace's own before the organisation's, an id before a slug
+    // later entries win: the workspace's over the organisation's, ids over slugs
     guardrails: new Map([
       ...usable.map((stored) => [stored.row.slug, stored] as const),
       ...usable.map((stored) => [stored.row.id, stored] as const),

@@ -5,7 +5,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import { universalLabels } from "../prompts/labels.ts";
 import { readVersionNumber } from "../prompts/reference.ts";
 
-/** A record with the versions requests name most. */
+/** A record with the versions that requests use most. */
 interface Versioned<Row, Version> {
   row: Row;
   /** By `default`, `latest`, label, and number. */
@@ -18,9 +18,9 @@ type StoredPrompt = Versioned<PromptRow, PromptVersionRow>;
 type StoredPartial = Versioned<PartialRow, PartialVersionRow>;
 
 /**
- * A version by name. At once when it has one besides its number; older versions are read when they are first asked for.
+ * A version by name. Synchronous for named versions; older ones are read on first use.
  *
- * @returns Undefined where there is none.
+ * @returns Undefined if there is no such version.
  */
 type FindVersion<Row, Version> = (
   stored: Versioned<Row, Version>,
@@ -37,10 +37,10 @@ export interface PromptLibrary {
   findPartialVersion: FindVersion<PartialRow, PartialVersionRow>;
 }
 
-/** Older versions kept in memory, of prompts and of partials. */
+/** Older versions in memory, separately for prompts and partials. */
 const maxOlder = 100;
 
-/** Numbers and ids of the versions a record has. */
+/** Numbers and ids of a record's versions. */
 interface Head {
   id: string;
   slug: string;
@@ -96,7 +96,7 @@ function createFinder<Row extends Head, Version>(
   };
 }
 
-/** Ids of labelled versions by label, by prompt. */
+/** Ids of labelled versions by label, per prompt. */
 async function readLabels(stores: ControlStores, tenant: Tenant): Promise<Map<string, Map<string, string>>> {
   const [assigned, labels] = await Promise.all([stores.promptLabels.all(tenant), stores.labels.all(tenant)]);
   const nameOf = new Map([...universalLabels, ...labels].map(({ id, name }) => [id, name]));
@@ -110,7 +110,7 @@ async function readLabels(stores: ControlStores, tenant: Tenant): Promise<Map<st
   return byPrompt;
 }
 
-/** Reads what a workspace has of prompts. */
+/** Reads the prompts of a workspace. */
 export async function readPromptLibrary(stores: ControlStores, tenant: Tenant): Promise<PromptLibrary> {
   const [prompts, partials] = await Promise.all([
     stores.prompts.all(tenant, { where: { status: "active" } }),

@@ -125,7 +125,7 @@ function mayEndBatches(changes: readonly Change[] | undefined): boolean {
   return !changes || changes.some(({ resource }) => resource === "workspaces");
 }
 
-/** The control plane and those who tell who is calling; what changes in the one is forgotten by the others. */
+/** Creates the control plane and the authenticators; changes in the former drop what the latter cached. */
 async function createIdentity(
   options: GatewayOptions,
   { clock, database, installation, masterKeys }: ServiceParts,

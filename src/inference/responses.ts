@@ -1,5 +1,5 @@
 import type { CallerContext } from "../context.ts";
-import type { KeptContent } from "../control/stored-responses.ts";
+import type { StoredResponseContent } from "../control/stored-responses.ts";
 import { isUnreachable } from "../db/client.ts";
 import type { ResponseOwner } from "../db/stores/stored-responses.ts";
 import { isOwnResponseId, toResponseId } from "../dialects/responses/ids.ts";
@@ -52,7 +52,7 @@ async function loadHistory(id: string, context: CallerContext): Promise<Item[]> 
   return links.flatMap(({ input, response }) => [...input, ...outputOf(response)]);
 }
 
-function outputOf({ output }: KeptContent["response"]): Item[] {
+function outputOf({ output }: StoredResponseContent["response"]): Item[] {
   return objectsIn(output);
 }
 

@@ -182,7 +182,7 @@ function requireView(view: WorkspaceView | undefined): WorkspaceView {
 
 /** @throws {UnavailableError} 503: what requests need of the database cannot be read. */
 export function refuseUnreadable(cause: unknown): never {
-  throw new UnavailableError("Cannot read the workspace of this key: the database does not answer", {
+  throw new UnavailableError("Cannot read the workspace of this key: the database does not respond", {
     cause,
     code: "database_unavailable",
     retryAfterSeconds: 1,

@@ -1,45 +1,45 @@
 /**
- * The members of the runtimes' own globals that `src/serve` uses. Each runtime's full types would contradict the
- * others' and Node's. Globals of a runtime other than the running one are undefined: ask `typeof Bun` first.
+ * The runtimes' globals as far as `src/serve` uses them. Each runtime's complete types would contradict the
+ * others' and Node's. Globals of other runtimes are undefined: check `typeof Bun` first.
  */
 
-/** Options of `fetch` the DOM types do not know; all but the last are Bun's. */
+/** Options of `fetch` that the DOM types lack; all but the last are Bun's. */
 interface RequestInit {
-  /** False: the body is handed on as received, `content-encoding` included. */
+  /** False: the body is returned as received, with its `content-encoding`. */
   decompress?: boolean;
-  /** False: without Bun's own five minutes. */
+  /** False: without Bun's default limit of five minutes. */
   timeout?: boolean;
-  /** False: the proxy variables of the environment are ignored. */
+  /** False: ignores the proxy variables of the environment. */
   proxy?: boolean;
-  /** Needed for a streamed body (a standard member the DOM types lack). */
+  /** Required for a streamed body (a standard field the DOM types lack). */
   duplex?: "half";
 }
 
 interface BunServer {
   readonly port: number;
-  /** Address of the peer, null once it is gone. */
+  /** Address of the peer, null once it has left. */
   requestIP(request: Request): { address: string; port: number; family: string } | null;
-  /** Accepts a WebSocket handshake; false when it cannot. */
+  /** Accepts a WebSocket handshake; false if that fails. */
   upgrade(request: Request, options: { headers?: Record<string, string>; data: unknown }): boolean;
-  /** Takes no more connections; with `true` also ends those there are. */
+  /** Accepts no more connections; with `true` also closes open ones. */
   stop(closeActiveConnections?: boolean): Promise<void>;
 }
 
 /** A WebSocket of Bun's server. */
 interface BunServerSocket<Data> {
   readonly data: Data;
-  /** Bytes that were sent; -1: they wait; 0: they were dropped. */
+  /** Bytes sent; -1: they are buffered; 0: they were dropped. */
   send(message: string | Uint8Array): number;
   close(code?: number, reason?: string): void;
   terminate(): void;
-  /** Bytes that wait to be sent. */
+  /** Bytes in the send buffer. */
   getBufferedAmount(): number;
 }
 
 interface BunSocketHandlers<Data> {
   /** Largest message, in bytes. */
   maxPayloadLength?: number;
-  /** Seconds of silence after which a WebSocket is closed. */
+  /** Idle seconds after which a WebSocket is closed. */
   idleTimeout?: number;
   sendPings?: boolean;
   perMessageDeflate?: boolean;
@@ -52,13 +52,13 @@ interface BunSocketHandlers<Data> {
 interface BunServeOptions {
   port?: number;
   hostname?: string;
-  /** Seconds without a byte after which a connection is closed, at most 255; 0: never. */
+  /** Idle seconds after which a connection is closed, at most 255; 0: never. */
   idleTimeout?: number;
   maxRequestBodySize?: number;
   development?: boolean;
   /** Undefined: the request was upgraded. */
   fetch(request: Request, server: BunServer): Response | Promise<Response | undefined>;
-  /** Handlers of upgraded requests. Their data is whatever `upgrade` was given. */
+  /** Handlers of upgraded requests. Their data is the argument of `upgrade`. */
   websocket?: BunSocketHandlers<unknown>;
 }
 

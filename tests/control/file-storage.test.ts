@@ -130,7 +130,7 @@ async function* oneText(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text);
 }
 
-test("the upkeep removes what is past its end, was given up or deleted, and nothing else", async () => {
+test("cleanUp() removes what is past its end, was given up or deleted, and nothing else", async () => {
   const clock = createTestClock();
   const database = await openDatabase({ url: ":memory:" });
   await migrate(database);
@@ -155,11 +155,11 @@ test("the upkeep removes what is past its end, was given up or deleted, and noth
   const written = await storage.open(tenant, { filename: "b.jsonl", purpose: "batch_output" }, clock.now() + 1_000);
   await database.write(written.statements);
   await database.write(await storage.append(tenant, written.id, new TextEncoder().encode("more")));
-  await storage.upkeep();
+  await storage.cleanUp();
   assert.equal((await idsIn("SELECT id FROM gateway_files")).length, 3);
   clock.advance(1_000);
   assert.equal(await storage.find(tenant, ended.id), undefined);
-  await storage.upkeep();
+  await storage.cleanUp();
   for (const sql of [
     "SELECT id FROM gateway_files",
     "SELECT file_id AS id FROM gateway_file_pieces",
@@ -168,7 +168,7 @@ test("the upkeep removes what is past its end, was given up or deleted, and noth
     assert.deepEqual(await idsIn(sql), [kept.id]);
   }
   await database.write([{ sql: "UPDATE gateway_files SET status = 'deleted'", args: [] }]);
-  await storage.upkeep();
+  await storage.cleanUp();
   assert.deepEqual(await idsIn("SELECT id FROM gateway_files"), []);
   await database.close();
 });
@@ -257,7 +257,7 @@ test("what a deleted workspace left goes: files wherever they lie, and uploads t
       `INSERT INTO workspaces (id, organisation_id, name, slug, status, created_at)
        VALUES ('workspace-1', 'organisation-1', 'w', 'w', 'archived', 0)`,
     ]);
-    await storage.upkeep();
+    await storage.cleanUp();
     yield* oneText("while its workspace goes");
   }
   const upload = storage.upload(tenant, { filename: "late", content: archivingText(), complete });

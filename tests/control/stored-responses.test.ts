@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
   createStoredResponses,
-  type KeptResponse,
+  type StoredResponse,
   type StoredResponsesOptions,
 } from "../../src/control/stored-responses.ts";
 import { type Database, openDatabase } from "../../src/db/client.ts";
@@ -33,7 +33,7 @@ function create(changes: Partial<StoredResponsesOptions> = {}) {
   return { responses, warnings };
 }
 
-const kept = (id: string, more: Partial<KeptResponse> = {}): KeptResponse => ({
+const kept = (id: string, more: Partial<StoredResponse> = {}): StoredResponse => ({
   id,
   ...owner,
   previousId: null,
@@ -111,12 +111,12 @@ test("a link of another owner ends a chain", async () => {
   assert.equal((await responses.chain(owner, "d2")).missing, "d1");
 });
 
-test("upkeep removes what is older than its time, and nothing else", async () => {
+test("cleanUp() removes what is older than its time, and nothing else", async () => {
   const { responses } = create();
   responses.add(kept("e1", { createdAt: 70 * day - 1 }));
   responses.add(kept("e2", { createdAt: 70 * day }));
   await responses.close();
-  await responses.upkeep();
+  await responses.cleanUp();
   assert.equal(await responses.find(owner, "e1"), undefined);
   assert.ok(await responses.find(owner, "e2"));
 });
@@ -131,7 +131,7 @@ test("while the store fails responses wait, are found, and are written later; op
   await responses.close();
   await responses.close();
   assert.ok(await responses.find(owner, "f1"));
-  assert.deepEqual(warnings, ["Cannot keep responses: they wait in memory"]);
+  assert.deepEqual(warnings, ["Cannot store responses: they wait in memory"]);
   isDown = false;
   await responses.close();
   assert.ok(await create().responses.find(owner, "f1"));
@@ -155,7 +155,7 @@ test("the oldest go when more wait than may", async () => {
   await responses.close();
 });
 
-test("the upkeep removes what deleted workspaces left", async () => {
+test("cleanUp() removes what deleted workspaces left", async () => {
   const { responses } = create();
   await database.write([
     "INSERT INTO organisations (id, name, slug, created_at) VALUES ('left', 'o', 'o', 0)",
@@ -168,7 +168,7 @@ test("the upkeep removes what deleted workspaces left", async () => {
   await responses.close();
   const { responses: fresh } = create();
   assert.ok(await fresh.find(ofWorkspace("gone"), "gone-599"));
-  await fresh.upkeep();
+  await fresh.cleanUp();
   const { rows } = await database.read("SELECT id FROM stored_responses WHERE organisation_id = 'left'");
   assert.deepEqual(
     rows.map(({ id }) => id),

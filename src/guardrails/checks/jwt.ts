@@ -37,7 +37,7 @@ const refusedHeaders = ["jku", "x5u", "jwk", "x5c", "crit"];
 /** Limits of an introspection call and of its cached results. */
 const introspectBounds = { timeoutMs: 5_000, maxBytes: 256 * 1024 };
 const maxIntrospections = 5_000;
-const maxKeptAnswer = 16 * 1024;
+const maxCachedAnswer = 16 * 1024;
 
 const Seconds = v.pipe(v.number(), v.minValue(0));
 const Names = v.nullish(v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.maxLength(maxNames)), []);
@@ -258,7 +258,7 @@ function createIntrospector(tools: CheckTools): Validate {
       known.delete(name);
       throw new TokenProblem("The token is not active");
     }
-    if (maxAge > 0 && length <= maxKeptAnswer) known.set(name, { claims, askedAt });
+    if (maxAge > 0 && length <= maxCachedAnswer) known.set(name, { claims, askedAt });
     return { claims, header };
   };
 }

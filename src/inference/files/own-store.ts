@@ -53,7 +53,7 @@ export function readLimit({ url }: CallerContext, { most, usual }: { most: numbe
   if (text === null) return usual;
   const limit = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= most) return limit;
-  throw new InvalidRequestError(`Cannot use limit: write a whole number from 1 to ${most}`, {
+  throw new InvalidRequestError(`Cannot use limit: it must be a whole number from 1 to ${most}`, {
     param: "limit",
     code: "invalid_query",
   });
