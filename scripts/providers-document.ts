@@ -19,11 +19,11 @@ function bindPlain(provider: Provider): BoundProvider | undefined {
 }
 
 function baseAddress(provider: Provider, bound: BoundProvider | undefined): string {
-  if (provider.isLocal) return "none: it answers inside the gateway";
+  if (provider.isLocal) return "none: part of the gateway";
   const unknown = "from its settings or the custom host";
   try {
     const url = bound?.baseUrl ?? "";
-    const prefix = bound?.pathPrefix ? ` with \`${bound.pathPrefix}\` behind it` : "";
+    const prefix = bound?.pathPrefix ? ` with \`${bound.pathPrefix}\` appended` : "";
     return /^https?:\/\//.test(url) && !url.includes("undefined") ? `\`${url}\`${prefix}` : unknown;
   } catch {
     // it needs settings
@@ -73,7 +73,7 @@ async function authentication(provider: Provider, bound: BoundProvider | undefin
   return ways.length === 0 ? "by its settings" : ways.join(", or ");
 }
 
-/** Names of operations; how one of them is carried out inside is not told. */
+/** Names of operations, without how they are implemented. */
 function operationNames({ operationNames: names }: Provider): string {
   return [...new Set(names.map((name) => (name === "countChat" ? "countTokens" : name)))].join(", ");
 }
@@ -97,24 +97,24 @@ export async function providersDocument(): Promise<string> {
   return [
     "<!-- Made by scripts/build.ts from src/providers/registry.ts. Do not edit: run `npm run build`. -->\n\n",
     "# Providers\n\n",
-    "Name one in `x-gateway-provider`, in a config, or in an integration. Unified operations: `chat` is `POST /v1/chat/completions`,\n",
+    "Select one with `x-gateway-provider`, in a config, or in an integration. Unified operations: `chat` is `POST /v1/chat/completions`,\n",
     "`complete` is `POST /v1/completions`, `embed` is `POST /v1/embeddings`, `models` is `GET /v1/models`,\n",
     "`rerank` is `POST /v1/rerank`, `moderate` is `POST /v1/moderations`, `ocr` is `POST /v1/ocr`, `generateImage` and `editImage` are\n",
     "`POST /v1/images/generations` and `/v1/images/edits`, `speak`, `transcribe` and `translate` are `POST /v1/audio/speech`,\n",
     "`/v1/audio/transcriptions` and `/v1/audio/translations`, `countTokens` is `POST /v1/messages/count_tokens`, `realtime` the WebSocket\n",
     "`GET /v1/realtime`. `generateContent`, `countContents`, `embedContent` and `batchEmbedContents` are routes of\n",
     "[the Gemini API](gemini.md), `messages` is `POST /v1/messages`, `responses` `POST /v1/responses`, `decide` `POST /v1/decisions`: they are\n",
-    "listed where a provider has them in their own shape, and answered by every provider with `chat`, or `embed`, but for counts of tokens.\n",
-    "Every other path under `/v1` is handed to the provider as it is, below its base address.\n\n",
-    "Settings are given in the headers of the last column, or as members of a config or integration under the same name with underscores.\n",
-    "`x-gateway-custom-host` replaces the base address, but not what is said to stand behind it.\n\n",
-    "A member of OpenAI's that a provider cannot take is left out and named in `x-gateway-dropped-params`; where the answer would then be\n",
-    "another one than was asked for, the request is refused with 400. A member OpenAI does not have goes to the provider as it is\n",
-    "(Bedrock: in `additionalModelRequestFields`). `max_completion_tokens` wins where `max_tokens` stands beside it. Chats of Google's models\n",
-    "answer sound as samples (`pcm16`), or as a file where `audio.format` is `wav` and the answer is not streamed.\n\n",
-    "Headers that clients of a provider send by themselves go along: `anthropic-version` and `anthropic-beta`, `openai-beta`,\n",
-    "`x-vertex-ai-llm-request-type` and `x-vertex-ai-llm-shared-request-type`; `modal-key` and `modal-secret` beside a credential of the\n",
-    "caller's own only; `http-referer` and `x-title` to `openrouter`, where its settings say nothing else.\n\n",
+    "listed where a provider has them natively, and work with every provider with `chat`, or `embed`, except for token counts.\n",
+    "Every other path under `/v1` is forwarded to the provider unchanged, below its base address.\n\n",
+    "Settings are given in the headers of the last column, or as fields of a config or integration under the same name with underscores.\n",
+    "`x-gateway-custom-host` replaces the base address, but not what is appended to it.\n\n",
+    "A field of OpenAI's that a provider does not support is dropped and named in `x-gateway-dropped-params`; where the response would then be\n",
+    "another one than requested, the request is refused with 400. A field OpenAI does not have is forwarded to the provider\n",
+    "(Bedrock: in `additionalModelRequestFields`). `max_completion_tokens` wins over `max_tokens`. Chats of Google's models\n",
+    "return audio as samples (`pcm16`), or as a file where `audio.format` is `wav` and the response is not streamed.\n\n",
+    "Headers that a provider's client libraries send are forwarded: `anthropic-version` and `anthropic-beta`, `openai-beta`,\n",
+    "`x-vertex-ai-llm-request-type` and `x-vertex-ai-llm-shared-request-type`; `modal-key` and `modal-secret` only beside the\n",
+    "caller's own credential; `http-referer` and `x-title` to `openrouter`, unless its settings override them.\n\n",
     "| provider | base address | operations | authenticates with | settings |\n|---|---|---|---|---|\n",
     ...(await Promise.all(providers.map(row))),
   ].join("");

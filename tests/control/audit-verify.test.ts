@@ -218,7 +218,7 @@ test("verifyChain() finds a broken row behind the first page", async () => {
   assert.deepEqual(await verifyAll(audit), ["organisation-b: row 1050 was changed"]);
 });
 
-test("a cut-off end is found with a head that was told, and only with that", async () => {
+test("a cut-off end is found with a recorded head, and only with that", async () => {
   const { database, audit } = await createLogs(4);
   const head = await audit.head("organisation-a");
   const check = (given = head) => verifyChain(audit, "organisation-a", { mac, head: given });
@@ -238,7 +238,7 @@ test("a cut-off end is found with a head that was told, and only with that", asy
   assert.match((await check()) ?? "", /^row 1 is missing/);
 });
 
-test("createHeadLog() tells the newest row of each organisation, once", async () => {
+test("createHeadLog() logs the newest row of each organisation, once", async () => {
   const { database, audit } = await createLogs(2);
   const stores = createControlStores(database);
   for (const id of [...organisations, "organisation-without-rows"]) {

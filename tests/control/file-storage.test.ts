@@ -52,7 +52,7 @@ async function startS3() {
   return { server, objects, state, s3 };
 }
 
-test("files lie in an S3 store where one is set, sealed and in pieces", async () => {
+test("files are stored in S3 if configured, sealed and in pieces", async () => {
   const { server, objects, state, s3 } = await startS3();
   const gateway = await createTestGateway({ inFile: true, files: { s3 }, batches: { pauseMs: 0 } });
   try {
@@ -88,7 +88,7 @@ test("files lie in an S3 store where one is set, sealed and in pieces", async ()
   }
 });
 
-test("a file whose store breaks off cannot be read, and says so", async () => {
+test("reading fails if the store closes the connection", async () => {
   const { server, state, s3 } = await startS3();
   const gateway = await createTestGateway({ files: { s3 } });
   try {
@@ -103,7 +103,7 @@ test("a file whose store breaks off cannot be read, and says so", async () => {
   }
 });
 
-test("a file whose store is away cannot be read, and says so", async () => {
+test("reading fails if the store is unavailable", async () => {
   const { server, s3 } = await startS3();
   const gateway = await createTestGateway({ files: { s3 } });
   try {
@@ -130,7 +130,7 @@ async function* oneText(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text);
 }
 
-test("cleanUp() removes what is past its end, was given up or deleted, and nothing else", async () => {
+test("cleanUp() removes expired, abandoned and deleted files, and nothing else", async () => {
   const clock = createTestClock();
   const database = await openDatabase({ url: ":memory:" });
   await migrate(database);
@@ -173,7 +173,7 @@ test("cleanUp() removes what is past its end, was given up or deleted, and nothi
   await database.close();
 });
 
-test("what is added to a file lies where its beginning lies, also once new files go elsewhere", async () => {
+test("appended pieces go where the first one is, also once new files go elsewhere", async () => {
   const database = await openDatabase({ url: ":memory:" });
   await migrate(database);
   const common = {
@@ -199,7 +199,7 @@ test("what is added to a file lies where its beginning lies, also once new files
   await database.close();
 });
 
-test("a file that is written bit by bit is seen when it is finished, and read from any byte", async () => {
+test("an incrementally written file is visible when it is finished, and readable from any offset", async () => {
   const clock = createTestClock();
   const database = await openDatabase({ url: ":memory:" });
   await migrate(database);

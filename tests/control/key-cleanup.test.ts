@@ -34,7 +34,7 @@ const stored = async (id: string) => {
 };
 const plain = { status: "active", former: null, any_form: 0, ends: null };
 
-test("keys past their end are marked as expired in every organisation, and no others", async () => {
+test("expired keys are marked in every organisation, and no others", async () => {
   const other = await createOrganisation(database, "other");
   const ending = await Promise.all([mint(workspaceKey, 1_000), mint(other.workspaceKey, 1_000)]);
   const later = await mint(workspaceKey, 1_001);
@@ -54,7 +54,7 @@ test("keys past their end are marked as expired in every organisation, and no ot
   );
 });
 
-test("former secrets are forgotten when their transition ends", async () => {
+test("former secrets are deleted when their transition ends", async () => {
   const { rows } = await database.read(
     "SELECT id FROM api_keys WHERE lookup_id IS NULL AND kind = 'workspace-service'",
   );
@@ -69,7 +69,7 @@ test("former secrets are forgotten when their transition ends", async () => {
   for (const id of ids) assert.deepEqual(await stored(id), plain);
 });
 
-test("a key that was given more time meanwhile stays as it is", async () => {
+test("a key that was extended meanwhile stays unchanged", async () => {
   const id = await mint(steadyKey);
   const setEnd = (time: number) =>
     database.write([{ sql: "UPDATE api_keys SET expires_at = ? WHERE id = ?", args: [time, id] }]);

@@ -174,7 +174,7 @@ for (const [path, secretKey, wanted] of [
     }));
 }
 
-test("resolve() lets its caller choose another member", () =>
+test("resolve() lets its caller choose another field", () =>
   using(secretsManager, async ({ resolver }) => {
     const row = { ...aws, secretPath: "json", secretKey: "nested" };
     assert.equal(await resolver.resolve(row, awsSecrets, { secretKey: "key" }), "sk-2");
@@ -197,7 +197,7 @@ for (const [path, secretKey, reason] of [
     }));
 }
 
-test("a wrong AWS key is a failure that tells no secret", () =>
+test("a wrong AWS key fails without revealing a secret", () =>
   using(secretsManager, async ({ resolver }) => {
     const secrets = { ...awsSecrets, aws_secret_access_key: "wrong" };
     const reason = await reasonOf(resolver.resolve(aws, secrets));
@@ -251,7 +251,7 @@ test("a role without external id is assumed with the organisation's", () =>
     { awsIdentity },
   ));
 
-test("answers of AWS STS that cannot be used are failures", async () => {
+test("unusable responses of AWS STS are failures", async () => {
   for (const [xml, reason] of [
     [credentialsXml(""), "SessionToken is missing in the response"],
     ["{}", "AccessKeyId is missing in the response"],
@@ -359,7 +359,7 @@ for (const [name, authConfig, secrets, path, wanted] of [
     }));
 }
 
-test("HashiCorp Vault gives all members where none is named", () =>
+test("HashiCorp Vault returns all fields if no field is named", () =>
   using(hashicorp, async ({ upstream, resolver }) => {
     assert.equal(await resolver.resolve(vault(`${upstream.url}/base`), vaultSecrets), '{"key":"v2"}');
   }));
@@ -446,7 +446,7 @@ test("a store that ends the connection is a failure", () =>
     },
   ));
 
-test("an answer of more than 512 KiB is a failure", () =>
+test("a response of more than 512 KiB is a failure", () =>
   using(
     (_request, response) => answer(response, { SecretString: "x".repeat(600_000) }),
     async ({ resolver }) => {
@@ -455,7 +455,7 @@ test("an answer of more than 512 KiB is a failure", () =>
     },
   ));
 
-test("resolve() keeps a value for five minutes", () =>
+test("resolve() caches a value for five minutes", () =>
   using(secretsManager, async ({ upstream, resolver, clock }) => {
     for (const [advance, requests] of [
       [0, 1],
@@ -467,7 +467,7 @@ test("resolve() keeps a value for five minutes", () =>
     }
   }));
 
-test("resolve() keeps a failure for five seconds", () =>
+test("resolve() caches a failure for five seconds", () =>
   using(secretsManager, async ({ upstream, resolver, clock }) => {
     const row = { ...aws, secretPath: "gone" };
     for (const [advance, requests] of [
@@ -481,7 +481,7 @@ test("resolve() keeps a failure for five seconds", () =>
     }
   }));
 
-test("calls at the same time share one, and credentials are opened once", () =>
+test("concurrent calls share one request, and credentials are opened once", () =>
   using(secretsManager, async ({ upstream, resolver }) => {
     let opened = 0;
     const open = () => {

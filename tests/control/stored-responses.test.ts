@@ -44,13 +44,13 @@ const kept = (id: string, more: Partial<StoredResponse> = {}): StoredResponse =>
   ...more,
 });
 
-test("readSettings() reads how long responses are kept", () => {
+test("readSettings() reads how long responses are stored", () => {
   assert.equal(readSettings({ RESPONSES_RETENTION_DAYS: "7" }).gateway.responseRetentionDays, 7);
   assert.equal(readSettings({}).gateway.responseRetentionDays, undefined);
   assert.throws(() => readSettings({ RESPONSES_RETENTION_DAYS: "0" }), /RESPONSES_RETENTION_DAYS/);
 });
 
-test("a long response is kept whole", async () => {
+test("a long response is stored completely", async () => {
   const { responses } = create();
   const long = "é".repeat(1_000_000);
   responses.add(kept("l1", { response: { id: "l1", long } }));
@@ -58,7 +58,7 @@ test("a long response is kept whole", async () => {
   assert.equal((await create().responses.find(owner, "l1"))?.response.long, long);
 });
 
-test("a chain is whole whether its links wait or are written", async () => {
+test("a chain is complete whether its links are waiting or written", async () => {
   const { responses } = create();
   responses.add(kept("a1"));
   responses.add(kept("a2", { previousId: "a1" }));
@@ -121,7 +121,7 @@ test("cleanUp() removes what is older than its time, and nothing else", async ()
   assert.ok(await responses.find(owner, "e2"));
 });
 
-test("while the store fails responses wait, are found, and are written later; operators are told once", async () => {
+test("while the store fails responses wait, are found, and are written later; operators get one warning", async () => {
   const store = createStoredResponseStore(database);
   let isDown = true;
   const { responses, warnings } = create({
@@ -137,7 +137,7 @@ test("while the store fails responses wait, are found, and are written later; op
   assert.ok(await create().responses.find(owner, "f1"));
 });
 
-test("the oldest go when more bytes wait than may, but never the only one", async () => {
+test("the oldest are dropped when too many bytes wait, but never the only one", async () => {
   const { responses } = create({ limits: { rows: 9, bytes: 25 } });
   for (const id of ["h1", "h2", "h3"]) responses.add(kept(id));
   assert.equal(await responses.find(owner, "h1"), undefined);
@@ -147,7 +147,7 @@ test("the oldest go when more bytes wait than may, but never the only one", asyn
   await responses.close();
 });
 
-test("the oldest go when more wait than may", async () => {
+test("the oldest are dropped when too many wait", async () => {
   const { responses } = create({ limits: { rows: 2, bytes: 1_000_000 } });
   for (const id of ["g1", "g2", "g3"]) responses.add(kept(id));
   assert.equal(await responses.find(owner, "g1"), undefined);

@@ -10,7 +10,7 @@ import { nodeMac } from "../../src/serve/environment.ts";
 import { call, done } from "../support/control.ts";
 import { createTemporaryFolder, createTestGateway, masterKeys } from "../support/gateway.ts";
 
-test("a serving gateway tells the newest audit rows every hour", async () => {
+test("a serving gateway logs the newest audit rows every hour", async () => {
   const intervals: { action: () => void; delayMs: unknown }[] = [];
   const { setInterval: original } = globalThis;
   globalThis.setInterval = ((action: () => void, delayMs: number) => {

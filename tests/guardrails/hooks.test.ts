@@ -93,7 +93,7 @@ for (const [name, written, deny] of [
   ["neither", {}, false],
   ["null", { on_fail: null }, false],
 ] as const) {
-  test(`readHooks() takes ${name} for deny ${deny}`, () => {
+  test(`readHooks() accepts ${name} for deny ${deny}`, () => {
     assert.equal(inputHooks({ ...written, obey: {} })[0]?.deny, deny);
   });
 }
@@ -111,7 +111,7 @@ test("readHooks() finds checks by an id without a source, another id, and the id
   }
 });
 
-test("readHooks() leaves out checks that are switched off, also those it does not know", () => {
+test("readHooks() skips disabled checks, even unknown ones", () => {
   const long = {
     checks: [
       { id: "obey", is_enabled: false },
@@ -160,7 +160,7 @@ test("readHooks() orders the checks of a hook that may change something", () => 
   );
 });
 
-test("readHooks() makes the same ids for the same hooks, and others for others", () => {
+test("readHooks() gives equal hooks equal ids, and different hooks different ones", () => {
   const ids = () => inputHooks({ obey: {} }, { obey: { pass: false } }, { early: {} }).map(({ id }) => id);
   assert.deepEqual(ids(), ids());
   assert.equal(new Set(ids()).size, 3);
@@ -206,7 +206,7 @@ for (const [name, written, wanted] of [
   });
 }
 
-test("readHooks() takes 50 hooks of a phase, over all its members, and 20 checks of a hook", () => {
+test("readHooks() accepts 50 hooks of a phase, over all its members, and 20 checks of a hook", () => {
   const hook = { obey: {} };
   const written = {
     input_guardrails: many(30, hook),
@@ -221,7 +221,7 @@ test("readHooks() takes 50 hooks of a phase, over all its members, and 20 checks
   assert.equal(inputHooks({ checks: many(20, { id: "obey" }) })[0]?.checks.length, 20);
 });
 
-test("readHooks() tells all that is wrong, and reads the rest", () => {
+test("readHooks() reports all problems, and reads the rest", () => {
   const written = {
     input_guardrails: [{ obey: { pass: 1 }, x: {} }, { early: {} }],
     output_guardrails: [{ early: {} }],

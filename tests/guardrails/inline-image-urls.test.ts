@@ -138,7 +138,7 @@ test("inlineImageUrls fetches at most 20 images", async () => {
 });
 
 for (const parameters of [{ providers: "bedrock" }, { maxSizeBytes: 0 }, { maxSizeBytes: 1e9 }, { failOnError: 1 }]) {
-  test(`inlineImageUrls refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`inlineImageUrls rejects the parameters ${JSON.stringify(parameters)}`, () => {
     assert.ok(problemsOf(id, parameters).length > 0);
   });
 }

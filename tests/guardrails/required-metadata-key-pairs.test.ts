@@ -32,7 +32,7 @@ for (const [rest, metadataPairs, verdict] of [
   });
 }
 
-test("requiredMetadataKeyPairs tell which pairs hold", async () => {
+test("requiredMetadataKeyPairs reports which pairs match", async () => {
   const { result } = await runCheck(id, { metadataPairs: { team: "research", tier: "x" } }, { metadata });
   assert.deepEqual([result?.data?.matchedKeys, result?.data?.failedKeys], [["team"], ["tier"]]);
 });
@@ -53,7 +53,7 @@ for (const [parameters, ...wanted] of [
     `${place}.metadataPairs.c: is not a valid regular expression: `,
   ],
 ] as const) {
-  test(`requiredMetadataKeyPairs refuse the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`requiredMetadataKeyPairs reject the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf(id, parameters);
     assert.equal(problems.length, wanted.length);
     for (const [index, start] of wanted.entries()) {

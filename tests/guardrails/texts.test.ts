@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readTexts, writeTexts } from "../../src/guardrails/texts.ts";
 import type { Body, Phase, RequestType, Scope } from "../../src/guardrails/types.ts";
 
-/** Texts of a body, and how they are found. */
+/** Strings of a body, and how they are found. */
 interface Case {
   name: string;
   requestType: RequestType;
@@ -322,14 +322,14 @@ for (const { name, phase, requestType, body, scope, wanted } of cases) {
     assert.deepEqual(readTexts(place, written, scope), texts);
   });
 
-  test(`writeTexts() leaves ${what} as it is where it is told null`, () => {
+  test(`writeTexts() leaves ${what} unchanged for null`, () => {
     assert.equal(writeTexts(place, freeze(body), { scope, texts: wanted.map(() => null) }), body);
     assert.equal(writeTexts(place, body, { scope, texts: [] }), body);
     assert.equal(writeTexts(place, body, { scope, texts: wanted }), body);
   });
 }
 
-test("writeTexts() changes one part, and keeps all that stands around it", () => {
+test("writeTexts() changes one part, and preserves everything around it", () => {
   const image = { type: "image_url", image_url: { url: "https://x/y.png" } };
   const message = (text: string) => ({
     role: "user",
@@ -349,7 +349,7 @@ test("writeTexts() can leave a text empty", () => {
   });
 });
 
-test("writeTexts() changes arguments inside an object, and nothing but texts of it", () => {
+test("writeTexts() changes the strings of object arguments, and nothing else", () => {
   const place = { phase: after, requestType: "messages" } as const;
   const toolUse = (text: string) => ({
     content: [{ type: "tool_use", name: "f", input: { a: [1, text, null], b: true } }],
@@ -378,7 +378,7 @@ test("writeTexts() makes the blocks of a message say what its content says", () 
   assert.deepEqual(written, answer("my [cut]", "my [cut]"));
 });
 
-test("thoughts, refusals, transcripts and documents of messages are texts", () => {
+test("reasoning, refusals, transcripts and documents of messages count as text", () => {
   const message = { content: "a", refusal: "b", reasoning_content: "c", audio: { id: "x", transcript: "d" } };
   const chat = { phase: "afterRequestHook", requestType: "chatComplete" } as const;
   assert.deepEqual(readTexts(chat, { choices: [{ message }] }, "last"), ["a", "b", "c", "d"]);
@@ -393,7 +393,7 @@ test("thoughts, refusals, transcripts and documents of messages are texts", () =
   assert.deepEqual(readTexts(messages, { messages: [{ role: "user", content }] }, "last"), ["a", "b", "c", "d"]);
 });
 
-test("writeTexts() changes a thought wherever a message tells it", () => {
+test("writeTexts() changes reasoning in every field of a message that has it", () => {
   const place = { phase: after, requestType: "chatComplete" } as const;
   const message = { content: "a", reasoning_content: "my secret" };
   const blocks = [
@@ -431,7 +431,7 @@ for (const [requestType, body] of [
   ["generateContent", { contents: [{ parts: [{ executableCode: { code: "secret" } }] }] }],
   ["embed", { input: [{ content: [{ type: "text", text: "secret" }] }] }],
 ] as const) {
-  test(`a text is seen where it stands in ${JSON.stringify(body)}`, () => {
+  test(`text is found in ${JSON.stringify(body)}`, () => {
     const place = { phase: before, requestType } as const;
     const found = readTexts(place, body, "last");
     assert.ok(found.includes("secret"));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { countParses } from "../../bench/config-texts.ts";
+import { countParses } from "../../bench/config-parsing.ts";
 import { recordAnswers } from "../support/batches.ts";
 import { call, done } from "../support/control.ts";
 import { answering, type FaultyUpstream, faultOf, success } from "../support/faults.ts";

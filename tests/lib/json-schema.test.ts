@@ -51,14 +51,14 @@ for (const [schema, fitting, others] of [
   [{ unknown: { type: "string" }, $recursiveRef: "#", dependencies: { a: ["b"] } }, [1, { a: 1 }], []],
   [{ properties: { toString: { type: "string" } } }, [{}], [{ toString: 1 }]],
 ] as const) {
-  test(`a schema tells what fits it: ${JSON.stringify(schema)}`, () => {
+  test(`a schema accepts what matches it: ${JSON.stringify(schema)}`, () => {
     const read = readJsonSchema(schema);
     for (const value of fitting) assert.deepEqual(checkJson(read, value), [], JSON.stringify(value));
     for (const value of others) assert.notDeepEqual(checkJson(read, value), [], JSON.stringify(value));
   });
 }
 
-test("checkJson() tells where in a value something is wrong, and what", () => {
+test("checkJson() reports the location and kind of each problem", () => {
   const schema = readJsonSchema({
     properties: { list: { items: { type: "object", properties: { a: { pattern: "^a$" } }, required: ["b"] } } },
   });
@@ -148,7 +148,7 @@ for (const [name, schema, value] of [
   });
 }
 
-test("checkJson() takes a list of ten thousand", () => {
+test("checkJson() accepts a list of ten thousand", () => {
   const schema = {
     type: "array",
     items: { type: "object", properties: { id: { type: "integer" } }, required: ["id"] },

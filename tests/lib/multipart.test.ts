@@ -9,7 +9,7 @@ const part = (head: string, content: string) => `--b\r\n${head}\r\n\r\n${content
 const field = (name: string, content: string) => part(`Content-Disposition: form-data; name="${name}"`, content);
 const read = (text: string) => readForm(encode(text), "b");
 
-test("readForm() reads texts and files in any order", () => {
+test("readForm() reads fields and files in any order", () => {
   const file = 'content-disposition: form-data; name="file"; filename="a b;c.mp3"\r\nContent-Type: audio/mpeg';
   const parts = read(`${part(file, "\r\n--\r\n-b\0\xff")}${field("model", "whisper ✓")}${field("empty", "")}--b--\r\n`);
   assert.deepEqual(
@@ -138,7 +138,7 @@ test("writeForm() writes what readForm() reads", () => {
   assert.deepEqual([third.name, third.type, third.bytes.length], ["two", "application/octet-stream", 0]);
 });
 
-test("what the platform writes is read as it was meant", async () => {
+test("forms written by the platform are read correctly", async () => {
   const form = new FormData();
   form.append("file", new File([Uint8Array.of(1, 2, 3)], 'näme "x".wav', { type: "audio/wav" }));
   form.append("model", "m");
@@ -212,7 +212,7 @@ const watched = [
 ].join("");
 
 for (const size of [1, 7, 4_096, 1 << 20]) {
-  test(`FieldWatcher tells the short texts of a form that comes ${size} bytes at a time`, () => {
+  test(`FieldWatcher reports the short text fields of a form that arrives ${size} bytes at a time`, () => {
     const bytes = encode(`${watched}--b--\r\n`);
     const told: string[] = [];
     const watcher = new FieldWatcher("b", (name, text) => told.push(`${name}=${text}`));

@@ -121,6 +121,6 @@ test("a search can be interrupted all along a long text, and counts its steps", 
   assert.ok(sum >= 100_000 && sum <= 100_000 * compile("(a+)+$").size * 3, `${sum}`);
 });
 
-test("compilePattern() takes flags", () => {
+test("compilePattern() accepts flags", () => {
   assert.deepEqual(runNow(compile("^B.c$", "ims").find("a\nb\nC"), 10_000), { start: 2, end: 5 });
 });

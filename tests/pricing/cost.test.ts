@@ -247,7 +247,7 @@ for (const [provider, model, counts, nanos] of [
   });
 }
 
-test("findPriceTiers() gives the prices findPrice() does, and the same ones again", () => {
+test("findPriceTiers() returns the prices findPrice() does, and the same ones again", () => {
   const priceTiers = findPriceTiers("google", "gemini-2.5-pro");
   assert.ok(priceTiers);
   for (const tokens of [0, 128_000, 128_001, 1e9]) {

@@ -106,12 +106,12 @@ for (const [name, prices, multiplier, given, nanos] of [
     undefined,
   ],
 ] as const) {
-  test(`a model's own price: ${name}`, () => {
+  test(`a custom price: ${name}`, () => {
     assert.equal(costAt(given, book({ m: prices }, multiplier)("m")), nanos);
   });
 }
 
-test("a book gives the list's prices, tiers included, where it has none of its own", () => {
+test("an integration without custom prices uses the list's, tiers included", () => {
   const own = book({ gpt: null, tuned: null }, undefined, { tuned: "gpt-4o" });
   assert.deepEqual(own("gpt-4o"), findPriceTiers("openai", "gpt-4o"));
   assert.deepEqual(own("tuned"), findPriceTiers("openai", "gpt-4o"));
@@ -124,13 +124,13 @@ test("a book gives the list's prices, tiers included, where it has none of its o
   assert.equal(costAt({ input_tokens: 128_001 }, google("gemini-2.5-pro")), 128_001 * 5_000);
 });
 
-test("what a book found is the same the next time", () => {
+test("prices are cached", () => {
   const own = book({ m: plain }, { default: 2 });
   assert.equal(own("m"), own("m"));
 });
 
 for (const multiplier of [null, 3, [], { default: "2" }, { default: -1 }, { default: Number.NaN }]) {
-  test(`factors that are none change nothing: ${JSON.stringify(multiplier)}`, () => {
+  test(`invalid factors change nothing: ${JSON.stringify(multiplier)}`, () => {
     assert.equal(costAt(counts, book({ m: plain }, multiplier)("m")), 1_200_000);
   });
 }

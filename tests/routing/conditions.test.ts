@@ -226,7 +226,7 @@ for (const [written, expected] of [
 }
 
 for (const pattern of ["(", "(?=a)", "(a)\\1", "[z-a]", "*"]) {
-  test(`createQueryReader() tells what is wrong with the pattern ${pattern}`, () => {
+  test(`createQueryReader() reports what is wrong with the pattern ${pattern}`, () => {
     const [line = "", ...others] = problemLines({ "metadata.x": { $regex: pattern } });
     assert.match(line, /^query\.metadata\.x\.\$regex: is not a valid regular expression: ./);
     assert.deepEqual(others, []);
@@ -265,7 +265,7 @@ for (const [patterns, length] of [
   });
 }
 
-test("createQueryReader() takes 16 levels of nesting and no more", () => {
+test("createQueryReader() accepts 16 levels of nesting and no more", () => {
   assert.deepEqual(problemLines(nested(16)), []);
   const [line = "", ...others] = problemLines(nested(17));
   assert.match(line, /: must not nest deeper than 16 levels$/);

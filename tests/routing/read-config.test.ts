@@ -267,7 +267,7 @@ for (const [what, written, expected] of [
   ["the default codes of a retry", { retry: { attempts: 1 } }, [429, 500, 502, 503, 504, 529]],
   ["own codes of a retry", { retry: { attempts: 1, on_status_codes: [418] } }, [418]],
 ] as const) {
-  test(`readConfig() takes ${what}`, () => {
+  test(`readConfig() accepts ${what}`, () => {
     assert.deepEqual(toConfig(written).retry?.onStatusCodes, expected);
   });
 }
@@ -304,7 +304,7 @@ test("readConfig() refuses two spellings before a config is saved, wherever they
   assert.deepEqual(toConfig(written).targets[0]?.retry?.onStatusCodes, [500]);
 });
 
-test("readConfig() passes over members nobody knows at a request, and names them before saving", () => {
+test("readConfig() ignores members nobody knows at a request, and names them before saving", () => {
   const written = group({ mode: "fallback", extra: 1, cb_config: { failure_threshold: 1, window: 2 } }, [
     { ...leaf, unknown_one: 1, retry: { attempts: 1, jitter: true }, cache: { mode: "simple", size: 1 } },
   ]);
@@ -318,7 +318,7 @@ test("readConfig() passes over members nobody knows at a request, and names them
   ]);
 });
 
-test("readConfig() takes null for absent", () => {
+test("readConfig() accepts null for absent", () => {
   const written = { ...leaf, retry: null, cache: null, weight: null, name: null, strategy: null, targets: null };
   const { retry, cache, weight, name } = toConfig(written, true);
   assert.deepEqual([retry, cache, weight, name], [undefined, undefined, 1, undefined]);
@@ -542,7 +542,7 @@ for (const [written, expected] of [
   });
 }
 
-test("readConfig() takes 16 strategies in each other", () => {
+test("readConfig() accepts 16 strategies in each other", () => {
   const [inside] = Object.values(deep.targets as Json[]);
   assert.deepEqual(linesOf(inside, true), []);
 });
@@ -570,7 +570,7 @@ for (const [what, written] of [
   ["bad patterns", conditional({ query: { "metadata.x": { $regex: "(" } }, then: "a" })],
   ["wrong numbers", { weight: Number.POSITIVE_INFINITY, request_timeout: Number.NaN, provider: "@a" }],
 ] as const) {
-  test(`readConfig() tells what is wrong with hostile input: ${what}`, () => {
+  test(`readConfig() reports what is wrong with hostile input: ${what}`, () => {
     for (const strict of [false, true]) {
       const problems = problemsOf(written, strict);
       assert.ok(problems.length > 0 && problems.length <= 1_000);

@@ -128,7 +128,7 @@ for (const args of [
   });
 }
 
-test("what is not understood is told on standard error and touches nothing", async () => {
+test("an unknown command prints to standard error and touches nothing", async () => {
   const folder = createFolder();
   const { code, stdout, output } = await runCommand(["frobnicate"], { cwd: folder });
   assert.deepEqual([code, stdout], [2, ""]);
