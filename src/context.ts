@@ -29,8 +29,8 @@ import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { PriceList } from "./pricing/own-prices.ts";
+import type { AuthTools, RelayGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
-import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
 
 /** Limits that the operator can set. Sizes in bytes, times in milliseconds. */
@@ -173,7 +173,7 @@ export interface RequestContext {
   params: Readonly<Record<string, string>>;
   /** Log name of the path's route, for a request that is forwarded at the caller's demand. */
   leadsTo?: string;
-  /** Milliseconds of the monotonic clock. */
+  /** Monotonic milliseconds. */
   readonly startedAt: number;
   /** Value of a gateway header by its name without prefix. */
   header(name: string): string | null;
@@ -215,7 +215,7 @@ export interface FinishedCall {
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** The error, if there was one. */
   readonly error?: unknown;
-  /** Monotonic milliseconds. */
+  /** Milliseconds of the monotonic clock. */
   readonly endedAt: number;
 }
 

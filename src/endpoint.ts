@@ -4,6 +4,7 @@ import { reserveBody } from "./context/held-bodies.ts";
 import type { CallerContext, RelayRules, RequestContext, Services } from "./context.ts";
 import {
   BodyTooLargeError,
+  type ErrorForm,
   InvalidRequestError,
   TimeoutError,
   UnavailableError,
@@ -17,8 +18,8 @@ import { bodyLimits, decodeUtf8, scanJson } from "./lib/json.ts";
 import { boundaryOf, FormError, readForm } from "./lib/multipart.ts";
 import type { Reply } from "./lib/reply.ts";
 import { beginningOf } from "./logs/body.ts";
-import type { OperationName } from "./providers/operations.ts";
-import type { RecordRoute } from "./providers/records.ts";
+import type { OperationName } from "./providers/core/operations.ts";
+import type { RecordRoute } from "./providers/core/records.ts";
 
 /** Methods of handlers; PATCH only on SCIM routes, whose protocol requires it. */
 export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
@@ -33,6 +34,22 @@ interface EndpointBase {
   readonly response?: v.GenericSchema;
   /** Query parameters, for the OpenAPI document. */
   readonly query?: readonly QueryParameter[];
+  /** Shape of its errors; absent: the common one. */
+  readonly errorForm?: ErrorForm;
+  /** Path below which requests that only the passthrough or no row takes get errors of this shape too. */
+  readonly errorsBelow?: string;
+  /** Absent: the key stands in a header. */
+  readonly credentials?: CredentialRules;
+  /** Values of path parameters, in small letters, that the row leaves alone: names of other routes, here or elsewhere. */
+  readonly reserved?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What a route with a key knows of credentials outside the headers that every route reads. */
+interface CredentialRules {
+  /** The key may be one of the subprotocols of a WebSocket handshake: browsers can set no headers there. */
+  readonly inSubprotocol?: boolean;
+  /** Its clients are used to a key in the query: it is refused there, since addresses are logged on the way. */
+  readonly refusedInQuery?: boolean;
 }
 
 /** A query parameter in the OpenAPI document. */
@@ -43,6 +60,7 @@ export interface QueryParameter {
 
 /** A route without authentication. */
 interface PublicEndpoint extends EndpointBase {
+  readonly kind: "public";
   readonly access: "public";
   /** Schema of the JSON body, for the OpenAPI document: the handler reads and validates it. */
   readonly body?: v.GenericSchema;
@@ -77,11 +95,14 @@ export interface FormBody {
 
 /** A route for callers with a key. */
 export interface KeyEndpoint extends EndpointBase {
+  readonly kind: "key";
   readonly access: KeyAccess;
   /** Name of the route in logs; absent: its requests are not logged. */
   readonly operation?: string;
   /** Schema of the body for the OpenAPI document only: it is forwarded unchanged, and validated by the provider. */
   readonly documentedBody?: { readonly schema: v.GenericSchema; readonly types: readonly string[] };
+  /** It takes every path that no other row has, and hands it to the provider. */
+  readonly isPassthrough?: boolean;
   /** Ids in the path may contain encoded slashes. */
   readonly takesEncodedSlash?: boolean;
   /** Requirements for forwarded requests. */
@@ -97,12 +118,15 @@ type PromptOperation = "renderPrompt" | "completePrompt";
 
 /** A route with a JSON body that is validated before the handler runs. */
 export interface JsonEndpoint extends EndpointBase {
+  readonly kind: "json";
   readonly access: KeyAccess;
   /** Log name of the operation; absent: its requests are not logged. */
   readonly operation?: OperationName | PromptOperation;
   readonly body: v.GenericSchema;
   readonly maxBodyBytes?: number;
-  /** The model in the path, which overrides the body's. */
+  /** Clients of Azure call it below `/v1/openai/deployments/{deployment}` too: the deployment is the model. */
+  readonly hasDeployments?: boolean;
+  /** The model the path names, which counts in place of the body's; set where a path is routed. */
   readonly pathModel?: string;
   /** The operation's request if the path contains a part of it; absent: the body is the request. */
   toRequest?(body: Readonly<Record<string, unknown>>, params: CallerContext["params"]): Record<string, unknown>;
@@ -112,6 +136,7 @@ export interface JsonEndpoint extends EndpointBase {
 
 /** A route whose body is a form with files. */
 export interface FormEndpoint extends EndpointBase {
+  readonly kind: "form";
   readonly access: KeyAccess;
   /** Log name of the operation; absent: its requests are not logged. */
   readonly operation?: OperationName;
@@ -126,6 +151,7 @@ export interface FormEndpoint extends EndpointBase {
 
 /** A control plane route. Its errors have control plane codes, and its changes are audited. */
 export interface AdminEndpoint extends EndpointBase {
+  readonly kind: "admin";
   readonly access: KeyAccess;
   /** Record type and verb in the audit log; absent: the route changes nothing. */
   readonly audit?: { readonly resource: string; readonly action: string };
@@ -140,6 +166,7 @@ export interface AdminEndpoint extends EndpointBase {
 
 /** A SCIM route (RFC 7644). SCIM tokens are its only credential. */
 export interface ScimEndpoint extends EndpointBase {
+  readonly kind: "scim";
   readonly access: "scim";
   /** Status of a successful response. */
   readonly success: 200 | 201 | 204;
@@ -152,13 +179,28 @@ export interface ScimEndpoint extends EndpointBase {
 /** One endpoint of the API. */
 export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint | FormEndpoint | AdminEndpoint | ScimEndpoint;
 
+/** Kinds of rows: who may call them, and how they are answered (`handler/kinds.ts`). */
+export type EndpointKind = Endpoint["kind"];
+
+/** Rows of a kind. */
+export type EndpointOf<Kind extends EndpointKind> = Extract<Endpoint, { kind: Kind }>;
+
+/** A row whose callers have a key of the gateway. */
+export type KeyedEndpoint = KeyEndpoint | JsonEndpoint | FormEndpoint;
+
 /** Whether an endpoint belongs to the control plane. */
 export function isAdminEndpoint(endpoint: Endpoint): endpoint is AdminEndpoint {
-  return "handleAdmin" in endpoint;
+  return endpoint.kind === "admin";
+}
+
+/** Name of a route in the request log; undefined where its requests leave no row there, since no provider has a part in them. */
+export function operationNameOf(endpoint: Endpoint): string | undefined {
+  return "operation" in endpoint ? endpoint.operation : undefined;
 }
 
 /** Definition of a route with a JSON body. */
-interface JsonEndpointDefinition<Schema extends v.GenericSchema> extends Omit<JsonEndpoint, "handleJson" | "body"> {
+interface JsonEndpointDefinition<Schema extends v.GenericSchema>
+  extends Omit<JsonEndpoint, "kind" | "handleJson" | "body"> {
   readonly body: Schema;
   handle(body: JsonBody<v.InferOutput<Schema>>, context: CallerContext): Promise<Reply>;
 }
@@ -169,15 +211,26 @@ export function defineJsonEndpoint<Schema extends v.GenericSchema>(
 ): JsonEndpoint {
   const { handle, ...row } = definition;
   return {
+    kind: "json",
     ...row,
     // the router has validated the value with `definition.body`
     handleJson: (body, context) => handle(body as JsonBody<v.InferOutput<Schema>>, context),
   };
 }
 
-/** Defines any other route. */
-export function defineEndpoint<Row extends PublicEndpoint | KeyEndpoint | FormEndpoint>(row: Row): Row {
-  return row;
+/** Declares a route without credential. */
+export function definePublicEndpoint(row: Omit<PublicEndpoint, "kind">): PublicEndpoint {
+  return { kind: "public", ...row };
+}
+
+/** Declares a route for callers with a key that reads its own body, or has none. */
+export function defineKeyEndpoint(row: Omit<KeyEndpoint, "kind">): KeyEndpoint {
+  return { kind: "key", ...row };
+}
+
+/** Declares a route whose body is a form. */
+export function defineFormEndpoint(row: Omit<FormEndpoint, "kind">): FormEndpoint {
+  return { kind: "form", ...row };
 }
 
 const codings = new Set(["gzip", "deflate"]);

@@ -70,6 +70,32 @@ for (const [path, text, wanted] of [
   });
 }
 
+for (const [path, text, wanted] of [
+  [
+    "src/inference/target/a.ts",
+    'import { x } from "../call/b.ts";',
+    ["src/inference/target/a.ts:1: imports ../call/b.ts, a higher folder of inference"],
+  ],
+  ["src/inference/call/a.ts", 'import { x } from "../target/b.ts"; import { y } from "./c.ts";', []],
+  ["src/inference/other/a.ts", "", ["src/inference/other/a.ts: its folder has no place in inference"]],
+  ["src/admin/endpoints.ts", 'import { x } from "./scim/endpoints.ts";', []],
+  [
+    "src/admin/core/a.ts",
+    'import { x } from "../endpoints.ts";',
+    ["src/admin/core/a.ts:1: imports ../endpoints.ts, a higher folder of admin"],
+  ],
+  ["src/providers/bedrock/mod.ts", 'import { x } from "../anthropic/chat.ts";', []],
+  [
+    "src/providers/shared/a.ts",
+    'import { x } from "../anthropic/chat.ts";',
+    ["src/providers/shared/a.ts:1: imports ../anthropic/chat.ts, a higher folder of providers"],
+  ],
+] as const) {
+  test(`folderOrder finds ${wanted.length} in ${path}: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(breaches(rules.folderOrder, { [path]: text }), wanted);
+  });
+}
+
 test("cycles finds a cycle of imports, type imports included", () => {
   const files = {
     "src/lib/a.ts": 'import type { B } from "./b.ts";',

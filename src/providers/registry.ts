@@ -5,24 +5,28 @@ import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
 import { bedrock } from "./bedrock/mod.ts";
 import { bedrockMantle } from "./bedrock-mantle/mod.ts";
+import { byteplus } from "./byteplus/mod.ts";
 import { bytez } from "./bytez/mod.ts";
 import { claudePlatformAws } from "./claude-platform-aws/mod.ts";
 import { cohere } from "./cohere/mod.ts";
-import { hosts } from "./compat/hosts.ts";
-import { smallProviders } from "./compat/small.ts";
-import { vendors } from "./compat/vendors.ts";
-import { providersWithSettings } from "./compat/with-settings.ts";
+import type { Provider } from "./core/types.ts";
 import { cortex } from "./cortex/mod.ts";
 import { databricks } from "./databricks/mod.ts";
 import { echo } from "./echo/mod.ts";
+import { fireworks } from "./fireworks-ai/mod.ts";
 import { github } from "./github/mod.ts";
 import { google } from "./google/mod.ts";
 import { huggingface } from "./huggingface/mod.ts";
 import { jina } from "./jina/mod.ts";
 import { mistral } from "./mistral-ai/mod.ts";
+import { modal } from "./modal/mod.ts";
 import { nomic } from "./nomic/mod.ts";
 import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
+import { hosts } from "./openai-compatible/vendors/hosts.ts";
+import { smallProviders } from "./openai-compatible/vendors/small.ts";
+import { vendors } from "./openai-compatible/vendors/vendors.ts";
+import { openrouter } from "./openrouter/mod.ts";
 import { oracle } from "./oracle/mod.ts";
 import { palm } from "./palm/mod.ts";
 import { pinecone } from "./pinecone/mod.ts";
@@ -34,7 +38,6 @@ import { sagemaker } from "./sagemaker/mod.ts";
 import { segmind } from "./segmind/mod.ts";
 import { stability } from "./stability-ai/mod.ts";
 import { triton } from "./triton/mod.ts";
-import type { Provider } from "./types.ts";
 import { typesafe } from "./typesafe/mod.ts";
 import { vertexAi } from "./vertex-ai/mod.ts";
 import { voyage } from "./voyage/mod.ts";
@@ -78,7 +81,10 @@ export const builtInProviders: readonly Provider[] = [
   ...hosts,
   ...smallProviders,
   ...vendors,
-  ...providersWithSettings,
+  openrouter,
+  byteplus,
+  modal,
+  fireworks,
   ...proxiedProviders,
   echo,
 ];

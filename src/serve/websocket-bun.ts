@@ -1,20 +1,21 @@
+import type { Server, ServerWebSocket, WebSocketHandler } from "bun";
 import type { SocketAcceptance, SocketClose, SocketEnd, SocketListener, SocketMessage } from "../lib/websocket.ts";
 
 /** Idle seconds after which Bun closes a WebSocket; it sends pings before that. */
 const idleSeconds = 60;
 
 /** Data of a Bun WebSocket: its future listener, then its end. */
-interface BunSocketData {
+export interface BunSocketData {
   acceptance: SocketAcceptance;
   end?: BunSocketEnd;
 }
 
 /** One end of a Bun WebSocket, which has no backpressure for received messages. */
 class BunSocketEnd implements SocketEnd {
-  readonly #socket: BunServerSocket<BunSocketData>;
+  readonly #socket: ServerWebSocket<BunSocketData>;
   #listener: SocketListener | undefined;
 
-  constructor(socket: BunServerSocket<BunSocketData>) {
+  constructor(socket: ServerWebSocket<BunSocketData>) {
     this.#socket = socket;
   }
 
@@ -58,7 +59,7 @@ class BunSocketEnd implements SocketEnd {
 }
 
 /** Handlers for all WebSockets of a Bun server. */
-export const bunSocketHandlers: BunSocketHandlers<BunSocketData> = {
+export const bunSocketHandlers: WebSocketHandler<BunSocketData> = {
   // above this size Bun disconnects; messages above the gateway's own, lower limit get an error
   maxPayloadLength: 8 * 1024 * 1024,
   idleTimeout: idleSeconds,
@@ -79,7 +80,7 @@ export const bunSocketHandlers: BunSocketHandlers<BunSocketData> = {
  *
  * @throws {Error} If the client left.
  */
-export function upgradeOnBun(request: Request, server: BunServer, acceptance: SocketAcceptance): void {
+export function upgradeOnBun(request: Request, server: Server<BunSocketData>, acceptance: SocketAcceptance): void {
   // without this header Bun would choose the first subprotocol offered
   const headers = { ...acceptance.headers, "sec-websocket-protocol": acceptance.protocol ?? "" };
   if (!server.upgrade(request, { headers, data: { acceptance } })) {

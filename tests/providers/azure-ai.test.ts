@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 import { azureAi } from "../../src/providers/azure-ai/mod.ts";
-import { addressOf } from "../../src/providers/call.ts";
+import { addressOf } from "../../src/providers/core/call.ts";
 import { github } from "../../src/providers/github/mod.ts";
 import { jsonFixture, testConformance } from "../conformance/suite.ts";
 import { chat, createTestGateway, type HeaderChanges, helloBody, readJson } from "../support/gateway.ts";

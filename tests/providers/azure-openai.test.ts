@@ -3,9 +3,9 @@ import { after, beforeEach, test } from "node:test";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { createOutbound } from "../../src/lib/outbound.ts";
 import { type AzureAuthSettings, authorizeAzure } from "../../src/providers/auth/azure.ts";
-import { createTokenCache } from "../../src/providers/auth/token-cache.ts";
 import { azureOpenai } from "../../src/providers/azure-openai/mod.ts";
-import type { AuthTools } from "../../src/providers/types.ts";
+import { createTokenCache } from "../../src/providers/core/token-cache.ts";
+import type { AuthTools } from "../../src/providers/core/types.ts";
 import { fixture, jsonFixture, testConformance } from "../conformance/suite.ts";
 import {
   chat,

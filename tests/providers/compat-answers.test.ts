@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UpstreamError } from "../../src/errors.ts";
+import { requireOperation } from "../../src/providers/core/types.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
-import { requireOperation } from "../../src/providers/types.ts";
 import { type ConformanceCase, fixture, testConformance } from "../conformance/suite.ts";
 
 const registry = createProviderRegistry();

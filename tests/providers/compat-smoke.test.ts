@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { isObject } from "../../src/lib/json.ts";
-import { hosts } from "../../src/providers/compat/hosts.ts";
-import { smallProviders } from "../../src/providers/compat/small.ts";
-import { vendors } from "../../src/providers/compat/vendors.ts";
-import { providersWithSettings } from "../../src/providers/compat/with-settings.ts";
+import { byteplus } from "../../src/providers/byteplus/mod.ts";
+import { fireworks } from "../../src/providers/fireworks-ai/mod.ts";
+import { modal } from "../../src/providers/modal/mod.ts";
+import { hosts } from "../../src/providers/openai-compatible/vendors/hosts.ts";
+import { smallProviders } from "../../src/providers/openai-compatible/vendors/small.ts";
+import { vendors } from "../../src/providers/openai-compatible/vendors/vendors.ts";
+import { openrouter } from "../../src/providers/openrouter/mod.ts";
 import { testConformance } from "../conformance/suite.ts";
 import { compatVendors, type Vendor } from "../support/compat-vendors.ts";
 import { chat, createTestGateway, helloBody, readJson } from "../support/gateway.ts";
 import { createWire } from "../support/wire.ts";
 
-const providers = [...vendors, ...providersWithSettings, ...smallProviders, ...hosts];
+const providers = [...vendors, openrouter, byteplus, modal, fireworks, ...smallProviders, ...hosts];
 const wire = createWire();
 const gateway = await createTestGateway({ transport: wire.transport });
 after(() => gateway.close());

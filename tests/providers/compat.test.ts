@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvalidRequestError } from "../../src/errors.ts";
-import { hosts } from "../../src/providers/compat/hosts.ts";
-import { smallProviders } from "../../src/providers/compat/small.ts";
-import { vendors } from "../../src/providers/compat/vendors.ts";
-import { providersWithSettings } from "../../src/providers/compat/with-settings.ts";
-import type { OperationName } from "../../src/providers/operations.ts";
+import { byteplus } from "../../src/providers/byteplus/mod.ts";
+import type { OperationName } from "../../src/providers/core/operations.ts";
+import { requireOperation } from "../../src/providers/core/types.ts";
+import { fireworks } from "../../src/providers/fireworks-ai/mod.ts";
+import { modal } from "../../src/providers/modal/mod.ts";
+import { hosts } from "../../src/providers/openai-compatible/vendors/hosts.ts";
+import { smallProviders } from "../../src/providers/openai-compatible/vendors/small.ts";
+import { vendors } from "../../src/providers/openai-compatible/vendors/vendors.ts";
+import { openrouter } from "../../src/providers/openrouter/mod.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
-import { requireOperation } from "../../src/providers/types.ts";
 import { testConformance } from "../conformance/suite.ts";
 
-const providers = [...vendors, ...providersWithSettings, ...smallProviders, ...hosts];
+const providers = [...vendors, openrouter, byteplus, modal, fireworks, ...smallProviders, ...hosts];
 
 /** Letters of the operations. */
 const letters: Readonly<Record<string, OperationName>> = {

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UpstreamError } from "../../src/errors.ts";
-import { providersWithSettings } from "../../src/providers/compat/with-settings.ts";
+import { requireOperation } from "../../src/providers/core/types.ts";
+import { openrouter } from "../../src/providers/openrouter/mod.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
-import { requireOperation } from "../../src/providers/types.ts";
 import { typesafe } from "../../src/providers/typesafe/mod.ts";
 import { jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const request: object = Object(jsonFixture("typesafe", "decisions-request.json"));
 const answer = jsonFixture("typesafe", "decisions.json");
-const openrouter = providersWithSettings.find(({ slug }) => slug === "openrouter") ?? assert.fail();
 
 for (const [provider, path] of [
   [typesafe, "/v1/systemone"],

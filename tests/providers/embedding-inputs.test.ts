@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Provider } from "../../src/providers/core/types.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
-import type { Provider } from "../../src/providers/types.ts";
 import type { EmbeddingRequest } from "../../src/schemas/embeddings.ts";
 import { testConformance } from "../conformance/suite.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Transport } from "../../src/lib/outbound.ts";
-import { failureOfError, readFailure, statusOfErrorBody } from "../../src/providers/failures.ts";
+import { failureOfError, readFailure, statusOfErrorBody } from "../../src/providers/core/failures.ts";
 import { fixture } from "../conformance/suite.ts";
 import { chat, createTestGateway, helloBody, readJson } from "../support/gateway.ts";
 

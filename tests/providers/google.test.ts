@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvalidRequestError, UpstreamError } from "../../src/errors.ts";
+import type { OperationName } from "../../src/providers/core/operations.ts";
+import type { OperationAdapter } from "../../src/providers/core/types.ts";
 import { fromGeminiAnswer } from "../../src/providers/google/answer.ts";
 import { google } from "../../src/providers/google/mod.ts";
 import { toOpenapiSchema } from "../../src/providers/google/schema.ts";
-import type { OperationName } from "../../src/providers/operations.ts";
-import type { OperationAdapter } from "../../src/providers/types.ts";
 import { fixture, jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const model = "gemini-3-flash";

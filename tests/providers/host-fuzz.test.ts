@@ -3,10 +3,10 @@ import { after, test } from "node:test";
 import { GatewayError } from "../../src/errors.ts";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { createOutbound, OutboundError } from "../../src/lib/outbound.ts";
-import { addressOf, sendCall } from "../../src/providers/call.ts";
-import type { OperationName } from "../../src/providers/operations.ts";
+import { addressOf, sendCall } from "../../src/providers/core/call.ts";
+import type { OperationName } from "../../src/providers/core/operations.ts";
+import type { AuthTools, BoundProvider, OperationAdapter } from "../../src/providers/core/types.ts";
 import { builtInProviders, createProviderRegistry } from "../../src/providers/registry.ts";
-import type { AuthTools, BoundProvider, OperationAdapter } from "../../src/providers/types.ts";
 import { type AddressCase, openAddresses, openCases, serviceAccount, shapedCases } from "../support/address-cases.ts";
 import {
   checkKnownAddress,

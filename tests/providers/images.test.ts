@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test as plainTest } from "node:test";
 import { UpstreamError } from "../../src/errors.ts";
-import { BinaryAnswer, type OperationName } from "../../src/providers/operations.ts";
+import { BinaryAnswer, type OperationName } from "../../src/providers/core/operations.ts";
+import type { Provider } from "../../src/providers/core/types.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
-import type { Provider } from "../../src/providers/types.ts";
 import { type ConformanceCase, jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const registry = createProviderRegistry();

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { createOutbound } from "../../src/lib/outbound.ts";
-import { authorizeByOauth, readOauthSettings } from "../../src/providers/auth/oauth-client.ts";
-import { createTokenCache } from "../../src/providers/auth/token-cache.ts";
-import type { TokenTools } from "../../src/providers/auth/token-request.ts";
+import { authorizeByOauth, readOauthSettings } from "../../src/providers/core/oauth-client.ts";
+import { createTokenCache } from "../../src/providers/core/token-cache.ts";
+import type { TokenTools } from "../../src/providers/core/token-request.ts";
 import {
   chat,
   createRuntimeTransport,

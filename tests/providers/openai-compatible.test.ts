@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import * as v from "valibot";
+import { requireOperation } from "../../src/providers/core/types.ts";
 import { openai } from "../../src/providers/openai/mod.ts";
 import { openaiCompatible } from "../../src/providers/openai-compatible/mod.ts";
 import { readWithoutThoughts } from "../../src/providers/openai-compatible/without-thoughts.ts";
-import { requireOperation } from "../../src/providers/types.ts";
 import type { ChatRequest } from "../../src/schemas/chat.ts";
 import {
   chat,

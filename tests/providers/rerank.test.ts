@@ -1,12 +1,15 @@
 import { azureAi } from "../../src/providers/azure-ai/mod.ts";
 import { bedrock } from "../../src/providers/bedrock/mod.ts";
+import { byteplus } from "../../src/providers/byteplus/mod.ts";
 import { cohere } from "../../src/providers/cohere/mod.ts";
-import { hosts } from "../../src/providers/compat/hosts.ts";
-import { vendors } from "../../src/providers/compat/vendors.ts";
-import { providersWithSettings } from "../../src/providers/compat/with-settings.ts";
+import type { Provider } from "../../src/providers/core/types.ts";
+import { fireworks } from "../../src/providers/fireworks-ai/mod.ts";
 import { jina } from "../../src/providers/jina/mod.ts";
+import { modal } from "../../src/providers/modal/mod.ts";
+import { hosts } from "../../src/providers/openai-compatible/vendors/hosts.ts";
+import { vendors } from "../../src/providers/openai-compatible/vendors/vendors.ts";
+import { openrouter } from "../../src/providers/openrouter/mod.ts";
 import { pinecone } from "../../src/providers/pinecone/mod.ts";
-import type { Provider } from "../../src/providers/types.ts";
 import { vertexAi } from "../../src/providers/vertex-ai/mod.ts";
 import { voyage } from "../../src/providers/voyage/mod.ts";
 import { type ConformanceCase, jsonFixture, testConformance } from "../conformance/suite.ts";
@@ -241,7 +244,7 @@ const table: readonly (readonly [slug: string, path: string, taken: readonly (ke
   ["openrouter", "/v1/rerank", ["top_n"]],
 ];
 const found = (slug: string): Provider =>
-  [...hosts, ...vendors, ...providersWithSettings].find((one) => one.slug === slug) ?? cohere;
+  [...hosts, ...vendors, openrouter, byteplus, modal, fireworks].find((one) => one.slug === slug) ?? cohere;
 for (const [slug, path, taken] of table) {
   const members = Object.fromEntries(taken.map((name) => [name, everything[name]]));
   const left = Object.keys(everything).filter((name) => !["top_n", "return_documents", ...taken].includes(name));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OperationName } from "../../src/providers/operations.ts";
+import type { OperationName } from "../../src/providers/core/operations.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
-import { toWav } from "../../src/providers/shapes/speech.ts";
+import { toWav } from "../../src/providers/shared/speech.ts";
 import { type ConformanceCase, testConformance } from "../conformance/suite.ts";
 
 const registry = createProviderRegistry();

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UpstreamError } from "../../src/errors.ts";
 import { cohere } from "../../src/providers/cohere/mod.ts";
+import { type Provider, requireOperation, type StreamMapper } from "../../src/providers/core/types.ts";
 import { mistral } from "../../src/providers/mistral-ai/mod.ts";
-import { type Provider, requireOperation, type StreamMapper } from "../../src/providers/types.ts";
 
 const request = { model: "m", messages: [{ role: "user", content: "Hello" }], stream: true };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { findOperation } from "../../src/providers/core/types.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
-import { findOperation } from "../../src/providers/types.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
 const vendor = { x_vendor_option: { level: "sentinel-vendor" } };

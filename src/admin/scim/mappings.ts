@@ -1,7 +1,7 @@
 import type { ScimGroupRow, ScimMappingRow } from "../../db/tables/scim.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { CreateScimMapping } from "../../schemas/scim.ts";
-import { type AdminCall, defineRead, defineWrite } from "../endpoint.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import {
   readChoice,
   readPage,
@@ -12,7 +12,7 @@ import {
   requireId,
   requireReferenced,
   requireWorkspace,
-} from "../request.ts";
+} from "../core/request.ts";
 import { planMemberships, readGroupName, readMembershipFacts } from "./memberships.ts";
 
 const pageRules = { size: 50, max: 100, page: { name: "page", first: 0 } };

@@ -1,8 +1,8 @@
 import type { Statement } from "../../db/client.ts";
 import type { ScimGroupRow, ScimMappingRow } from "../../db/tables/scim.ts";
 import type { WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
-import type { AdminCall } from "../endpoint.ts";
-import { type Leaving, narrowInvites } from "../invite-acceptance.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { type Leaving, narrowInvites } from "../users/invite-acceptance.ts";
 
 const ranks: Readonly<Record<string, number>> = { member: 1, manager: 2, admin: 3 };
 

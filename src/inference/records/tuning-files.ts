@@ -6,11 +6,11 @@ import { HeaderMap } from "../../lib/headers.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { GatewayOptionHeaders } from "../../schemas/batches.ts";
+import { createFileForm, createOwnRequest, readOwnAnswer } from "../batches/internal-request.ts";
 import { readGatewayOptions } from "../batches/options.ts";
 import { readOnlyDestination, withOptions } from "../batches/provider-choice.ts";
 import { requireFile } from "../files/files.ts";
-import { isForOwnStore } from "../files/own-store.ts";
-import { createFileForm, createOwnRequest, readOwnAnswer } from "../own-request.ts";
+import { isForOwnStore } from "../files/gateway-store.ts";
 import { refuseRoute, runRecord } from "./run-record.ts";
 
 /** Members that name files. */

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
-import { toTextCompletion } from "../shapes/completions.ts";
-import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { pathSegment } from "../shapes/hosts.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { toChatAnswer, toChoice, toHead } from "../shared/answers.ts";
+import { toTextCompletion } from "../shared/completions.ts";
+import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { pathSegment } from "../shared/hosts.ts";
+import { requireTexts } from "../shared/inputs.ts";
+import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   readMessages,
   refuseMember,
@@ -13,8 +14,7 @@ import {
   refuseStream,
   refuseTools,
   requireText,
-} from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+} from "../shared/messages.ts";
 
 const text = v.nullish(v.string());
 const FinishReason = v.nullish(v.looseObject({ reason: text }));

@@ -4,7 +4,7 @@ import { plainIssues } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 import { ChatRequest } from "../../schemas/chat.ts";
-import type { BatchRules, RowOptions } from "../records.ts";
+import type { BatchRules, RowOptions } from "../core/records.ts";
 import { betasOf, toClaudeRequest } from "./request.ts";
 import { fromClaudeReply } from "./response.ts";
 

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { parseJson } from "../../lib/json.ts";
 import type { ChatResponse, CompletionRequest } from "../../schemas/chat.ts";
-import { failureOfError } from "../failures.ts";
-import { isKnownMember, passUnknown } from "../shapes/known.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { failureOfError } from "../core/failures.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { isKnownMember, passUnknown } from "../shared/known.ts";
 import { refuse } from "./parts.ts";
 import { WireCompletion } from "./wire.ts";
 

@@ -1,5 +1,5 @@
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { type ClaudeHost, toClaudeRequest } from "./request.ts";
 
 /** Members of a request that are counted (https://docs.claude.com/en/api/messages-count-tokens). */

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isThoughtPart } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isThoughtPart } from "../shared/messages.ts";
 import { type Block, cacheControl, refuse, replayBlocks, toBlocks } from "./parts.ts";
 
 type Message = ChatRequest["messages"][number];

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import type { OperationAdapters } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import type { OperationAdapters } from "../core/types.ts";
 import { claudeBatches } from "./batches.ts";
 import { createCompletion } from "./complete.ts";
 import { createCountChat } from "./count.ts";

@@ -1,5 +1,5 @@
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
-import type { CallFailure, ConversionOptions, OperationAdapter } from "../types.ts";
+import type { CallFailure, ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { withoutThinking } from "./repair.ts";
 import { bodyBetas, type ClaudeHost, leaveOut, readBetas } from "./request.ts";
 

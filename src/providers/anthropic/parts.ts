@@ -2,7 +2,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { fromBase64 } from "../../lib/base64.ts";
 import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 
 /** A block of content (https://docs.claude.com/en/api/messages). */
 export type Block = Record<string, unknown> & { type: string };

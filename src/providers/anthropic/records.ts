@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, objectsIn } from "../../lib/json.ts";
 import type { BatchObject } from "../../schemas/batches.ts";
-import { type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
+import { type RecordAdapters, type RecordRequest, toSeconds } from "../core/records.ts";
+import { encodeSegment } from "../shared/hosts.ts";
 
 const text = v.nullish(v.string());
 const count = v.nullish(v.number());

@@ -1,5 +1,5 @@
-import { isThoughtPart } from "../shapes/messages.ts";
-import type { CallFailure, ConversionOptions } from "../types.ts";
+import type { CallFailure, ConversionOptions } from "../core/types.ts";
+import { isThoughtPart } from "../shared/messages.ts";
 
 /** A message of a chat or of the Messages API: both hold blocks, a chat also where it keeps those of earlier answers. */
 type Message = Readonly<Record<string, unknown>>;

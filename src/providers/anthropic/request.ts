@@ -1,7 +1,7 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isKnownMember, passUnknown } from "../shapes/known.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isKnownMember, passUnknown } from "../shared/known.ts";
 import { type ClaudeFamily, familyOf } from "./family.ts";
 import { hasUnthoughtCall, toSystem, toTurns } from "./messages.ts";
 import { refuse } from "./parts.ts";

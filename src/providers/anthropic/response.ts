@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { type WireBlock, WireMessage, type WireUsage } from "./wire.ts";
 
 type Strictness = Pick<ConversionOptions, "strict">;

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { failureOfError } from "../failures.ts";
-import type { ConversionOptions, StreamMapper, UpstreamEvent } from "../types.ts";
+import { failureOfError } from "../core/failures.ts";
+import type { ConversionOptions, StreamMapper, UpstreamEvent } from "../core/types.ts";
 import { pickExtras, toFinishReason, toUsage } from "./response.ts";
 import { WireEvent, type WireUsage } from "./wire.ts";
 

@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import type { ClaudeFamily } from "./family.ts";
 
 /** What of a request says how the model thinks (https://docs.claude.com/en/docs/build-with-claude/extended-thinking). */

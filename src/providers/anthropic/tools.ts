@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { cacheControl, refuse } from "./parts.ts";
 
 /** A tool (https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview). */

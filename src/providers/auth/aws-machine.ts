@@ -3,10 +3,10 @@ import { UpstreamError } from "../../errors.ts";
 import { readBytes } from "../../lib/body.ts";
 import { decodeUtf8, parseJson } from "../../lib/json.ts";
 import { toOutboundError } from "../../lib/outbound.ts";
-import type { AuthTools } from "../types.ts";
+import type { FetchedToken } from "../core/token-cache.ts";
+import type { AuthTools } from "../core/types.ts";
 import type { AwsKeys } from "./aws-sts.ts";
 import { isSwitchedOn } from "./identity.ts";
-import type { FetchedToken } from "./token-cache.ts";
 
 /** Where containers get their keys (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html). */
 const containerHost = "http://169.254.170.2";

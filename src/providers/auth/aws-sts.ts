@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { readBytes } from "../../lib/body.ts";
 import { toOutboundError } from "../../lib/outbound.ts";
-import type { AuthTools } from "../types.ts";
-import type { FetchedToken } from "./token-cache.ts";
+import type { FetchedToken } from "../core/token-cache.ts";
+import type { AuthTools } from "../core/types.ts";
 
 const AwsKeys = v.object({
   accessKeyId: v.string(),

@@ -2,8 +2,9 @@ import { AwsV4Signer } from "aws4fetch";
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
-import { hostLabel, secretSetting } from "../settings.ts";
-import type { AuthTools, SignableRequest } from "../types.ts";
+import { bearer } from "../core/headers.ts";
+import { hostLabel, secretSetting } from "../core/settings.ts";
+import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { machineKeys } from "./aws-machine.ts";
 import {
   type AwsKeys,
@@ -13,7 +14,6 @@ import {
   toSessionTags,
   toSignatureTime,
 } from "./aws-sts.ts";
-import { bearer } from "./headers.ts";
 import { requireIdentity } from "./identity.ts";
 
 const Secret = v.optional(

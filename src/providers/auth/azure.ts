@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
-import { addressSetting, secretSetting } from "../settings.ts";
-import type { AuthTools, SignableRequest } from "../types.ts";
-import { bearer } from "./headers.ts";
+import { bearer } from "../core/headers.ts";
+import { addressSetting, secretSetting } from "../core/settings.ts";
+import { requestToken, type TokenRequest } from "../core/token-request.ts";
+import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { isSwitchedOn, requireIdentity } from "./identity.ts";
-import { requestToken, type TokenRequest } from "./token-request.ts";
 
 /** Id or domain of an Entra tenant, id of an application: never a path of their own. */
 const Identifier = v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9.-]{0,254}$/, "must be an id or a domain name"));

@@ -4,13 +4,13 @@ import * as v from "valibot";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { parseJson } from "../../lib/json.ts";
-import type { AuthTools, SignableRequest } from "../types.ts";
+import { bearer } from "../core/headers.ts";
+import type { FetchedToken } from "../core/token-cache.ts";
+import { requestToken } from "../core/token-request.ts";
+import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { machineKeys } from "./aws-machine.ts";
 import { type AwsKeys, toSignatureTime } from "./aws-sts.ts";
-import { bearer } from "./headers.ts";
 import { mayUseIdentity } from "./identity.ts";
-import type { FetchedToken } from "./token-cache.ts";
-import { requestToken } from "./token-request.ts";
 
 const scope = "https://www.googleapis.com/auth/cloud-platform";
 const defaultTokenUri = "https://oauth2.googleapis.com/token";

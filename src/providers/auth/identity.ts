@@ -1,5 +1,5 @@
 import { InvalidRequestError } from "../../errors.ts";
-import type { AuthTools } from "../types.ts";
+import type { AuthTools } from "../core/types.ts";
 
 /** Whether a variable that is a switch is on. */
 export function isSwitchedOn(value: string | undefined): boolean {

@@ -1,6 +1,6 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { toBase64 } from "../../lib/base64.ts";
-import type { AuthTools, SignableRequest } from "../types.ts";
+import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { readRsaKey } from "./private-key.ts";
 
 /** Who signs: a user of a tenancy with an API key. */

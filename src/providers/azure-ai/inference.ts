@@ -1,9 +1,9 @@
 import type { ResponsesRequest } from "../../schemas/responses.ts";
+import type { OperationAdapters } from "../core/types.ts";
 import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
-import { encodeWhereAsked } from "../shapes/embeddings.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { OperationAdapters } from "../types.ts";
+import { encodeWhereAsked } from "../shared/embeddings.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 
 /** Settings of the model inference API. */
 export interface InferenceSettings {

@@ -1,7 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import type { OcrDocument } from "../../schemas/ocr.ts";
-import { ocrAt } from "../shapes/ocr.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { ocrAt } from "../shared/ocr.ts";
 import { isOneModel } from "./rerank.ts";
 
 /** Where a document lies, and the member that tells it. */

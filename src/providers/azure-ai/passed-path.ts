@@ -1,5 +1,5 @@
-import { addQuery } from "../shapes/hosts.ts";
-import type { PassedPath, PassedTarget } from "../types.ts";
+import type { PassedPath, PassedTarget } from "../core/types.ts";
+import { addQuery } from "../shared/hosts.ts";
 
 /** Paths that begin at the resource, whichever of its addresses the settings name. */
 const ofResource = /^\/(?:openai|anthropic|models\/(?:chat\/completions|embeddings|images\/embeddings|info)(?:[/?]|$))/;

@@ -1,5 +1,5 @@
+import type { OperationAdapter } from "../core/types.ts";
 import { toSessionPath } from "../openai-compatible/realtime.ts";
-import type { OperationAdapter } from "../types.ts";
 import type { InferenceSettings } from "./inference.ts";
 
 /** Path of sessions below the base address `realtimeBase` gives. */

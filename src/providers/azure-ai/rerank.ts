@@ -1,6 +1,6 @@
-import { withoutPrefixes } from "../model-names.ts";
-import { readRanking, toRerankAnswer, toRerankBody } from "../shapes/rerank.ts";
-import type { OperationAdapter } from "../types.ts";
+import { withoutPrefixes } from "../core/model-names.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { readRanking, toRerankAnswer, toRerankBody } from "../shared/rerank.ts";
 
 /** Whether an address is that of one model deployed by itself, which has Cohere's own paths. */
 export function isOneModel(url: string | undefined): boolean {

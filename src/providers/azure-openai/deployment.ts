@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import { addressSetting, hostLabel } from "../settings.ts";
+import { addressSetting, hostLabel } from "../core/settings.ts";
 
 /** A name that becomes one segment of a path. */
 const segment = v.pipe(

@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
-import { defineProvider } from "../define.ts";
+import { defineProvider } from "../core/define.ts";
+import type { RealtimeRequest } from "../core/operations.ts";
+import type { OperationAdapters } from "../core/types.ts";
 import { leaveOutEffort } from "../openai/mod.ts";
 import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
-import type { RealtimeRequest } from "../operations.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { OperationAdapters } from "../types.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 import { azureNaming, baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
 import { passPath } from "./passed-path.ts";
 

@@ -1,5 +1,5 @@
-import { addQuery } from "../shapes/hosts.ts";
-import type { PassedPath, PassedTarget } from "../types.ts";
+import type { PassedPath, PassedTarget } from "../core/types.ts";
+import { addQuery } from "../shared/hosts.ts";
 import { type DeploymentSettings, findDeployment, versionOf } from "./deployment.ts";
 
 /** Paths a deployment serves (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */

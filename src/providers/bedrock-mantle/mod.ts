@@ -12,9 +12,9 @@ import {
 import { nativeOperations } from "../anthropic/native.ts";
 import { AwsSettings, awsApiKey, createAwsAuthorize } from "../auth/aws.ts";
 import { bedrockNaming } from "../bedrock/model.ts";
-import { defineProvider, passBelow } from "../define.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider, passBelow } from "../core/define.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 
 /** A schema without `propertyNames`, which Gemma models refuse. */
 function withoutPropertyNames(value: unknown): unknown {

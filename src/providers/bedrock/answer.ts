@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
-import { isGiven } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isGiven } from "../shared/messages.ts";
 import { type AnswerBlock, ConverseAnswer, type ConverseUsage } from "./wire.ts";
 
 const finishReasons: ReadonlyMap<string, string> = new Map([

@@ -11,7 +11,7 @@ import {
   type RecordAdapters,
   type RecordRequest,
   toSeconds,
-} from "../records.ts";
+} from "../core/records.ts";
 import { fromConverse } from "./answer.ts";
 
 const text = v.nullish(v.string());

@@ -1,5 +1,5 @@
 import { readBetas } from "../anthropic/request.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import type { BedrockModel } from "./model.ts";
 
 /** Betas by the names they have elsewhere, where Bedrock names them otherwise; none where it refuses them. */

@@ -3,7 +3,7 @@ import { toBase64 } from "../../lib/base64.ts";
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import { repairMessages, toHostRequest } from "../anthropic/native.ts";
 import { type ClaudeHost, toClaudeRequest } from "../anthropic/request.ts";
-import type { ConversionOptions, OperationAdapters, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapters, StreamMapper } from "../core/types.ts";
 import { betaFields } from "./betas.ts";
 import { readChunk } from "./chunks.ts";
 import { readModel } from "./model.ts";

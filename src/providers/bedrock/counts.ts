@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
-import type { TokenCounts } from "../shapes/answers.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import type { TokenCounts } from "../shared/answers.ts";
 
 /** A count as a header tells it. */
 function toCount(text: string | undefined): number | undefined {

@@ -3,7 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { plainIssues } from "../../lib/issues.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 import { ChatRequest } from "../../schemas/chat.ts";
-import { decodeId, type ObjectRules, type RowOptions } from "../records.ts";
+import { decodeId, type ObjectRules, type RowOptions } from "../core/records.ts";
 import { isSafeKey, objectPath } from "./batches.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";

@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import type { ImageRequest, ImageResponse } from "../../schemas/images.ts";
-import { pictureMembers, requireBytes, sizeOf, toFilteredAnswer } from "../shapes/images.ts";
-import { splitMembers } from "../shapes/members.ts";
-import { refuseMember } from "../shapes/messages.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { pictureMembers, requireBytes, sizeOf, toFilteredAnswer } from "../shared/images.ts";
+import { splitMembers } from "../shared/members.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { fromEngine, toEngine, toNewer } from "../stability-ai/images.ts";
-import type { ConversionOptions } from "../types.ts";
 import type { BedrockModel } from "./model.ts";
 
 type Family = "engine" | "newer" | "amazon";

@@ -1,8 +1,8 @@
 import { crc32 } from "../../lib/hash.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isThoughtPart } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isThoughtPart } from "../shared/messages.ts";
 import { type BedrockModel, takesCachePoints } from "./model.ts";
 import { type Block, mediaPart, refuse, textOf } from "./parts.ts";
 

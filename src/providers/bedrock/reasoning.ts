@@ -1,5 +1,5 @@
 import type { ClaudeFamily } from "../anthropic/family.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { type BedrockModel, claudeFamily } from "./model.ts";
 
 /** Part of the tokens of an answer that older Claude models may think with. */

@@ -1,8 +1,8 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isKnownMember } from "../shapes/known.ts";
-import { isGiven } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isKnownMember } from "../shared/known.ts";
+import { isGiven } from "../shared/messages.ts";
 import { betaFields } from "./betas.ts";
 import { cachePoints, holdsToolBlocks, toSystem, toTurns } from "./messages.ts";
 import { type BedrockModel, claudeFamily } from "./model.ts";

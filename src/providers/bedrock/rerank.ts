@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { RerankDocument, RerankRequest } from "../../schemas/rerank.ts";
-import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shapes/rerank.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shared/rerank.ts";
 import { type Block, refuse } from "./parts.ts";
 
 /** Most documents one call takes (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_agent-runtime_Rerank.html). */

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { ChatRequest, Usage } from "../../schemas/chat.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { toFinishReason, toUsage } from "./answer.ts";
 import { BlockDelta, BlockStart, BlockStop, MessageStop, StreamFailure, StreamMetadata } from "./wire.ts";
 

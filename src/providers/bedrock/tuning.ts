@@ -8,7 +8,7 @@ import {
   type RecordRequest,
   requireJobText,
   toSeconds,
-} from "../records.ts";
+} from "../core/records.ts";
 
 const text = v.nullish(v.string());
 const Data = v.nullish(v.looseObject({ s3Uri: text }));

@@ -3,7 +3,7 @@ import { claudeBatches } from "../anthropic/batches.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { claudeRecords } from "../anthropic/records.ts";
 import { awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
-import { defineProvider } from "../define.ts";
+import { defineProvider } from "../core/define.ts";
 
 const { chat, models, messages, countTokens, countChat } = claudeOperations("claude-platform-aws");
 

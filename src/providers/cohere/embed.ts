@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { joinEmbeddings, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { copyMembers, type MemberMap, toList } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { joinEmbeddings, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { copyMembers, type MemberMap, toList } from "../shared/members.ts";
 import { splitForCohere, toCohereInputs } from "./inputs.ts";
 
 const count = v.nullish(v.number());

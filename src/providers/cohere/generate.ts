@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatResponse, CompletionRequest, Usage } from "../../schemas/chat.ts";
-import { toHead, toUsage } from "../shapes/answers.ts";
-import { toTextCompletion } from "../shapes/completions.ts";
-import { clamp, copyMembers, type MemberMap, toList } from "../shapes/members.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
+import { toHead, toUsage } from "../shared/answers.ts";
+import { toTextCompletion } from "../shared/completions.ts";
+import { clamp, copyMembers, type MemberMap, toList } from "../shared/members.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { toFinishReason } from "./wire.ts";
 
 const text = v.nullish(v.string());

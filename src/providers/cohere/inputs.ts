@@ -1,7 +1,7 @@
 import type { EmbeddingRequest } from "../../schemas/embeddings.ts";
-import { splitInputs } from "../shapes/embeddings.ts";
-import { hasMedia, type MediaInput, readInputs, toAddress } from "../shapes/media-inputs.ts";
-import { refuseMember } from "../shapes/messages.ts";
+import { splitInputs } from "../shared/embeddings.ts";
+import { hasMedia, type MediaInput, readInputs, toAddress } from "../shared/media-inputs.ts";
+import { refuseMember } from "../shared/messages.ts";
 
 /** Most inputs one call takes. */
 const maxInputs = 96;

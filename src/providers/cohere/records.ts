@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchLine, BatchObject } from "../../schemas/batches.ts";
-import { cutPage, type FormRules, type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
+import { cutPage, type FormRules, type RecordAdapters, type RecordRequest, toSeconds } from "../core/records.ts";
+import { encodeSegment } from "../shared/hosts.ts";
 
 const text = v.nullish(v.string());
 

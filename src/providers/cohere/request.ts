@@ -1,6 +1,7 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   imageOf,
   isGiven,
@@ -9,8 +10,7 @@ import {
   readMessages,
   refuseMember,
   requireOneChoice,
-} from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+} from "../shared/messages.ts";
 
 const members = {
   temperature: "temperature",

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest, Usage } from "../../schemas/chat.ts";
-import { callId, createChunkMaker, toHead } from "../shapes/answers.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
+import { callId, createChunkMaker, toHead } from "../shared/answers.ts";
 import { readUsage, StreamEvent, toFinishReason } from "./wire.ts";
 
 type Delta = NonNullable<StreamEvent["delta"]>;

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Usage } from "../../schemas/chat.ts";
-import { toUsage } from "../shapes/answers.ts";
+import { toUsage } from "../shared/answers.ts";
 
 const text = v.nullish(v.string());
 const count = v.nullish(v.number());

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest, CompletionRequest } from "../../schemas/chat.ts";
-import { refuseValue } from "../chat-messages.ts";
-import { toTextAnswer, toTextMapper } from "../shapes/completions.ts";
-import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
+import { refuseValue } from "../shared/chat-messages.ts";
+import { toTextAnswer, toTextMapper } from "../shared/completions.ts";
 import { toCompleteRequest } from "./request.ts";
 import { Answer, type ContentItem, type Said, StreamEvent, toUsage } from "./wire.ts";
 

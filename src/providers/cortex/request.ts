@@ -1,6 +1,7 @@
 import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import {
   argumentsOf,
   type ForeignPart,
@@ -12,10 +13,9 @@ import {
   refuseValue,
   requireOneChoice,
   textOf,
-} from "../chat-messages.ts";
-import { passUnknown } from "../shapes/known.ts";
-import { maxTokensOf } from "../shapes/members.ts";
-import type { ConversionOptions } from "../types.ts";
+} from "../shared/chat-messages.ts";
+import { passUnknown } from "../shared/known.ts";
+import { maxTokensOf } from "../shared/members.ts";
 
 /** Members that go as they are. */
 const passed = ["model", "temperature", "top_p", "guardrails", "provisioned_throughput_id"] as const;

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { withoutThinking } from "../anthropic/repair.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 import { fromContent, toContent } from "./content.ts";
 
 const Answer = v.looseObject({ choices: v.array(v.looseObject({ message: v.looseObject({}) })) });

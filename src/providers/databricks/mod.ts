@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
-import { bearer } from "../auth/headers.ts";
-import { authorizeByOauth } from "../auth/oauth-client.ts";
-import { defineProvider } from "../define.ts";
-import { addressSetting, secretSetting } from "../settings.ts";
-import { encodeWhereAsked } from "../shapes/embeddings.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { OperationAdapters } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { authorizeByOauth } from "../core/oauth-client.ts";
+import { addressSetting, secretSetting } from "../core/settings.ts";
+import type { OperationAdapters } from "../core/types.ts";
+import { encodeWhereAsked } from "../shared/embeddings.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 import { chatOperation } from "./chat.ts";
 
 /** A workspace of the common cloud by its label, or the host of one in any. */

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { doneEvent, encodeEvent } from "../../lib/sse.ts";
-import { defineProvider } from "../define.ts";
-import { headerInteger } from "../settings.ts";
-import type { LocalRequest } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { headerInteger } from "../core/settings.ts";
+import type { LocalRequest } from "../core/types.ts";
 
 const Settings = v.object({
   status: v.optional(headerInteger(200, 599)),

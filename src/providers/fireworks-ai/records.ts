@@ -6,8 +6,8 @@ import {
   type RecordRequest,
   requireJobText,
   toSeconds,
-} from "../records.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
+} from "../core/records.ts";
+import { encodeSegment } from "../shared/hosts.ts";
 
 const text = v.nullish(v.string());
 

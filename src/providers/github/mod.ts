@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
 import { inferenceOperations } from "../azure-ai/inference.ts";
-import { defineProvider } from "../define.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
 
 /** GitHub Models (https://docs.github.com/rest/models/inference): the model inference API at one fixed address. */
 export const github = defineProvider({

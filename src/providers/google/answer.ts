@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
-import { toSeconds } from "../records.ts";
-import type { ConversionOptions } from "../types.ts";
+import { toSeconds } from "../core/records.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
 import { soundOf, wantsWav } from "./sound.ts";

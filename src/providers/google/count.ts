@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { type GeminiHost, toGeminiRequest } from "./request.ts";
 
 const Count = v.looseObject({ totalTokens: v.nullish(v.number()) });

@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
-import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { passUnknown } from "../shapes/known.ts";
-import { type Medium, readInputs } from "../shapes/media-inputs.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { passUnknown } from "../shared/known.ts";
+import { type Medium, readInputs } from "../shared/media-inputs.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { modelName } from "./model.ts";
 import { toUsage } from "./usage.ts";
 import { BatchEmbedContentsResponse, EmbedContentResponse } from "./wire.ts";

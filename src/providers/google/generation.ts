@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { traitsOf } from "./model.ts";
 import { toOpenapiSchema } from "./schema.ts";
 import { toThinkingConfig } from "./thinking.ts";

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ImageRequest, ImageResponse } from "../../schemas/images.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import {
   modelOf,
   pictureMembers,
@@ -8,9 +9,8 @@ import {
   requireBytes,
   requireOnePicture,
   toFilteredAnswer,
-} from "../shapes/images.ts";
-import { copyMembers, splitMembers } from "../shapes/members.ts";
-import type { ConversionOptions } from "../types.ts";
+} from "../shared/images.ts";
+import { copyMembers, splitMembers } from "../shared/members.ts";
 import { modelName } from "./model.ts";
 import { countOf } from "./usage.ts";
 import { GenerateContentResponse } from "./wire.ts";

@@ -1,8 +1,8 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isThoughtPart } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isThoughtPart } from "../shared/messages.ts";
 import { type MediaPart, toMediaPart } from "./media.ts";
 import { traitsOf } from "./model.ts";
 

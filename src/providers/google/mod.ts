@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
-import { keyHeader } from "../auth/headers.ts";
-import { defineProvider, passBelow } from "../define.ts";
-import { inBatches } from "../shapes/embeddings.ts";
-import { modelOf } from "../shapes/images.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider, passBelow } from "../core/define.ts";
+import { keyHeader } from "../core/headers.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { inBatches } from "../shared/embeddings.ts";
+import { modelOf } from "../shared/images.ts";
 import { fromGeminiAnswer } from "./answer.ts";
 import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";

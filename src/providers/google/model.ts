@@ -1,5 +1,5 @@
-import { withoutPrefixes } from "../model-names.ts";
-import { encodeText } from "../shapes/hosts.ts";
+import { withoutPrefixes } from "../core/model-names.ts";
+import { encodeText } from "../shared/hosts.ts";
 
 /** What the name of a model tells of what it takes. */
 export interface ModelTraits {

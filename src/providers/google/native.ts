@@ -1,7 +1,7 @@
 import { isObject } from "../../lib/json.ts";
 import { isMarked, readMarkedSignature } from "../../lib/signature-mark.ts";
 import type { BatchEmbedContentsRequest, CountContentsRequest, GenerateContentRequest } from "../../schemas/gemini.ts";
-import type { ConversionOptions, OperationAdapters } from "../types.ts";
+import type { ConversionOptions, OperationAdapters } from "../core/types.ts";
 import { noSignature } from "./messages.ts";
 import { modelName, modelPath, traitsOf } from "./model.ts";
 

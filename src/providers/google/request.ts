@@ -1,7 +1,7 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { passUnknown } from "../shapes/known.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { passUnknown } from "../shared/known.ts";
 import { toGenerationConfig } from "./generation.ts";
 import { toConversation } from "./messages.ts";
 import { wantsWav } from "./sound.ts";

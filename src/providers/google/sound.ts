@@ -3,7 +3,7 @@ import { fromBase64, toBase64 } from "../../lib/base64.ts";
 import { joinBytes } from "../../lib/bytes.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { toWav } from "../shapes/speech.ts";
+import { toWav } from "../shared/speech.ts";
 import type { Part } from "./wire.ts";
 
 /** Samples a second where the answer does not tell. */

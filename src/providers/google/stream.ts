@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { failureOfError } from "../failures.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+import { failureOfError } from "../core/failures.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { sharedMembers } from "./answer.ts";
 import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";

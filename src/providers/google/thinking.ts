@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { type ModelTraits, traitsOf } from "./model.ts";
 
 /** Tokens a model of generation 2.5 may think, by effort. */

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { addressSetting } from "../settings.ts";
-import { plainChat, withStreamUsage } from "../shapes/plain.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { addressSetting } from "../core/settings.ts";
+import { plainChat, withStreamUsage } from "../shared/plain.ts";
 
 /** Address of an endpoint of its own, with or without the version that every path brings. */
 const BaseUrl = v.pipe(

@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { embeddingList } from "../shapes/embeddings.ts";
-import { type MediaInput, readInputs } from "../shapes/media-inputs.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import { rerankLikeCohere } from "../shapes/rerank.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { embeddingList } from "../shared/embeddings.ts";
+import { type MediaInput, readInputs } from "../shared/media-inputs.ts";
+import { refuseMember } from "../shared/messages.ts";
+import { rerankLikeCohere } from "../shared/rerank.ts";
 
 /** An input in Jina's form: a text, or an object with one member, whose address or bytes stand alone. */
 function toInput({ text, image, video, sent }: MediaInput): unknown {

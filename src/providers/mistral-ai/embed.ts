@@ -1,7 +1,7 @@
-import { embeddingList } from "../shapes/embeddings.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { embeddingList } from "../shared/embeddings.ts";
+import { requireTexts } from "../shared/inputs.ts";
+import { copyMembers, type MemberMap } from "../shared/members.ts";
 import { modelName } from "./request.ts";
 
 const members = {

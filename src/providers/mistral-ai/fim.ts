@@ -1,9 +1,9 @@
 import type { ChatRequest, CompletionRequest } from "../../schemas/chat.ts";
-import { toTextAnswer, toTextMapper } from "../shapes/completions.ts";
-import { copyMembers, maxTokensOf } from "../shapes/members.ts";
-import { isGiven, readMessages, refuseMember, requireOneChoice, requireText } from "../shapes/messages.ts";
-import { createOpenaiLikeMapper, fromOpenaiLike } from "../shapes/openai-like.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { toTextAnswer, toTextMapper } from "../shared/completions.ts";
+import { copyMembers, maxTokensOf } from "../shared/members.ts";
+import { isGiven, readMessages, refuseMember, requireOneChoice, requireText } from "../shared/messages.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike } from "../shared/openai-like.ts";
 import { modelName, sharedMembers } from "./request.ts";
 
 const handled = ["model", "messages", "prompt", "suffix", "max_tokens", "max_completion_tokens", "n"];

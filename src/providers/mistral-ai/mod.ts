@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { ocrAt } from "../shapes/ocr.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { ocrAt } from "../shared/ocr.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { chatAsFim, complete } from "./fim.ts";

@@ -1,9 +1,9 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { withoutPrefixes } from "../model-names.ts";
-import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shapes/members.ts";
-import { imageOf, isGiven, type Message, type Part, readMessages, refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import { withoutPrefixes } from "../core/model-names.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shared/members.ts";
+import { imageOf, isGiven, type Message, type Part, readMessages, refuseMember } from "../shared/messages.ts";
 
 /** Members of both completions: chat and fill-in-the-middle. */
 export const sharedMembers = {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { OperationAdapter, StreamMapper } from "../types.ts";
+import type { OperationAdapter, StreamMapper } from "../core/types.ts";
 
 const Event = v.looseObject({
   type: v.string(),

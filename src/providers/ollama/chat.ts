@@ -1,9 +1,9 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { imageOf, isGiven, readMessages, refuseMember, requireOneChoice } from "../shapes/messages.ts";
-import { createOpenaiLikeMapper, fromOpenaiLike } from "../shapes/openai-like.ts";
-import { toFreeTools, toPlainRequest } from "../shapes/plain.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { imageOf, isGiven, readMessages, refuseMember, requireOneChoice } from "../shared/messages.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike } from "../shared/openai-like.ts";
+import { toFreeTools, toPlainRequest } from "../shared/plain.ts";
 
 /** Images are part of the request here: the server does not fetch any. */
 function requireInlineImages(request: ChatRequest): void {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { failureOfError } from "../failures.ts";
-import type { ConversionOptions } from "../types.ts";
+import { failureOfError } from "../core/failures.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import {
   type AnswerReader,
   type Members,

@@ -1,7 +1,7 @@
-import type { Operations } from "../operations.ts";
-import type { RequestKind } from "../shapes/known.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter, OperationAdapters } from "../types.ts";
+import type { Operations } from "../core/operations.ts";
+import type { ConversionOptions, OperationAdapter, OperationAdapters } from "../core/types.ts";
+import type { RequestKind } from "../shared/known.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 
 /** Operations with pictures or sound, in OpenAI's shapes. */

@@ -1,5 +1,5 @@
 import { isObject } from "../../lib/json.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { normaliseUsage, type UsageRules } from "./usage.ts";
 
 /** How answers of a provider differ from OpenAI's. */

@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
-import { isThoughtPart } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isThoughtPart } from "../shared/messages.ts";
 
 /** How a provider's messages differ from the gateway's. */
 export interface MessageRules {

@@ -1,12 +1,9 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import type { BatchRules } from "../records.ts";
-import type { SettingsDefinition } from "../settings.ts";
-import { encodeWhereAsked, inBatches } from "../shapes/embeddings.ts";
-import { requireTextOrObjects } from "../shapes/inputs.ts";
-import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import type { BatchRules } from "../core/records.ts";
+import type { SettingsDefinition } from "../core/settings.ts";
 import type {
   ConversionOptions,
   ModelNaming,
@@ -15,7 +12,10 @@ import type {
   Provider,
   ProviderDefinition,
   RelayGroup,
-} from "../types.ts";
+} from "../core/types.ts";
+import { encodeWhereAsked, inBatches } from "../shared/embeddings.ts";
+import { requireTextOrObjects } from "../shared/inputs.ts";
+import { type RerankMembers, rerankLikeCohere } from "../shared/rerank.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
 import { type MediaOperation, type MediaRules, mediaOperation } from "./media.ts";
 import type { AnswerRules } from "./members.ts";

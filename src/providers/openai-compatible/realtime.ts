@@ -1,5 +1,5 @@
-import type { RealtimeRequest } from "../operations.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { RealtimeRequest } from "../core/operations.ts";
+import type { OperationAdapter } from "../core/types.ts";
 
 /**
  * A path with the query of a session: what the provider wants there first, then the caller's own, less what would say it

@@ -1,8 +1,8 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import { isKnownMember, type RequestKind } from "../shapes/known.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isKnownMember, type RequestKind } from "../shared/known.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 import { adaptMessages, adaptTools, type MessageRules } from "./messages.ts";
 
 /** Members of a request while it is made fit for a provider: a copy, so that it may be written to. */

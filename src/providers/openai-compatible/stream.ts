@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { failureOfError } from "../failures.ts";
-import type { ChunkCorrector, ConversionOptions, StreamMapper, UpstreamEvent } from "../types.ts";
+import { failureOfError } from "../core/failures.ts";
+import type { ChunkCorrector, ConversionOptions, StreamMapper, UpstreamEvent } from "../core/types.ts";
 import { requireSuccess } from "./answer.ts";
 import {
   type AnswerReader,

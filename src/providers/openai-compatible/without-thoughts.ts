@@ -1,7 +1,7 @@
 import { isObject } from "../../lib/json.ts";
 import { createTextFinder } from "../../lib/text-search.ts";
 import type { ChatResponse } from "../../schemas/chat.ts";
-import type { ChunkCorrector } from "../types.ts";
+import type { ChunkCorrector } from "../core/types.ts";
 import { isSilent, type Members } from "./members.ts";
 
 /** Members of messages in which hosts tell what the model thought; OpenAI's have none. */

@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
+import { bearer } from "../core/headers.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { mediaOperations } from "../openai-compatible/media.ts";
 import { openaiCompatible, textOperations } from "../openai-compatible/mod.ts";
 import type { RequestBody } from "../openai-compatible/request.ts";
-import type { ConversionOptions } from "../types.ts";
 
 /** Models that do not reason: they refuse the member that says how much. */
 const reasonsNot = /^(?:ft:)?(?:gpt-3\.5|gpt-4|chatgpt-4o)/;

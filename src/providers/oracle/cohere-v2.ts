@@ -4,8 +4,8 @@ import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { chat as cohereChat } from "../cohere/chat.ts";
 import { toUpstream as toCohereBody } from "../cohere/request.ts";
-import { toArguments } from "../shapes/answers.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
+import { toArguments } from "../shared/answers.ts";
 import { createCallCounter } from "./generic.ts";
 import { CohereV2Answer, CohereV2Event, type CohereV2Message, namesOf, toFinishReason, toUsage } from "./wire.ts";
 

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import {
   argumentsOf,
   type PlainMessage,
@@ -13,10 +14,9 @@ import {
   requireOneChoice,
   type ToolFunction,
   textOf,
-} from "../chat-messages.ts";
-import { passUnknown } from "../shapes/known.ts";
-import { maxTokensOf } from "../shapes/members.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+} from "../shared/chat-messages.ts";
+import { passUnknown } from "../shared/known.ts";
+import { maxTokensOf } from "../shared/members.ts";
 import { numberNames, renamed, stopsOf } from "./generic.ts";
 import { CohereAnswer, type CohereCall, CohereReply, namesOf, toFinishReason, toUsage } from "./wire.ts";
 

@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
-import { requireNumbers, splitInputs, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { hasMedia, readInputs, toAddress } from "../shapes/media-inputs.ts";
-import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { requireNumbers, splitInputs, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { hasMedia, readInputs, toAddress } from "../shared/media-inputs.ts";
+import { copyMembers, type MemberMap } from "../shared/members.ts";
+import { refuseMember } from "../shared/messages.ts";
 
 /** Most texts one call takes. */
 const maxInputs = 96;

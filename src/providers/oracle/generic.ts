@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import {
   type ForeignPart,
   type PlainMessage,
@@ -10,9 +11,8 @@ import {
   readToolChoice,
   readTools,
   refuseValue,
-} from "../chat-messages.ts";
-import { passUnknown } from "../shapes/known.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+} from "../shared/chat-messages.ts";
+import { passUnknown } from "../shared/known.ts";
 import {
   GenericAnswer,
   type GenericCall,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { toSeconds } from "../records.ts";
-import type { ConversionOptions } from "../types.ts";
+import { toSeconds } from "../core/records.ts";
+import type { ConversionOptions } from "../core/types.ts";
 
 const ToolCall = v.looseObject({
   id: v.nullish(v.string()),

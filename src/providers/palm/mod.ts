@@ -1,14 +1,15 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { keyHeader } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
+import { defineProvider } from "../core/define.ts";
+import { keyHeader } from "../core/headers.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { geminiNaming } from "../google/model.ts";
-import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
-import { toTextCompletion } from "../shapes/completions.ts";
-import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { pathSegment } from "../shapes/hosts.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import { toChatAnswer, toChoice, toHead } from "../shared/answers.ts";
+import { toTextCompletion } from "../shared/completions.ts";
+import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { pathSegment } from "../shared/hosts.ts";
+import { requireTexts } from "../shared/inputs.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   readMessages,
   refuseMember,
@@ -16,8 +17,7 @@ import {
   refuseStream,
   refuseTools,
   requireText,
-} from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+} from "../shared/messages.ts";
 
 const ChatReply = v.looseObject({ candidates: v.array(v.looseObject({ content: v.string() })) });
 const TextReply = v.looseObject({ candidates: v.array(v.looseObject({ output: v.string() })) });

@@ -1,6 +1,6 @@
 import type { RerankDocument } from "../../schemas/rerank.ts";
-import { readRanking, toRerankAnswer, toRerankBody } from "../shapes/rerank.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { readRanking, toRerankAnswer, toRerankBody } from "../shared/rerank.ts";
 
 const members = { top_n: "top_n", rank_fields: "rank_fields", parameters: "parameters" };
 

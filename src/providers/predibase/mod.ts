@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { pathSegment } from "../shapes/hosts.ts";
-import { refuseMember, requireOneChoice } from "../shapes/messages.ts";
-import { plainChat, toPlainRequest } from "../shapes/plain.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { pathSegment } from "../shared/hosts.ts";
+import { refuseMember, requireOneChoice } from "../shared/messages.ts";
+import { plainChat, toPlainRequest } from "../shared/plain.ts";
 
 /** The deployment, and the adapter on top of it, in a model written `deployment:adapter`. */
 function partsOf(model: string): { deployment: string; adapter: string } {

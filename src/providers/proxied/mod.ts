@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { bearer, keyHeader } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { hostRequired } from "../shapes/hosts.ts";
-import type { Provider } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer, keyHeader } from "../core/headers.ts";
+import type { Provider } from "../core/types.ts";
+import { hostRequired } from "../shared/hosts.ts";
 
 /** A provider whose requests only pass through: its address and how it takes the credential. */
 interface ProxiedProvider {

@@ -1,4 +1,4 @@
-import { declareCompatible } from "../compat/declare.ts";
+import { declareCompatible } from "../openai-compatible/vendors/declare.ts";
 
 /** Recraft (https://www.recraft.ai/docs/api-reference/endpoints): pictures in OpenAI's shapes. */
 export const recraft = declareCompatible({

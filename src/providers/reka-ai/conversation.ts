@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { toChatAnswer, toChoice, toHead, toUsage } from "../shapes/answers.ts";
-import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { toChatAnswer, toChoice, toHead, toUsage } from "../shared/answers.ts";
+import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   imageOf,
   isGiven,
@@ -12,8 +13,7 @@ import {
   refuseStream,
   refuseTools,
   requireOneChoice,
-} from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+} from "../shared/messages.ts";
 
 const Reply = v.looseObject({
   text: v.nullish(v.string()),

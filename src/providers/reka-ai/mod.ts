@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
-import { bearer, keyHeader } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { plainChat } from "../shapes/plain.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer, keyHeader } from "../core/headers.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { plainChat } from "../shared/plain.ts";
 import { conversation, conversationPath, needsConversation } from "./conversation.ts";
 
 const apiKey = keyHeader("x-api-key");

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
-import { defineProvider } from "../define.ts";
+import { defineProvider } from "../core/define.ts";
 
 const HeaderText = v.optional(v.pipe(v.string(), v.regex(/^[ -~]{1,1024}$/, "must be visible characters")));
 

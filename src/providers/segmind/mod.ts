@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { toBase64 } from "../../lib/base64.ts";
-import { keyHeader } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { modelPath } from "../shapes/hosts.ts";
-import { modelOf, pictureMembers, requireBytes, sizeOf, toImageAnswer } from "../shapes/images.ts";
-import { copyMembers } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { keyHeader } from "../core/headers.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { modelPath } from "../shared/hosts.ts";
+import { modelOf, pictureMembers, requireBytes, sizeOf, toImageAnswer } from "../shared/images.ts";
+import { copyMembers } from "../shared/members.ts";
 
 const Answer = v.looseObject({ image: v.union([v.string(), v.array(v.string())]) });
 

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { ImageRequest } from "../../schemas/images.ts";
-import { FormRequest } from "../operations.ts";
-import { pathSegment } from "../shapes/hosts.ts";
+import { FormRequest } from "../core/operations.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { pathSegment } from "../shared/hosts.ts";
 import {
   modelOf,
   type Picture,
@@ -11,9 +12,8 @@ import {
   requireOnePicture,
   sizeOf,
   toFilteredAnswer,
-} from "../shapes/images.ts";
-import { copyMembers } from "../shapes/members.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+} from "../shared/images.ts";
+import { copyMembers } from "../shared/members.ts";
 
 /** Last segment of the path of a newer model, which is a service of its own; undefined for engines, called by name. */
 export function serviceOf(model: string): "core" | "ultra" | "sd3" | undefined {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
 import { generateImage, serviceOf } from "./images.ts";
 
 /** Stability AI (https://platform.stability.ai/docs/api-reference). */

@@ -1,12 +1,12 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { toHead } from "../shapes/answers.ts";
-import { toTextCompletion } from "../shapes/completions.ts";
-import { hostRequired } from "../shapes/hosts.ts";
-import { copyMembers, type MemberMap, toList } from "../shapes/members.ts";
-import { refuseMember, refuseStream, requireOneChoice } from "../shapes/messages.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { toHead } from "../shared/answers.ts";
+import { toTextCompletion } from "../shared/completions.ts";
+import { hostRequired } from "../shared/hosts.ts";
+import { copyMembers, type MemberMap, toList } from "../shared/members.ts";
+import { refuseMember, refuseStream, requireOneChoice } from "../shared/messages.ts";
 
 const Reply = v.looseObject({ text_output: v.string() });
 

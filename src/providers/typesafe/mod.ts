@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { decideAt } from "../shapes/decisions.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { decideAt } from "../shared/decisions.ts";
 
 const path = v.pipe(
   v.string(),

@@ -1,7 +1,7 @@
 import { toClaudeCount } from "../anthropic/count.ts";
 import { repairMessages, toHostRequest } from "../anthropic/native.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { toGeminiCount } from "../google/count.ts";
-import type { OperationAdapter } from "../types.ts";
 import { claudeHost, host } from "./chat.ts";
 import { chatPath, googleModelPath, readModel } from "./publishers.ts";
 import { locationPath, type VertexSettings } from "./settings.ts";

@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { embedMembers, fromEmbedAnswer, readContents, unmappedMembers } from "../google/embed.ts";
-import { encodeVector, joinEmbeddings, requireNumbers, splitInputs, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { type MediaInput, type Medium, readInputs } from "../shapes/media-inputs.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { encodeVector, joinEmbeddings, requireNumbers, splitInputs, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { requireTexts } from "../shared/inputs.ts";
+import { type MediaInput, type Medium, readInputs } from "../shared/media-inputs.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { toLabels } from "./chat.ts";
 import { googleModelPath, type PublishedModel, readModel } from "./publishers.ts";
 import type { VertexSettings } from "./settings.ts";

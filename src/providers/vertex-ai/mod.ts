@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { authorizeGoogle, isApiKey } from "../auth/google.ts";
-import { defineProvider, passBelow } from "../define.ts";
+import { defineProvider, passBelow } from "../core/define.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { fromGoogleImages, isImagen, toGoogleImages } from "../google/images.ts";
-import { modelOf } from "../shapes/images.ts";
-import type { OperationAdapter } from "../types.ts";
+import { modelOf } from "../shared/images.ts";
 import { createChat, tierHeaderNames } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";

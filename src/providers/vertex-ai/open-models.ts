@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { type ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { requireNoError } from "../google/stream.ts";
-import { passUnknown } from "../shapes/known.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+import { passUnknown } from "../shared/known.ts";
 import type { PublishedModel } from "./publishers.ts";
 
 /** Roles and members these models do not know. */

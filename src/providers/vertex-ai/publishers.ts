@@ -1,7 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { modelName } from "../google/model.ts";
 import { generateAction } from "../google/native.ts";
-import { encodeText } from "../shapes/hosts.ts";
+import { encodeText } from "../shared/hosts.ts";
 import { locationPath, projectOf, type VertexSettings } from "./settings.ts";
 
 /** Shape the models of a publisher speak. */

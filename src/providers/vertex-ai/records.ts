@@ -14,8 +14,8 @@ import {
   type RecordRequest,
   type RowOptions,
   toSeconds,
-} from "../records.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
+} from "../core/records.ts";
+import { encodeSegment } from "../shared/hosts.ts";
 import { createChat } from "./chat.ts";
 import { readModel } from "./publishers.ts";
 import { locationPath, type VertexSettings } from "./settings.ts";

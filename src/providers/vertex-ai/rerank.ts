@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import type { RerankDocument, RerankRequest } from "../../schemas/rerank.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { modelName } from "../google/model.ts";
-import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shapes/rerank.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shared/rerank.ts";
 import { locationPath, projectOf, type VertexSettings } from "./settings.ts";
 
 /** Most records of one call. */

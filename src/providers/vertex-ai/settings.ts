@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { readServiceAccount } from "../auth/google.ts";
-import { hostLabel, secretSetting } from "../settings.ts";
+import { hostLabel, secretSetting } from "../core/settings.ts";
 
 const ProjectId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$/, "must be the id of a project"));
 

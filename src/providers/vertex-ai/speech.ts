@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { fromBase64 } from "../../lib/base64.ts";
+import { BinaryAnswer } from "../core/operations.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { refuseSpeechEvents } from "../openai-compatible/media.ts";
-import { BinaryAnswer } from "../operations.ts";
-import { isKnownMember, passUnknown } from "../shapes/known.ts";
-import { formatOf, speechTypes, voiceOf } from "../shapes/speech.ts";
-import type { OperationAdapter } from "../types.ts";
+import { isKnownMember, passUnknown } from "../shared/known.ts";
+import { formatOf, speechTypes, voiceOf } from "../shared/speech.ts";
 
 /** Encodings by the format of speech (https://cloud.google.com/text-to-speech/docs/reference/rest/v1/AudioEncoding). */
 const encodings = { mp3: "MP3", opus: "OGG_OPUS", wav: "LINEAR16", pcm: "PCM" } as const;

@@ -1,14 +1,14 @@
 import * as v from "valibot";
 import type { EmbeddingRequest } from "../../schemas/embeddings.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { embeddingList, inBatches, requireNumbers } from "../shapes/embeddings.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { hasMedia, type MediaInput, type Medium, readInputs } from "../shapes/media-inputs.ts";
-import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import { rerankLikeCohere } from "../shapes/rerank.ts";
-import type { ConversionOptions } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { embeddingList, inBatches, requireNumbers } from "../shared/embeddings.ts";
+import { requireTexts } from "../shared/inputs.ts";
+import { hasMedia, type MediaInput, type Medium, readInputs } from "../shared/media-inputs.ts";
+import { copyMembers, type MemberMap } from "../shared/members.ts";
+import { refuseMember } from "../shared/messages.ts";
+import { rerankLikeCohere } from "../shared/rerank.ts";
 
 const handled = ["model", "input"];
 const shared = {

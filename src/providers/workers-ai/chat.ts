@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
-import { createChunkMaker, toChatAnswer, toChoice, toHead, type UnifiedToolCall } from "../shapes/answers.ts";
-import { modelPath } from "../shapes/hosts.ts";
-import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shapes/members.ts";
-import { requireOneChoice } from "../shapes/messages.ts";
-import { createOpenaiLikeMapper, fromOpenaiLike, readUsage } from "../shapes/openai-like.ts";
-import { toFreeTools, toPlainMessages } from "../shapes/plain.ts";
-import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
+import { createChunkMaker, toChatAnswer, toChoice, toHead, type UnifiedToolCall } from "../shared/answers.ts";
+import { modelPath } from "../shared/hosts.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shared/members.ts";
+import { requireOneChoice } from "../shared/messages.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike, readUsage } from "../shared/openai-like.ts";
+import { toFreeTools, toPlainMessages } from "../shared/plain.ts";
 import { isOpenaiForm, Reply, Result, toText, toToolCalls } from "./wire.ts";
 
 /** Members of both completions: chat and text. */

@@ -1,8 +1,8 @@
-import { toTextAnswer, toTextMapper } from "../shapes/completions.ts";
-import { modelPath } from "../shapes/hosts.ts";
-import { copyMembers } from "../shapes/members.ts";
-import { isGiven, refuseMember, requireOneChoice } from "../shapes/messages.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { toTextAnswer, toTextMapper } from "../shared/completions.ts";
+import { modelPath } from "../shared/hosts.ts";
+import { copyMembers } from "../shared/members.ts";
+import { isGiven, refuseMember, requireOneChoice } from "../shared/messages.ts";
 import { chat, sharedMembers } from "./chat.ts";
 
 const asChat = ({ model }: { model: string }) => ({ model, messages: [] });

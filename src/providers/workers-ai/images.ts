@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { toBase64 } from "../../lib/base64.ts";
-import { modelPath } from "../shapes/hosts.ts";
-import { modelOf, pictureMembers, requireBytes, requireOnePicture, sizeOf, toImageAnswer } from "../shapes/images.ts";
-import { copyMembers } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { modelPath } from "../shared/hosts.ts";
+import { modelOf, pictureMembers, requireBytes, requireOnePicture, sizeOf, toImageAnswer } from "../shared/images.ts";
+import { copyMembers } from "../shared/members.ts";
 
 const Reply = v.looseObject({ result: v.looseObject({ image: v.string() }) });
 

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { addressSetting } from "../settings.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { addressSetting } from "../core/settings.ts";
 import { chat } from "./chat.ts";
 import { complete } from "./complete.ts";
 import { embed } from "./embed.ts";

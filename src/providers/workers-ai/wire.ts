@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { callId, toArguments, type UnifiedToolCall } from "../shapes/answers.ts";
+import { callId, toArguments, type UnifiedToolCall } from "../shared/answers.ts";
 
 const text = v.nullish(v.string());
 

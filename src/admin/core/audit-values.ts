@@ -1,0 +1,198 @@
+import { type CallerContext, clientAddressOf, type Services } from "../../context.ts";
+import type { AuditDraft } from "../../control/audit-chain.ts";
+import type { Statement } from "../../db/client.ts";
+import type { ControlStores } from "../../db/stores/control.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { parseJson } from "../../lib/json.ts";
+import { type HeldBody, textOfBody } from "../../logs/body.ts";
+import { hideSecrets } from "./hide-secrets.ts";
+
+type Audited = NonNullable<AdminEndpoint["audit"]>;
+
+/** Most characters that are stored of a body, of a query, of an address and of the value of a header. */
+const stored = { body: 16_384, query: 4_096, uri: 2_048, header: 200 };
+/** More than the longest credential of a known form: one that begins within what is stored is masked whole. */
+const longestSecret = 8_192;
+
+/** A text as it is stored: cut before it is masked, so that the work follows what is stored and not what was sent. */
+function storedText(text: string, length: number, { redactor }: Pick<Services, "redactor">): string {
+  return redactor.text(text.slice(0, length + longestSecret)).slice(0, length);
+}
+
+/** A body as the audit log stores it; one that is no JSON is not stored. */
+function bodyText(body: HeldBody | null, services: Pick<Services, "redactor">): string {
+  const value = body === null ? undefined : parseJson(textOfBody(body));
+  return value === undefined ? "" : storedText(JSON.stringify(hideSecrets(value)), stored.body, services);
+}
+
+/** Headers that say who called, from where and with what; others are not stored. */
+const storedHeaders = new Set([
+  "host",
+  "user-agent",
+  "origin",
+  "referer",
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "forwarded",
+  "x-forwarded-for",
+  "x-real-ip",
+  "x-request-id",
+  "traceparent",
+  "authorization",
+  "x-api-key",
+  "x-gateway-api-key",
+  "x-gateway-trace-id",
+  "x-gateway-workspace",
+]);
+
+/** Headers as the audit log stores them: credentials as digests, addresses without their query. */
+async function headersText({ headers, services }: CallerContext): Promise<string> {
+  const prefixes = services.headerPrefixes.slice(1);
+  const isStored = (name: string) => {
+    const prefix = prefixes.find((one) => name.startsWith(one));
+    return storedHeaders.has(prefix === undefined ? name : `x-gateway-${name.slice(prefix.length)}`);
+  };
+  const given = Object.entries(headers.values()).filter(([name]) => isStored(name));
+  const named = await services.redactor.hide(Object.fromEntries(given), []);
+  const shown = Object.entries(named).map(([name, value]) => [
+    name,
+    storedText(String(hideSecrets(value)), stored.header, services),
+  ]);
+  return JSON.stringify(Object.fromEntries(shown));
+}
+
+/** Stores of records by the kind audit rows name. */
+function storeOf(resource: string, stores: ControlStores) {
+  switch (resource) {
+    case "api_keys":
+      return stores.apiKeys;
+    case "configs":
+      return stores.configs;
+    case "guardrails":
+      return stores.guardrails;
+    case "collections":
+      return stores.collections;
+    case "prompts":
+      return stores.prompts;
+    case "prompt_partials":
+      return stores.partials;
+    case "integrations":
+      return stores.integrations;
+    case "providers":
+    case "virtual_keys":
+      return stores.providers;
+    default:
+      return undefined;
+  }
+}
+
+/** The workspace a call was about: the caller's own, the one it named, or that of the record it named. */
+async function workspaceOf(
+  { resource }: Audited,
+  { principal, namedWorkspaceId, services: { control } }: CallerContext,
+  { recordId, status }: { recordId: string | undefined; status: number },
+): Promise<string | null> {
+  if (principal.workspaceId !== null) return principal.workspaceId;
+  if (namedWorkspaceId !== undefined) return namedWorkspaceId;
+  if (recordId === undefined) return null;
+  if (resource === "workspaces") return status < 400 ? recordId : null;
+  const store = storeOf(resource, control.stores);
+  const row = await store?.get({ organisationId: principal.organisationId, workspaceId: null }, recordId);
+  return row?.workspaceId ?? null;
+}
+
+/** The audit row of a request, before its place in the chain is known. */
+async function draftAudit(
+  audited: Audited,
+  context: CallerContext,
+  result: { status: number; recordId: string | undefined },
+): Promise<AuditDraft> {
+  const { principal, url } = context;
+  return {
+    time: context.services.clock.now(),
+    requestId: context.id,
+    method: context.method,
+    uri: storedText(url.pathname, stored.uri, context.services),
+    queryParams: storedText(
+      JSON.stringify(hideSecrets(Object.fromEntries(url.searchParams))),
+      stored.query,
+      context.services,
+    ),
+    requestBody: bodyText(context.log.requestBody, context.services),
+    requestHeaders: await headersText(context),
+    userId: principal.userId ?? principal.keyId,
+    userType: principal.userId === null ? "api_key" : "user",
+    workspaceId: await workspaceOf(audited, context, result),
+    resourceType: audited.resource,
+    resourceId: result.recordId ?? null,
+    action: audited.action,
+    responseStatusCode: result.status,
+    clientIp: clientAddressOf(context, context.services),
+    country: null,
+  };
+}
+
+/** What `commitAudited` writes. */
+interface Wanted {
+  /** Status of the answer. Default 200. */
+  status?: number;
+  statements: readonly Statement[];
+  recordId?: string;
+  changed?: readonly { resource: string; recordId: string }[];
+}
+
+/** Runs work that decides what to write, and writes it together with its audit row. */
+export function commitAudited<Result extends Wanted>(
+  audited: Audited,
+  context: CallerContext,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { organisationId } = context.principal;
+  const run = async () => {
+    const result = await work();
+    const { recordId, changed = [], statements, status = 200 } = result;
+    const own = recordId === undefined ? [] : [{ resource: audited.resource, recordId }];
+    const changes = [...own, ...changed].map((change) => ({ organisationId, ...change }));
+    const audit = await draftAudit(audited, context, { status, recordId });
+    return { ...result, statements, changes, audit };
+  };
+  return context.services.control.committer.run(organisationId, run);
+}
+
+/** Leaves the audit row of a call that was refused; of a key that is refused all the time, one that counts. */
+export async function auditRefusal(audited: Audited, context: CallerContext, status: number): Promise<void> {
+  const { principal } = context;
+  const { refusals, committer } = context.services.control;
+  const isStored = refusals.takes(principal);
+  const [recordId] = Object.values(context.params);
+  if (!isStored) return refusals.count(principal, countedDraft(audited, context, status));
+  const audit = await draftAudit(audited, context, { status, recordId });
+  await committer.run(principal.organisationId, async () => ({ statements: [], changes: [], audit }));
+}
+
+/** What is remembered of a refusal that gets no row of its own. */
+function countedDraft(
+  audited: Audited,
+  { principal, connection, namedWorkspaceId, services: { clock } }: CallerContext,
+  status: number,
+): AuditDraft {
+  return {
+    time: clock.now(),
+    requestId: "",
+    method: "",
+    uri: "",
+    queryParams: "{}",
+    requestBody: "",
+    requestHeaders: "{}",
+    userId: principal.userId ?? principal.keyId,
+    userType: principal.userId === null ? "api_key" : "user",
+    workspaceId: principal.workspaceId ?? namedWorkspaceId ?? null,
+    resourceType: audited.resource,
+    resourceId: null,
+    action: audited.action,
+    responseStatusCode: status,
+    clientIp: connection.remoteAddress ?? "unknown",
+    country: null,
+  };
+}
