@@ -34,11 +34,11 @@ interface EndpointBase {
   readonly response?: v.GenericSchema;
   /** Query parameters, for the OpenAPI document. */
   readonly query?: readonly QueryParameter[];
-  /** Shape of its errors; absent: the common one. */
+  /** Format of its errors; absent: the common one. */
   readonly errorForm?: ErrorForm;
   /** Path below which requests that only the passthrough or no row takes get errors of this shape too. */
   readonly errorsBelow?: string;
-  /** Absent: the key stands in a header. */
+  /** Absent: the key is in a header. */
   readonly credentials?: CredentialRules;
   /** Values of path parameters, in small letters, that the row leaves alone: names of other routes, here or elsewhere. */
   readonly reserved?: Readonly<Record<string, readonly string[]>>;
@@ -126,7 +126,7 @@ export interface JsonEndpoint extends EndpointBase {
   readonly maxBodyBytes?: number;
   /** Clients of Azure call it below `/v1/openai/deployments/{deployment}` too: the deployment is the model. */
   readonly hasDeployments?: boolean;
-  /** The model the path names, which counts in place of the body's; set where a path is routed. */
+  /** The model in the path, which overrides the body's; set when a path is routed. */
   readonly pathModel?: string;
   /** The operation's request if the path contains a part of it; absent: the body is the request. */
   toRequest?(body: Readonly<Record<string, unknown>>, params: CallerContext["params"]): Record<string, unknown>;
@@ -218,17 +218,17 @@ export function defineJsonEndpoint<Schema extends v.GenericSchema>(
   };
 }
 
-/** Declares a route without credential. */
+/** Defines a route without authentication. */
 export function definePublicEndpoint(row: Omit<PublicEndpoint, "kind">): PublicEndpoint {
   return { kind: "public", ...row };
 }
 
-/** Declares a route for callers with a key that reads its own body, or has none. */
+/** Defines a route for callers with a key that reads its body itself, or has no body. */
 export function defineKeyEndpoint(row: Omit<KeyEndpoint, "kind">): KeyEndpoint {
   return { kind: "key", ...row };
 }
 
-/** Declares a route whose body is a form. */
+/** Defines a route whose body is a form. */
 export function defineFormEndpoint(row: Omit<FormEndpoint, "kind">): FormEndpoint {
   return { kind: "form", ...row };
 }

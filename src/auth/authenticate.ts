@@ -130,13 +130,13 @@ function createFailureCounter(clock: Clock, limit: number) {
   };
 }
 
-/** Authenticates keys from memory, and from the store when they were not used lately. */
+/** Authenticates keys from its cache, else from the store. */
 class KeyAuthenticator implements Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #known = new BoundedMap<string, KnownKey>(10_000);
   readonly #unknown = new BoundedMap<string, number>(10_000);
   readonly #failsTooOften: (address: string) => boolean;
-  /** Grows when something is forgotten: what was read before is used once and not remembered. */
+  /** Incremented when something is dropped: what was read earlier is used once and not cached. */
   #generation = 0;
   #anyForm: { rows: readonly ApiKeyRow[]; readAt: number } | undefined;
 
@@ -241,7 +241,7 @@ class KeyAuthenticator implements Authenticator {
     return fresh ? this.#requireUsable(fresh, address) : this.refuse(address);
   }
 
-  /** Reads a known key again. When the database is away, the key goes on working. */
+  /** Refreshes a cached key; it keeps working while the database is unavailable. */
   async #refresh(digest: string, entry: KnownKey): Promise<KnownKey | undefined> {
     const { store, clock } = this.#options;
     entry.refreshing = true;

@@ -155,7 +155,7 @@ function pick(sets: readonly (KeySet | undefined)[], kid: string): Entry | undef
   return found;
 }
 
-/** Reads key sets from their addresses, and remembers them. */
+/** Fetches key sets from their addresses, and caches them. */
 class CachedKeySets implements KeySets {
   readonly #clock: Clock;
   readonly #fetchJson: FetchJson;
@@ -214,7 +214,7 @@ class CachedKeySets implements KeySets {
     }
   }
 
-  /** Reads an address unless that was just attempted. Callers share one reading. */
+  /** Fetches an address unless it was just attempted; callers share one fetch. */
   #refresh(source: Source, url: string): Promise<void> {
     if (source.running) return source.running;
     if (this.#clock.monotonic() - source.triedAt < retryMs) return Promise.resolve();
@@ -224,7 +224,7 @@ class CachedKeySets implements KeySets {
 
   async #read(source: Source, url: string): Promise<KeySet | undefined> {
     const ageOf = () => (source.set === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonic() - source.readAt);
-    // only the first caller waits for a source that is away
+    // only the first caller waits for an unavailable source
     const isAway = source.triedAt > source.readAt && source.set !== undefined && ageOf() < keptMs;
     if (ageOf() >= freshMs && !isAway) await this.#refresh(source, url);
     else if (ageOf() >= refreshAfterMs) void this.#refresh(source, url);

@@ -262,7 +262,7 @@ function toTokenError(error: unknown): GatewayError {
   });
 }
 
-/** Verifies tokens, and remembers those it verified. */
+/** Verifies tokens, and caches verified ones. */
 class JwtAuthenticator implements TokenAuthenticator {
   readonly #options: TokenAuthenticatorOptions;
   /** By a digest of the whole token, which no two tenants share. */
@@ -270,7 +270,7 @@ class JwtAuthenticator implements TokenAuthenticator {
   readonly #keySets: KeySets;
   readonly #resolve: ReturnType<typeof createWorkspaceResolver>;
   readonly #audit: ReturnType<typeof createFailureAudit>;
-  /** Grows when something is forgotten: what was found out before is used once and not remembered. */
+  /** Incremented when something is dropped: earlier results are used once and not cached. */
   #generation = 0;
 
   constructor(options: TokenAuthenticatorOptions) {
@@ -304,7 +304,7 @@ class JwtAuthenticator implements TokenAuthenticator {
     return clock.monotonic() - verifiedAt < knownForMs && clock.now() < expiresAt;
   }
 
-  /** Verifies a token unless that was done, and finds the caller in the workspace it asks for. */
+  /** Verifies a token unless cached, and finds the caller in the requested workspace. */
   async #findOut(
     token: SentToken,
     request: TokenRequest & { wanted: string },

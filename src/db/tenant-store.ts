@@ -108,7 +108,7 @@ function listTexts(texts: object | undefined): [string, string][] {
 
 const one = { offset: 0, limit: 1 };
 
-/** The store of one table. The only place that builds statements on tables of tenants. */
+/** The store of one table. No other code builds statements on tenants' tables. */
 class TableStore<Table extends TenantTable> implements TenantStore<Table["$inferSelect"], Table["$inferInsert"]> {
   readonly #database: Database;
   readonly #table: Table;
@@ -167,7 +167,7 @@ class TableStore<Table extends TenantTable> implements TenantStore<Table["$infer
   }
 
   update(tenant: Tenant, filter: Filter<Table["$inferSelect"]>, changes: Changes<Table["$inferInsert"]>): Statement {
-    // members of the table's own row type
+    // properties of the table's row type
     const update = this.#database.orm.update(this.#table).set(changes as Record<string, never>);
     return toStatement(update.where(and(this.#ofTenant(tenant), ...this.#matching(filter))));
   }
@@ -197,7 +197,7 @@ class TableStore<Table extends TenantTable> implements TenantStore<Table["$infer
       .map(([name, value]) => toCondition(this.#columnOf(name), value));
   }
 
-  /** Rows whose column holds a piece of text, whatever the case of ASCII letters. */
+  /** Rows whose column contains a substring, ignoring the case of ASCII letters. */
   #holds(name: PropertyKey, text: string): SQL {
     return sql`${this.#columnOf(name)} LIKE ${toPattern(text)} ESCAPE '\\'`;
   }
@@ -235,7 +235,7 @@ class TableStore<Table extends TenantTable> implements TenantStore<Table["$infer
   }
 
   #requireOwn(tenant: Tenant, row: Table["$inferInsert"]): Table["$inferInsert"] {
-    // every such table has the first, some the second
+    // every such table has the first column, some the second
     const { organisationId, workspaceId } = row as { organisationId?: unknown; workspaceId?: unknown };
     const foreign = tenant.workspaceId !== null && this.#columns.workspaceId && workspaceId !== tenant.workspaceId;
     if (organisationId !== tenant.organisationId || foreign) {

@@ -158,7 +158,7 @@ class WaitingRows {
   }
 }
 
-/** Batches rows, and writes them again when the store failed. */
+/** Stores rows in batches, and retries after failures. */
 class BatchingQueue implements LogQueue {
   readonly #options: LogQueueOptions;
   readonly #waiting: WaitingRows;
@@ -250,7 +250,7 @@ class BatchingQueue implements LogQueue {
     const hopeless = isPermanent?.(error) === true;
     const [only] = rows;
     if (hopeless && rows.length === 1 && only) {
-      warn("Cannot write a log row: the store does not take it", error);
+      warn("Cannot write a log row: the store rejected it", error);
       this.#waiting.countLost(only);
       return;
     }

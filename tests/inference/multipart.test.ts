@@ -199,7 +199,7 @@ for (const [what, config] of [
 
 const broken = rawForm(Uint8Array.of(1)).body;
 for (const [what, body, type, wanted] of [
-  ["no file", formOf({ model: "m" }), null, /send the sound as a file/],
+  ["no file", formOf({ model: "m" }), null, /send the audio as a file/],
   ["no model", formOf({ file: sound() }), null, /model/],
   ["a model twice", formOf({ file: sound(), model: ["a", "b"] }), null, /model/],
   ["a temperature that is none", formOf({ file: sound(), model: "m", temperature: "warm" }), null, /temperature/],

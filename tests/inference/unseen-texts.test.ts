@@ -265,7 +265,7 @@ test("a redaction says what it cannot reach, and denies where it is to deny", as
   const redact = { "default.regexReplace": { rule: "/secret/g", redactText: "x" } };
   const informing = await askGuarded(gateway, { ...deny, input_guardrails: [redact] }, { body: { tools } });
   assert.equal(informing.status, 200);
-  assert.match(JSON.stringify(informing.body.hook_results), /Cannot replace all of it/);
+  assert.match(JSON.stringify(informing.body.hook_results), /Cannot replace every match/);
   const denying = { ...deny, input_guardrails: [{ ...redact, deny: true }] };
   assert.equal((await askGuarded(gateway, denying, { body: { tools } })).status, 446);
 });
