@@ -2,7 +2,7 @@ import { importJWK, type JWK } from "jose";
 import { AuthenticationError, UnavailableError } from "../errors.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
-import { isObject } from "../lib/json.ts";
+import { isObject, stringOf } from "../lib/json.ts";
 import type { TokenAlgorithm } from "../schemas/auth-settings.ts";
 
 /** A key set is fetched again after this long. */
@@ -71,10 +71,6 @@ function bitsOf(text: unknown): number {
   return Math.floor((text.replace(/^A+/, "").length * 6) / 8) * 8;
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
 /** Why a key must not verify signatures; undefined when it may. */
 function findProblem(jwk: Record<string, unknown>): string | undefined {
   const { kty, crv, use, key_ops: operations } = jwk;
@@ -90,7 +86,7 @@ function findProblem(jwk: Record<string, unknown>): string | undefined {
 function toEntry(jwk: Record<string, unknown>): Entry {
   const problem = findProblem(jwk);
   if (problem !== undefined) return { problem };
-  const alg = textOf(jwk.alg);
+  const alg = stringOf(jwk.alg);
   const { kty, crv, n, e, x, y } = jwk;
   const imported = new Map<string, Promise<CryptoKey>>();
   const importOnce = (algorithm: TokenAlgorithm): Promise<CryptoKey> => {

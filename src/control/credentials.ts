@@ -78,13 +78,13 @@ function toSetting(value: unknown): string | undefined {
 }
 
 /** The strings in a secret value; JSON is parsed. */
-function textsIn(value: unknown): string[] {
+function stringsIn(value: unknown): string[] {
   if (typeof value === "string") {
     const inner = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
-    return [value, ...(inner === undefined ? [] : textsIn(inner))];
+    return [value, ...(inner === undefined ? [] : stringsIn(inner))];
   }
-  if (Array.isArray(value)) return value.flatMap(textsIn);
-  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
+  if (Array.isArray(value)) return value.flatMap(stringsIn);
+  return isObject(value) ? Object.values(value).flatMap(stringsIn) : [];
 }
 
 /** Combines secrets and plain fields. */
@@ -107,7 +107,7 @@ function assemble(stored: StoredProvider, secrets: ReadonlyMap<string, unknown>)
     customHost: typeof host === "string" && host !== "" ? host : undefined,
     customHeaders: toHeaders(headers),
     modelHeaders,
-    secrets: [...secrets.values()].flatMap(textsIn),
+    secrets: [...secrets.values()].flatMap(stringsIn),
   };
 }
 

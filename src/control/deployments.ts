@@ -14,7 +14,7 @@ export interface DeploymentAuth {
 /** Why a deployment refuses a token. */
 export type DeploymentRefusal = "no_workspace_configured" | "workspace_not_allowed" | "subject_not_allowed";
 
-function textsOf(value: unknown): string[] {
+function stringsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
@@ -22,12 +22,12 @@ function textsOf(value: unknown): string[] {
 export function readDeploymentAuth(settings: unknown): DeploymentAuth {
   const given = isObject(settings) ? settings : {};
   const mapping = isObject(given.jwt_sub_workspace_mapping) ? given.jwt_sub_workspace_mapping : {};
-  const workspacesAllowed = textsOf(given.workspaces_allowed);
+  const workspacesAllowed = stringsOf(given.workspaces_allowed);
   const all = given.allow_all_workspaces;
   return {
     workspacesAllowed,
     allowAllWorkspaces: typeof all === "boolean" ? all : workspacesAllowed.length === 0,
-    subsAllowed: textsOf(given.jwt_subs_allowed),
+    subsAllowed: stringsOf(given.jwt_subs_allowed),
     subWorkspaces: new Map(
       Object.entries(mapping).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
     ),

@@ -1,4 +1,4 @@
-import { isObject, objectsIn, parseJson } from "../lib/json.ts";
+import { isObject, nonEmptyString, objectsIn, parseJson } from "../lib/json.ts";
 
 /** A piece of a chat completion: what a chunk adds, or a part of a non-streaming response. */
 export type ChatPiece =
@@ -37,29 +37,27 @@ interface ChatHead {
 
 type Members = Record<string, unknown>;
 
-const textOf = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-
 function readCall(call: Members, place: number): CallPiece {
   const named = isObject(call.function) ? call.function : {};
   const given = named.arguments;
   return {
     kind: "call",
     index: typeof call.index === "number" ? call.index : place,
-    id: textOf(call.id),
-    name: textOf(named.name),
+    id: nonEmptyString(call.id),
+    name: nonEmptyString(named.name),
     arguments: typeof given === "string" ? given : isObject(given) ? JSON.stringify(given) : "",
-    signature: textOf(call.thought_signature) ?? textOf(named.thought_signature),
+    signature: nonEmptyString(call.thought_signature) ?? nonEmptyString(named.thought_signature),
   };
 }
 
 /** Reasoning in a block of a message, or in a block's delta. */
-function readThoughtBlock(block: Members): ChatPiece[] {
+function readReasoningBlock(block: Members): ChatPiece[] {
   const held = isObject(block.delta) ? block.delta : block;
   // text blocks repeat the content; a signature on them does not belong to reasoning
   if (typeof held.text === "string") return [];
   const pieces: ChatPiece[] = [];
   const put = (kind: "thinking" | "signature" | "redacted", value: unknown) => {
-    const text = textOf(value);
+    const text = nonEmptyString(value);
     if (text !== undefined) pieces.push({ kind, text });
   };
   put("thinking", held.thinking);
@@ -69,10 +67,10 @@ function readThoughtBlock(block: Members): ChatPiece[] {
 }
 
 /** Reasoning, as blocks where the provider sends blocks, else as text. */
-function readThoughts(message: Members): ChatPiece[] {
-  const pieces = objectsIn(message.content_blocks).flatMap(readThoughtBlock);
+function readReasoning(message: Members): ChatPiece[] {
+  const pieces = objectsIn(message.content_blocks).flatMap(readReasoningBlock);
   if (pieces.length > 0) return pieces;
-  const text = textOf(message.reasoning_content) ?? textOf(message.reasoning);
+  const text = nonEmptyString(message.reasoning_content) ?? nonEmptyString(message.reasoning);
   return text === undefined ? [] : [{ kind: "thinking", text }];
 }
 
@@ -80,16 +78,16 @@ function readThoughts(message: Members): ChatPiece[] {
 function readContent(content: unknown): string {
   if (typeof content === "string") return content;
   return objectsIn(content)
-    .map((part) => textOf(part.text) ?? "")
+    .map((part) => nonEmptyString(part.text) ?? "")
     .join("");
 }
 
 function readPieces(message: Members, choice: Members): ChatPiece[] {
-  const pieces = readThoughts(message);
+  const pieces = readReasoning(message);
   const text = readContent(message.content);
   const logprobs = objectsIn(isObject(choice.logprobs) ? choice.logprobs.content : undefined);
   if (text !== "") pieces.push({ kind: "text", text, ...(logprobs.length > 0 && { logprobs }) });
-  const refusal = textOf(message.refusal);
+  const refusal = nonEmptyString(message.refusal);
   if (refusal !== undefined) pieces.push({ kind: "refusal", text: refusal });
   for (const annotation of objectsIn(message.annotations)) pieces.push({ kind: "annotation", annotation });
   for (const [place, call] of objectsIn(message.tool_calls).entries()) pieces.push(readCall(call, place));
@@ -101,15 +99,15 @@ export function readChoice(choice: Members): ChoiceReading {
   const message = isObject(choice.message) ? choice.message : isObject(choice.delta) ? choice.delta : {};
   return {
     pieces: readPieces(message, choice),
-    finish: textOf(choice.finish_reason),
-    stopSequence: textOf(choice.stop_sequence),
+    finish: nonEmptyString(choice.finish_reason),
+    stopSequence: nonEmptyString(choice.stop_sequence),
   };
 }
 
 /** Reads a chunk or completion without its choices. */
 export function readHead(value: unknown): ChatHead {
   const { model, usage } = isObject(value) ? value : {};
-  return { model: textOf(model), usage: isObject(usage) ? usage : undefined };
+  return { model: nonEmptyString(model), usage: isObject(usage) ? usage : undefined };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { fromBase64Url } from "../lib/base64.ts";
 import { type DataUrl, readDataUrl } from "../lib/data-url.ts";
-import { isObject, isTooDeep, parseJson } from "../lib/json.ts";
+import { isObject, isTooDeep, parseJson, stringOf } from "../lib/json.ts";
 
 /** Every string of a request that can be read. */
 export interface Leaves {
@@ -198,13 +198,9 @@ function decodeFile(data: string): string | undefined {
   }
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
 /** The media type an object states for its file, in lower case and without parameters. */
 function statedType(holder: Readonly<Record<string, unknown>>): string | undefined {
-  const stated = textOf(holder.media_type) ?? textOf(holder.mimeType) ?? textOf(holder.mime_type);
+  const stated = stringOf(holder.media_type) ?? stringOf(holder.mimeType) ?? stringOf(holder.mime_type);
   return stated?.toLowerCase().split(";")[0]?.trim();
 }
 
@@ -222,7 +218,7 @@ function isReference(holder: Readonly<Record<string, unknown>>): boolean {
 
 /** Whether an object is a part that references a document stored elsewhere, which the gateway cannot read. */
 function isRemoteDocument(part: Readonly<Record<string, unknown>>): boolean {
-  const uri = textOf(part.fileUri) ?? textOf(part.file_uri);
+  const uri = stringOf(part.fileUri) ?? stringOf(part.file_uri);
   // a link to a video has no type
   if (uri !== undefined) return !mediaType.test(statedType(part) ?? (isVideoLink(uri) ? "video/mp4" : ""));
   if (!documentParts.has(part.type)) return false;
@@ -308,7 +304,7 @@ class LeafReader {
 
 /** The type of a file by its name; a document type where the name has an unknown extension. */
 function typeOfName(holder: Readonly<Record<string, unknown>>): string | undefined {
-  const name = textOf(holder.filename) ?? textOf(holder.file_name);
+  const name = stringOf(holder.filename) ?? stringOf(holder.file_name);
   if (name === undefined) return undefined;
   return textFile.test(name) ? "text/plain" : "application/octet-stream";
 }

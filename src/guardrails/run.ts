@@ -3,7 +3,7 @@ import { turns } from "../lib/turns.ts";
 import type { CheckResult, HookResult } from "../schemas/hooks.ts";
 import { type JsonPieces, readJsonPieces } from "./json-pieces.ts";
 import type { Leaves } from "./leaves.ts";
-import { holdsTokens, readRest, readTexts, writeTexts } from "./texts.ts";
+import { holdsTokens, readRest, readText, writeText } from "./texts.ts";
 import {
   type Body,
   type BoundCheck,
@@ -150,7 +150,7 @@ function readOnce({ subject, state: { body }, known, work }: Run, scope: Scope):
   const found = known.get(scope);
   if (found?.body === body) return found;
   const read = work.spend((): KnownTexts => {
-    const texts = readTexts(subject, body, scope);
+    const texts = readText(subject, body, scope);
     return { body, texts, length: lengthOf(texts), isInTokens: holdsTokens(subject, body) };
   });
   known.set(scope, read);
@@ -275,7 +275,7 @@ function apply(
   const problem = fixedBecause(run, hook);
   if (problem !== undefined) return { isChange: false, problem };
   const changed = body ?? state.body;
-  state.body = texts === undefined ? changed : run.work.spend(() => writeTexts(subject, changed, { scope, texts }));
+  state.body = texts === undefined ? changed : run.work.spend(() => writeText(subject, changed, { scope, texts }));
   state.isTransformed = true;
   return { isChange };
 }

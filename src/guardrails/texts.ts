@@ -103,7 +103,7 @@ function walkToolCall(call: unknown, replace: Replace): unknown {
 }
 
 /** Types of blocks, and the message fields that repeat their text. */
-const blockTexts = [
+const blockFields = [
   ["text", ["content"]],
   ["thinking", ["reasoning_content", "reasoning"]],
 ] as const;
@@ -120,7 +120,7 @@ type Said = readonly [before: Body, now: Body];
  */
 function walkBlocksOf(
   blocks: readonly unknown[],
-  [kind, names]: (typeof blockTexts)[number],
+  [kind, names]: (typeof blockFields)[number],
   { said: [before, now], replace }: { said: Said; replace: Replace },
 ): readonly unknown[] {
   const own = blocks.filter((block) => isBlockOf(block, kind));
@@ -138,8 +138,8 @@ function walkBlocksOf(
 function walkBlocks(blocks: unknown, said: Said, replace: Replace): unknown {
   if (!Array.isArray(blocks)) return blocks;
   let changed: readonly unknown[] = blocks;
-  for (const kind of blockTexts) changed = walkBlocksOf(changed, kind, { said, replace });
-  const isDone = (block: unknown) => blockTexts.some(([kind]) => isBlockOf(block, kind));
+  for (const kind of blockFields) changed = walkBlocksOf(changed, kind, { said, replace });
+  const isDone = (block: unknown) => blockFields.some(([kind]) => isBlockOf(block, kind));
   const all = changed.map((block) => (isDone(block) ? block : walkContent(block, replace)));
   return all.length === blocks.length && all.every((block, index) => block === blocks[index]) ? blocks : all;
 }
@@ -278,7 +278,7 @@ const choicesAnswer: Walk = (body, replace) =>
     }),
   );
 
-const noTexts: Walk = (body) => body;
+const noText: Walk = (body) => body;
 
 const completionRequest: Walk = (body, replace) => {
   const changed = withMember(body, "prompt", (prompt) => walkContent(prompt, replace));
@@ -319,13 +319,13 @@ const walks: { readonly [Type in RequestType]?: readonly [request: Walk, answer:
         ),
       ),
   ],
-  embed: [embedRequest, noTexts],
-  messagesCountTokens: [messagesRequest, noTexts],
-  proxy: [noTexts, noTexts],
+  embed: [embedRequest, noText],
+  messagesCountTokens: [messagesRequest, noText],
+  proxy: [noText, noText],
 };
 
 function walkOf({ phase, requestType }: TextPlace): Walk {
-  const [request, answer] = walks[requestType] ?? [anyRequest, noTexts];
+  const [request, answer] = walks[requestType] ?? [anyRequest, noText];
   return phase === "beforeRequestHook" ? request : answer;
 }
 
@@ -333,7 +333,7 @@ function walkOf({ phase, requestType }: TextPlace): Walk {
  * The strings of a request or response, part by part. Of a request: its last turn, or what the scope says. Of a
  * response: its text and the arguments of its tool calls, over all choices.
  */
-export function readTexts(place: TextPlace, body: Body, scope: Scope): string[] {
+export function readText(place: TextPlace, body: Body, scope: Scope): string[] {
   const found: string[] = [];
   walkOf(place)(
     body,
@@ -355,10 +355,10 @@ export function readRest({ phase }: TextPlace, body: Body, known: readonly strin
 }
 
 /**
- * The body with its strings replaced, in the order of `readTexts`; null leaves a string unchanged. The given body is
+ * The body with its strings replaced, in the order of `readText`; null leaves a string unchanged. The given body is
  * not modified.
  */
-export function writeTexts(
+export function writeText(
   place: TextPlace,
   body: Body,
   { scope, texts }: { scope: Scope; texts: readonly (string | null)[] },

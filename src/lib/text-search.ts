@@ -3,7 +3,7 @@ import type { Steps } from "./steps.ts";
 const encoder = new TextEncoder();
 
 /** Byte strings that are searched for in one pass, without decoding. */
-interface SoughtTexts {
+interface SoughtStrings {
   /** Length of the window, which is compared with the ends of the strings: that of the shortest one. */
   readonly windowLength: number;
   /**
@@ -14,7 +14,7 @@ interface SoughtTexts {
 }
 
 /** Prepares a search for strings of less than 256 bytes. */
-export function seek(texts: readonly Uint8Array[]): SoughtTexts {
+export function seek(texts: readonly Uint8Array[]): SoughtStrings {
   const windowLength = Math.min(...texts.map(({ length }) => length));
   const shifts = new Uint8Array(256).fill(windowLength);
   for (const text of texts) {

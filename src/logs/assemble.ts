@@ -40,7 +40,7 @@ const heldMembers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** An object with the strings of a piece appended to its own. */
-function joinTexts(known: Item, piece: Item, names: readonly string[]): Item {
+function joinStrings(known: Item, piece: Item, names: readonly string[]): Item {
   const joined = { ...known };
   for (const name of names) joined[name] = textOf(known[name]) + textOf(piece[name]);
   return joined;
@@ -52,7 +52,7 @@ function addMembers({ members }: Choice, delta: Item): void {
   }
   for (const [name, inner] of Object.entries(heldMembers)) {
     const [known, piece] = [members[name], delta[name]];
-    if (isObject(piece)) members[name] = joinTexts(isObject(known) ? known : {}, piece, inner);
+    if (isObject(piece)) members[name] = joinStrings(isObject(known) ? known : {}, piece, inner);
   }
 }
 
@@ -63,8 +63,8 @@ function addToolCalls(choice: Choice, pieces: unknown): void {
     const index = Number(piece.index ?? 0);
     const call: ToolCall = choice.toolCalls.get(index) ?? { id: piece.id, type: piece.type };
     const { function: named, custom } = piece;
-    if (isObject(custom)) call.custom = joinTexts(call.custom ?? {}, custom, ["name", "input"]);
-    else call.function = joinTexts(call.function ?? {}, isObject(named) ? named : {}, ["name", "arguments"]);
+    if (isObject(custom)) call.custom = joinStrings(call.custom ?? {}, custom, ["name", "input"]);
+    else call.function = joinStrings(call.function ?? {}, isObject(named) ? named : {}, ["name", "arguments"]);
     choice.toolCalls.set(index, call);
   }
 }

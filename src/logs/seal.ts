@@ -34,13 +34,13 @@ export function sealBatch({ heads, lengths, bodies, secrets, ...batch }: PackedB
 const ownMembers = new Set(["id", "organisation_id", "workspace_id", "api_key_id", "method", "operation", "type"]);
 
 /** A value with its strings masked; field names stay. */
-export function maskTexts(value: unknown, mask: (text: string) => string): unknown {
+export function maskStrings(value: unknown, mask: (text: string) => string): unknown {
   if (typeof value === "string") return mask(value);
-  if (Array.isArray(value)) return value.map((item) => maskTexts(item, mask));
+  if (Array.isArray(value)) return value.map((item) => maskStrings(item, mask));
   if (!isObject(value)) return value;
   const shown = Object.entries(value).map(([name, member]) => [
     name,
-    ownMembers.has(name) ? member : maskTexts(member, mask),
+    ownMembers.has(name) ? member : maskStrings(member, mask),
   ]);
   return Object.fromEntries(shown);
 }
@@ -52,7 +52,7 @@ function sealRows(text: string, { redactor, values, rows }: Masks): string {
   const parsed = JSON.parse(text) as unknown[];
   const shown = parsed.map((row, index) => {
     const own = values[rows[index] ?? 0];
-    return own ? maskTexts(row, own.mask) : row;
+    return own ? maskStrings(row, own.mask) : row;
   });
   return redactor.text(JSON.stringify(shown));
 }
@@ -66,7 +66,7 @@ function sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): { text: 
   const whole = decoder.decode(bodies);
   // in ASCII, the usual case, a body has as many characters as bytes
   if (whole.length === bodies.length && isFine(whole)) return { text: whole, lengths };
-  const texts = readTexts(bodies, lengths);
+  const texts = readBodies(bodies, lengths);
   const text = texts.flat().join("");
   if (isFine(text)) return { text, lengths: toLengths(texts) };
   const sealed = texts.map((row, index) => {
@@ -83,10 +83,10 @@ function sealBody(body: string, mask: (text: string) => string): string {
   return isEventText(shown) ? maskAcrossPieces(shown, mask) : shown;
 }
 
-type Texts = (readonly (string | null)[] | null)[];
+type BodyTexts = (readonly (string | null)[] | null)[];
 
 /** Each body as text. */
-function readTexts(bodies: Uint8Array, lengths: string): Texts {
+function readBodies(bodies: Uint8Array, lengths: string): BodyTexts {
   let position = 0;
   const read = (length: number | null): string | null => {
     if (length === null) return null;
@@ -99,7 +99,7 @@ function readTexts(bodies: Uint8Array, lengths: string): Texts {
   return rows.map((row) => row && [read(row[0]), read(row[1])]);
 }
 
-function toLengths(texts: Texts): string {
+function toLengths(texts: BodyTexts): string {
   return JSON.stringify(texts.map((row) => row?.map((body) => body?.length ?? null) ?? null));
 }
 

@@ -27,11 +27,11 @@ function readMessages(text: string): Record<string, unknown>[] | undefined {
 }
 
 /** A value with its strings parsed; collects the templates and problems. */
-function parseTexts(value: unknown, templates: Template[], problems: TemplateProblem[]): unknown {
-  if (Array.isArray(value)) return value.map((item) => parseTexts(item, templates, problems));
+function parseStrings(value: unknown, templates: Template[], problems: TemplateProblem[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => parseStrings(item, templates, problems));
   if (isObject(value)) {
     return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [name, parseTexts(member, templates, problems)]),
+      Object.entries(value).map(([name, member]) => [name, parseStrings(member, templates, problems)]),
     );
   }
   if (typeof value !== "string" || !value.includes("{{")) return value;
@@ -60,7 +60,7 @@ export function readPromptTemplate(text: string): PromptTemplate | TemplateProbl
   if (nameless >= 0) return { problem: `message ${nameless} has no role` };
   const templates: Template[] = [];
   const problems: TemplateProblem[] = [];
-  const parsed = messages.map((message) => parseTexts(message, templates, problems));
+  const parsed = messages.map((message) => parseStrings(message, templates, problems));
   const [problem] = problems;
   return problem ?? { kind: "chat", messages: parsed, templates };
 }
@@ -70,11 +70,11 @@ export function namesOfPrompt({ templates }: PromptTemplate): TemplateNames {
   return namesOf(templates);
 }
 
-function fillTexts(value: unknown, renderer: Renderer): unknown {
+function fillStrings(value: unknown, renderer: Renderer): unknown {
   if (value instanceof TemplateText) return renderer.fill(value.template);
-  if (Array.isArray(value)) return value.map((item) => fillTexts(item, renderer));
+  if (Array.isArray(value)) return value.map((item) => fillStrings(item, renderer));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fillTexts(member, renderer)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fillStrings(member, renderer)]));
 }
 
 /**
@@ -91,7 +91,7 @@ export function renderPrompt(
   const renderer = new Renderer(variables, partials);
   return withinBounds(() =>
     prompt.kind === "chat"
-      ? { messages: prompt.messages.map((message) => fillTexts(message, renderer)) }
+      ? { messages: prompt.messages.map((message) => fillStrings(message, renderer)) }
       : { prompt: renderer.fill(prompt.template) },
   );
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { plainIssues } from "../lib/issues.ts";
-import { isObject } from "../lib/json.ts";
+import { isObject, stringOf } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
 import { maxConditionPatterns, maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
 import {
@@ -217,7 +217,7 @@ class ConfigReader {
         return { mode: "loadbalance", breaker, sticky, affinity: members.affinity === true };
       case "conditional": {
         const conditions = this.#readConditions(members.conditions, `${path}.conditions`);
-        return { mode: "conditional", breaker, conditions, default: textOf(members.default) };
+        return { mode: "conditional", breaker, conditions, default: stringOf(members.default) };
       }
       default:
         if (isObject(value) && members.mode === undefined) this.note(`${path}.mode`, "must be given");
@@ -260,11 +260,11 @@ class ConfigReader {
     }
     const node: ConfigNode = {
       path: path === "" ? "config" : `config.${path}`,
-      name: textOf(members.name),
-      provider: textOf(members.provider),
-      virtualKey: textOf(members.virtual_key),
-      apiKey: textOf(members.api_key),
-      promptId: textOf(members.prompt_id),
+      name: stringOf(members.name),
+      provider: stringOf(members.provider),
+      virtualKey: stringOf(members.virtual_key),
+      apiKey: stringOf(members.api_key),
+      promptId: stringOf(members.prompt_id),
       weight: numberOf(members.weight) ?? 1,
       passthrough: members.passthrough === true,
       fetchIntegratedModels: members.fetch_integrated_models === true,
@@ -301,7 +301,7 @@ class ConfigReader {
       requestTimeoutMs: numberOf(members.request_timeout) || undefined,
       totalTimeoutMs: numberOf(members.total_timeout) || undefined,
       streamIdleTimeoutMs: numberOf(members.stream_idle_timeout) || undefined,
-      customHost: textOf(members.custom_host),
+      customHost: stringOf(members.custom_host),
       forwardHeaders: Array.isArray(forwarded) ? forwarded.map((name) => String(name).toLowerCase()) : undefined,
       strict: typeof strict === "boolean" ? strict : undefined,
       overrideParams: isObject(members.override_params) ? members.override_params : {},
@@ -327,10 +327,6 @@ function pathOf({ path }: v.BaseIssue<unknown>): string {
 
 function numberOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 function codesOf(value: unknown): number[] | undefined {

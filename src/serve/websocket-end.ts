@@ -58,7 +58,7 @@ export class RawSocketEnd implements SocketEnd {
     this.#listener = listener;
     if (this.#socket.destroyed) {
       // the peer left before anything listened
-      queueMicrotask(() => this.#tellClose(lost));
+      queueMicrotask(() => this.#reportClose(lost));
       return;
     }
     this.#socket.on("data", (bytes: Uint8Array) => this.#read(bytes));
@@ -152,10 +152,10 @@ export class RawSocketEnd implements SocketEnd {
   #finish(close: SocketClose): void {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.#listener) this.#tellClose(close);
+    if (this.#listener) this.#reportClose(close);
   }
 
-  #tellClose(close: SocketClose): void {
+  #reportClose(close: SocketClose): void {
     const listener = this.#listener;
     this.#listener = undefined;
     listener?.close(close);

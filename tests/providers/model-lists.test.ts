@@ -94,7 +94,7 @@ function readName(slug: string, name: string): string {
 }
 
 /** Every text a call holds where a model may be named: segments of its path, values of its query, members of its body. */
-function textsOf({ url, init }: SentRequest): string[] {
+function stringsOf({ url, init }: SentRequest): string[] {
   const { pathname, searchParams } = new URL(url);
   const segments = decodeURIComponent(pathname).split("/");
   const found = segments.flatMap((_, start) => {
@@ -233,7 +233,7 @@ async function send(slug: string, path: string, body: string): Promise<number> {
 /** Fails where a call was made that its provider may read as one to the model. */
 function checkCalls(slug: string, what: string): void {
   for (const request of sent) {
-    const named = textsOf(request).filter((text) =>
+    const named = stringsOf(request).filter((text) =>
       (slug === "azure-openai" ? [secret, "hidden"] : [secret]).includes(readName(slug, text)),
     );
     assert.deepEqual(named, [], `${what} led to ${request.url}`);

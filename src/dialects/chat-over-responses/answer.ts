@@ -1,10 +1,10 @@
-import { isObject, objectsIn } from "../../lib/json.ts";
+import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
 import type { ChatResponse } from "../../schemas/chat.ts";
 import { toSignature } from "./signatures.ts";
 
 type Members = Record<string, unknown>;
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+const textOf = (value: unknown): string => stringOf(value) ?? "";
 
 /** Chat usage from the usage of a response. */
 export function toChatUsage(usage: unknown): Members | undefined {
@@ -32,7 +32,7 @@ export function signatureOf({ id, encrypted_content: encrypted }: Members): stri
   return textOf(encrypted) === "" ? undefined : toSignature({ id: textOf(id), encrypted: textOf(encrypted) });
 }
 
-function toThought(item: Members): Members {
+function toReasoningBlock(item: Members): Members {
   const thinking = objectsIn(item.summary)
     .map(({ text }) => textOf(text))
     .join("\n\n");
@@ -54,7 +54,7 @@ export function toChatAnswer(body: unknown): ChatResponse {
   const calls = output
     .filter(({ type }) => type === "function_call")
     .map(({ call_id: id, name, arguments: given }) => ({ id, type: "function", function: { name, arguments: given } }));
-  const thoughts = output.filter(({ type }) => type === "reasoning").map(toThought);
+  const thoughts = output.filter(({ type }) => type === "reasoning").map(toReasoningBlock);
   const usage = toChatUsage(response.usage);
   const message = {
     role: "assistant",

@@ -1,10 +1,10 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import { signatureOf, toChatUsage, toFinishReason } from "./answer.ts";
 
 type Members = Record<string, unknown>;
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
-const toThought = (delta: Members): Members => ({ content_blocks: [{ index: 0, delta }] });
+const textOf = (value: unknown): string => stringOf(value) ?? "";
+const toReasoningBlock = (delta: Members): Members => ({ content_blocks: [{ index: 0, delta }] });
 
 /** Turns events of the Responses API into chat chunks (https://platform.openai.com/docs/api-reference/responses-streaming). */
 export class ChunkMaker {
@@ -25,9 +25,9 @@ export class ChunkMaker {
       case "response.refusal.delta":
         return [this.#chunk({ refusal: event.delta })];
       case "response.reasoning_summary_part.added":
-        return Number(event.summary_index) > 0 ? [this.#chunk(toThought({ thinking: "\n\n" }))] : [];
+        return Number(event.summary_index) > 0 ? [this.#chunk(toReasoningBlock({ thinking: "\n\n" }))] : [];
       case "response.reasoning_summary_text.delta":
-        return [this.#chunk(toThought({ thinking: event.delta }))];
+        return [this.#chunk(toReasoningBlock({ thinking: event.delta }))];
       case "response.function_call_arguments.delta":
         return this.#addArguments(event.output_index, textOf(event.delta));
       case "response.output_item.added":
@@ -63,7 +63,7 @@ export class ChunkMaker {
   #end(item: Members, place: unknown): Members[] {
     if (item.type === "reasoning") {
       const signature = signatureOf(item);
-      return signature === undefined ? [] : [this.#chunk(toThought({ signature }))];
+      return signature === undefined ? [] : [this.#chunk(toReasoningBlock({ signature }))];
     }
     // some providers send the arguments only once they are complete
     const isUnsent = this.#calls.get(place)?.sent === "";

@@ -1,6 +1,6 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import type { DialectOptions } from "../types.ts";
-import { type Members, membersOf, textOf, textsOf } from "./members.ts";
+import { type Members, membersOf, stringsOf } from "./members.ts";
 
 /** Raw samples, the format of Gemini's models and the only one that chats can stream. */
 const askedFormat = "pcm16";
@@ -19,14 +19,14 @@ const mediaTypes: Readonly<Record<string, string>> = {
 };
 
 function modalitiesOf({ responseModalities }: Members): string[] {
-  return textsOf(responseModalities).map((one) => one.toLowerCase());
+  return stringsOf(responseModalities).map((one) => one.toLowerCase());
 }
 
 /** The voice of a response (https://ai.google.dev/api/generate-content#SpeechConfig). */
 function readVoice({ speechConfig }: Members, { drop }: DialectOptions): string {
   const { voiceConfig, ...others } = membersOf(speechConfig);
   for (const name of Object.keys(others)) drop(`generationConfig.speechConfig.${name}`);
-  return textOf(membersOf(membersOf(voiceConfig).prebuiltVoiceConfig).voiceName) ?? usualVoice;
+  return nonEmptyString(membersOf(membersOf(voiceConfig).prebuiltVoiceConfig).voiceName) ?? usualVoice;
 }
 
 /**
@@ -55,9 +55,10 @@ export function readAudio({ message, delta }: Members, request: object): Members
   const holder = isObject(message) ? message : isObject(delta) ? delta : {};
   if (!isObject(holder.audio)) return [];
   const { data, format, transcript } = holder.audio;
-  const words = textOf(holder.content) === undefined && wantsText(request) ? textOf(transcript) : undefined;
-  const audio = textOf(data);
-  const mimeType = mediaTypes[textOf(format) ?? askedFormat] ?? mediaTypes[askedFormat];
+  const words =
+    nonEmptyString(holder.content) === undefined && wantsText(request) ? nonEmptyString(transcript) : undefined;
+  const audio = nonEmptyString(data);
+  const mimeType = mediaTypes[nonEmptyString(format) ?? askedFormat] ?? mediaTypes[askedFormat];
   return [
     ...(words === undefined ? [] : [{ text: words }]),
     ...(audio === undefined ? [] : [{ inlineData: { mimeType, data: audio } }]),

@@ -1,4 +1,5 @@
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { nonEmptyString } from "../../lib/json.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import type {
   BatchEmbedContentsRequest,
@@ -8,7 +9,7 @@ import type {
 } from "../../schemas/gemini.ts";
 import { readUsage } from "../chat-reader.ts";
 import type { DialectOptions } from "../types.ts";
-import { itemsOf, type Members, membersOf, numberOf, textOf } from "./members.ts";
+import { itemsOf, type Members, membersOf, numberOf } from "./members.ts";
 
 /** Fields that are mapped. */
 const mapped = new Set(["model", "stream", "content", "outputDimensionality"]);
@@ -20,7 +21,7 @@ function refuse(message: string, param: string): never {
 /** Text of the content to embed. */
 function readText(content: unknown): string {
   const texts = itemsOf(membersOf(content).parts).map((part) => {
-    const text = textOf(part.text);
+    const text = nonEmptyString(part.text);
     return text ?? refuse("Cannot embed this content: the provider of this model accepts text only", "content");
   });
   if (texts.length === 0) refuse("Cannot embed this content: it has no text", "content");

@@ -6,7 +6,7 @@ import type { DialectEvent, DialectOptions, EventMapper, StreamError } from "../
 import { readAudio } from "./audio.ts";
 import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from "./candidates.ts";
 import { readImages, toGrounding } from "./extras.ts";
-import { wantsThoughts } from "./generation.ts";
+import { wantsReasoning } from "./generation.ts";
 import { type AnswerPart, mergeParts, PartWriter } from "./parts.ts";
 
 /** One of several candidates that are streamed concurrently. */
@@ -25,14 +25,14 @@ export function toErrorEvent({ message, type, status = 500 }: StreamError): Dial
 
 /** Turns chat chunks into partial responses (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent). */
 export function createEvents(request: GenerateContentRequest, { id }: DialectOptions): EventMapper {
-  const hasThoughts = wantsThoughts(request);
+  const includesReasoning = wantsReasoning(request);
   const candidates = new Map<number, Candidate>();
   let modelVersion = request.model;
 
   const candidateOf = (index: number): Candidate => {
     const known = candidates.get(index);
     if (known) return known;
-    const writer = new PartWriter({ answerId: `${id}_${index}`, hasThoughts });
+    const writer = new PartWriter({ answerId: `${id}_${index}`, includesReasoning });
     const made = { writer, sequencer: new Sequencer(writer), finish: undefined, cited: [] };
     candidates.set(index, made);
     return made;

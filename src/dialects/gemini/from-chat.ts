@@ -6,7 +6,7 @@ import type { DialectOptions } from "../types.ts";
 import { readAudio } from "./audio.ts";
 import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from "./candidates.ts";
 import { readImages, toGrounding } from "./extras.ts";
-import { wantsThoughts } from "./generation.ts";
+import { wantsReasoning } from "./generation.ts";
 import { mergeParts, PartWriter } from "./parts.ts";
 
 /** The generateContent response for a chat completion (https://ai.google.dev/api/generate-content#GenerateContentResponse). */
@@ -15,10 +15,10 @@ export function fromChat(
   request: GenerateContentRequest,
   { id }: DialectOptions,
 ): GenerateContentResponse {
-  const hasThoughts = wantsThoughts(request);
+  const includesReasoning = wantsReasoning(request);
   const candidates = readChoices(answer).map(({ index, choice }) => {
     const { pieces, finish } = readChoice(choice);
-    const writer = new PartWriter({ answerId: `${id}_${index}`, hasThoughts });
+    const writer = new PartWriter({ answerId: `${id}_${index}`, includesReasoning });
     const sequencer = new Sequencer(writer);
     const said = mergeParts([...pieces.flatMap((piece) => sequencer.push(piece)), ...sequencer.end()]);
     const parts = [...said, ...readImages(choice), ...readAudio(choice, request)];

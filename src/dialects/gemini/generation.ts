@@ -1,9 +1,9 @@
 import { InvalidRequestError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import { dropUnmapped, toEffort, toStop } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { toModalities } from "./audio.ts";
-import { type Members, membersOf, numberOf, textOf, textsOf } from "./members.ts";
+import { type Members, membersOf, numberOf, stringsOf } from "./members.ts";
 import { toJsonSchema } from "./schema.ts";
 
 /** Fields that are mapped. */
@@ -70,7 +70,7 @@ function toFormat({ responseMimeType: type, responseSchema, responseJsonSchema }
  */
 function toThinking({ thinkingConfig }: Members): Members {
   const { thinkingBudget, thinkingLevel } = membersOf(thinkingConfig);
-  const level = textOf(thinkingLevel)?.toLowerCase();
+  const level = nonEmptyString(thinkingLevel)?.toLowerCase();
   if (level !== undefined && level !== "thinking_level_unspecified") return { reasoning_effort: level };
   const budget = numberOf(thinkingBudget);
   if (budget === undefined || budget === 0) return {};
@@ -78,7 +78,7 @@ function toThinking({ thinkingConfig }: Members): Members {
 }
 
 /** Whether the client asks for reasoning in the response. */
-export function wantsThoughts(request: object): boolean {
+export function wantsReasoning(request: object): boolean {
   const { generationConfig } = membersOf(request);
   return membersOf(membersOf(generationConfig).thinkingConfig).includeThoughts === true;
 }
@@ -96,7 +96,7 @@ export function toGeneration(generationConfig: unknown, options: DialectOptions)
   return {
     ...toNumbers(config),
     ...(count > 1 && { n: count }),
-    ...toStop(textsOf(config.stopSequences), () => drop("stopSequences")),
+    ...toStop(stringsOf(config.stopSequences), () => drop("stopSequences")),
     ...toLogprobs(config),
     ...toFormat(config),
     ...toModalities(config, options),

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
+import { nonEmptyString } from "../../lib/json.ts";
 import type { Part } from "../chat-writer.ts";
-import { type Members, membersOf, textOf } from "./members.ts";
+import { type Members, membersOf } from "./members.ts";
 
 /** Audio formats by media type. */
 const audioFormats: Readonly<Record<string, string>> = {
@@ -21,8 +22,8 @@ function toPlainBase64(data: string): string {
 }
 
 function fromBytes(blob: Members): Part[] {
-  const data = toPlainBase64(textOf(blob.data) ?? "");
-  const type = textOf(blob.mimeType) ?? "image/png";
+  const data = toPlainBase64(nonEmptyString(blob.data) ?? "");
+  const type = nonEmptyString(blob.mimeType) ?? "image/png";
   const url = `data:${type};base64,${data}`;
   if (type.startsWith("image/")) return [{ type: "image_url", image_url: { url } }];
   if (type.startsWith("video/")) return [{ type: "video_url", video_url: { url } }];
@@ -31,12 +32,12 @@ function fromBytes(blob: Members): Part[] {
     const format = audioFormats[plain] ?? plain.slice("audio/".length);
     return [{ type: "input_audio", input_audio: { data, format } }];
   }
-  return [{ type: "file", file: { file_data: url, filename: textOf(blob.displayName) ?? "document.pdf" } }];
+  return [{ type: "file", file: { file_data: url, filename: nonEmptyString(blob.displayName) ?? "document.pdf" } }];
 }
 
 function fromAddress(file: Members): Part[] {
-  const url = textOf(file.fileUri) ?? "";
-  const type = textOf(file.mimeType) ?? "";
+  const url = nonEmptyString(file.fileUri) ?? "";
+  const type = nonEmptyString(file.mimeType) ?? "";
   if (!/^https?:\/\//.test(url) || url.startsWith("https://generativelanguage.googleapis.com/")) {
     throw new InvalidRequestError("Cannot send this file: the provider of this model cannot fetch it from there", {
       param: "contents.fileData",
@@ -45,7 +46,7 @@ function fromAddress(file: Members): Part[] {
   }
   if (type.startsWith("video/")) return [{ type: "video_url", video_url: { url } }];
   if (type === "" || type.startsWith("image/")) return [{ type: "image_url", image_url: { url } }];
-  return [{ type: "file", file: { file_url: url, filename: textOf(file.displayName) ?? "document.pdf" } }];
+  return [{ type: "file", file: { file_url: url, filename: nonEmptyString(file.displayName) ?? "document.pdf" } }];
 }
 
 /**

@@ -22,14 +22,9 @@ export function itemsOf(value: unknown): Members[] {
 }
 
 /** Strings of a list, or a single one. */
-export function textsOf(value: unknown): string[] {
+export function stringsOf(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
   return list.filter((one) => typeof one === "string");
-}
-
-/** A string that is not empty. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** A number, also one written as a string. */

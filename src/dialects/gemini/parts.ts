@@ -12,15 +12,15 @@ export interface AnswerPart {
 
 /** Writes the parts of a response: text as it arrives, calls when complete. */
 export class PartWriter implements SegmentSink<AnswerPart> {
-  readonly #hasThoughts: boolean;
+  readonly #includesReasoning: boolean;
   readonly #answerId: string;
   #call: CallPiece | undefined;
   #calls = 0;
 
-  /** @param options.hasThoughts Whether reasoning is sent. */
-  constructor({ answerId, hasThoughts }: { answerId: string; hasThoughts: boolean }) {
+  /** @param options.includesReasoning Whether reasoning is sent. */
+  constructor({ answerId, includesReasoning }: { answerId: string; includesReasoning: boolean }) {
     this.#answerId = answerId;
-    this.#hasThoughts = hasThoughts;
+    this.#includesReasoning = includesReasoning;
   }
 
   /** Whether there was a call. */
@@ -39,10 +39,10 @@ export class PartWriter implements SegmentSink<AnswerPart> {
       case "refusal":
         return [{ text: piece.text }];
       case "thinking":
-        return this.#hasThoughts ? [{ text: piece.text, thought: true }] : [];
+        return this.#includesReasoning ? [{ text: piece.text, thought: true }] : [];
       case "signature":
       case "redacted":
-        return this.#hasThoughts
+        return this.#includesReasoning
           ? [{ text: "", thought: true, thoughtSignature: markSignature({ kind: piece.kind, text: piece.text }) }]
           : [];
       case "call":

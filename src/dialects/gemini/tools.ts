@@ -1,7 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import type { DialectOptions } from "../types.ts";
-import { itemsOf, type Members, membersOf, textOf, textsOf } from "./members.ts";
+import { itemsOf, type Members, membersOf, stringsOf } from "./members.ts";
 import { toJsonSchema } from "./schema.ts";
 
 interface FunctionTool {
@@ -15,12 +15,12 @@ function refuse(message: string): never {
 
 function toFunction(declaration: Members): FunctionTool {
   const { name, description, parameters, parametersJsonSchema } = declaration;
-  const described = textOf(description);
+  const described = nonEmptyString(description);
   const schema = isObject(parametersJsonSchema) ? parametersJsonSchema : toJsonSchema(parameters);
   return {
     type: "function",
     function: {
-      name: textOf(name) ?? "",
+      name: nonEmptyString(name) ?? "",
       ...(described !== undefined && { description: described }),
       parameters: Object.keys(schema).length === 0 ? { type: "object", properties: {} } : schema,
     },
@@ -61,10 +61,10 @@ export function toTools({ tools, toolConfig }: Members, options: DialectOptions)
   }
   if (mode === "NONE") return { tools: functions, tool_choice: "none" };
   if (mode !== "ANY") {
-    const kept = mode === "VALIDATED" ? restrict(functions, textsOf(allowedFunctionNames)) : functions;
+    const kept = mode === "VALIDATED" ? restrict(functions, stringsOf(allowedFunctionNames)) : functions;
     return { tools: kept, ...(mode !== "" && mode !== "MODE_UNSPECIFIED" && { tool_choice: "auto" }) };
   }
-  const kept = restrict(functions, textsOf(allowedFunctionNames));
+  const kept = restrict(functions, stringsOf(allowedFunctionNames));
   const [only] = kept;
   const choice =
     kept.length === 1 && only && functions.length > 1

@@ -1,10 +1,10 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import { isMarked, readMarkedSignature } from "../../lib/signature-mark.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { type Part, toContent } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { toMedia } from "./media.ts";
-import { itemsOf, type Members, membersOf, textOf } from "./members.ts";
+import { itemsOf, type Members, membersOf } from "./members.ts";
 
 type Message = ChatRequest["messages"][number];
 
@@ -21,7 +21,7 @@ function dropPart(part: Members, { drop }: DialectOptions): void {
 /** Text and media of a turn; parts without a counterpart are left out. */
 function toParts(parts: readonly Members[], options: DialectOptions): Part[] {
   return parts.flatMap((part): Part[] => {
-    const text = textOf(part.text);
+    const text = nonEmptyString(part.text);
     if (text !== undefined) return [textPart(text)];
     const media = toMedia(part);
     if (!media) dropPart(part, options);
@@ -77,7 +77,7 @@ function toUserMessages(parts: readonly Members[], ids: CallIds, options: Dialec
   const results = parts.flatMap((part): Message[] => {
     if (!part.functionResponse) return [];
     const { id, name, response, parts: media } = membersOf(part.functionResponse);
-    const callId = ids.result(textOf(name) ?? "", textOf(id));
+    const callId = ids.result(nonEmptyString(name) ?? "", nonEmptyString(id));
     const held = toParts(itemsOf(media), options);
     // tool messages accept text only
     if (held.length > 0) shown.push(textPart(`Shown by the tool call ${callId}:`), ...held);
@@ -92,15 +92,15 @@ function toUserMessages(parts: readonly Members[], ids: CallIds, options: Dialec
 }
 
 /** Reasoning of a turn: signed parts as blocks, others as text. */
-class Thoughts {
+class ReasoningParts {
   readonly blocks: Part[] = [];
   #text = "";
 
   add(part: Members, { drop }: DialectOptions): void {
-    this.#text += textOf(part.text) ?? "";
+    this.#text += nonEmptyString(part.text) ?? "";
     const { thoughtSignature: given } = part;
     const signature = readMarkedSignature(given);
-    if (signature === undefined && textOf(given) !== undefined) drop("contents.thoughtSignature");
+    if (signature === undefined && nonEmptyString(given) !== undefined) drop("contents.thoughtSignature");
     if (signature?.kind === "signature") {
       this.blocks.push({ type: "thinking", thinking: this.#text, signature: signature.text });
       this.#text = "";
@@ -118,27 +118,28 @@ function toCall(part: Members, ids: CallIds, { drop }: DialectOptions): Part {
   const { id, name, args } = membersOf(part.functionCall);
   const { thoughtSignature: given } = part;
   const signature = readMarkedSignature(given)?.text;
-  if (!isMarked(given) && textOf(given) !== undefined) drop("contents.thoughtSignature");
+  if (!isMarked(given) && nonEmptyString(given) !== undefined) drop("contents.thoughtSignature");
   return {
-    id: ids.call(textOf(name) ?? "", textOf(id)),
+    id: ids.call(nonEmptyString(name) ?? "", nonEmptyString(id)),
     type: "function",
-    function: { name: textOf(name) ?? "", arguments: JSON.stringify(isObject(args) ? args : {}) },
+    function: { name: nonEmptyString(name) ?? "", arguments: JSON.stringify(isObject(args) ? args : {}) },
     ...(signature && { thought_signature: signature }),
   };
 }
 
 function toModelMessages(parts: readonly Members[], ids: CallIds, options: DialectOptions): Message[] {
-  const thoughts = new Thoughts();
+  const thoughts = new ReasoningParts();
   const said: Part[] = [];
   const calls: Part[] = [];
   for (const part of parts) {
-    const text = textOf(part.text);
+    const text = nonEmptyString(part.text);
     if (part.thought === true) thoughts.add(part, options);
     else if (part.functionCall) calls.push(toCall(part, ids, options));
     else {
       if (text === undefined) dropPart(part, options);
       else said.push(textPart(text));
-      if (textOf(part.thoughtSignature) && !isMarked(part.thoughtSignature)) options.drop("contents.thoughtSignature");
+      if (nonEmptyString(part.thoughtSignature) && !isMarked(part.thoughtSignature))
+        options.drop("contents.thoughtSignature");
     }
   }
   const kept = thoughts.toMembers(said);

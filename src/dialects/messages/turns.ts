@@ -123,7 +123,7 @@ function toCalls(blocks: readonly Block[]): Block[] {
 }
 
 /** Reasoning as a chat carries it: signed blocks as blocks, others as text. */
-function toThoughts(blocks: readonly Block[], said: readonly Part[]): Block {
+function toReasoning(blocks: readonly Block[], said: readonly Part[]): Block {
   const own = blocks.filter(({ type }) => thoughts.has(String(type))).filter((block) => !readCallSignature(block));
   const isSigned = ({ signature, data }: Block) => Boolean(signature) || Boolean(data);
   const signed = own.filter(isSigned);
@@ -139,7 +139,7 @@ function toAssistantMessages({ content }: Turn, { drop }: DialectOptions): Messa
     drop,
   );
   const calls = toCalls(content);
-  const kept = toThoughts(content, said);
+  const kept = toReasoning(content, said);
   if (said.length === 0 && calls.length === 0 && Object.keys(kept).length === 0) return [];
   return [
     {

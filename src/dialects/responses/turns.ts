@@ -37,9 +37,9 @@ class AssistantTurn {
       this.#signature = carried.text;
     } else if (carried) {
       this.#isSigned = true;
-      const isThought = carried.kind === "thought";
+      const isReasoning = carried.kind === "thought";
       this.#blocks.push(
-        isThought
+        isReasoning
           ? { type: "thinking", thinking: text, signature: carried.text }
           : { type: "redacted_thinking", data: carried.text },
       );

@@ -1,7 +1,7 @@
 import type { HookLog } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import { createValueMask } from "../../lib/secret-values.ts";
-import { maskTexts } from "../../logs/seal.ts";
+import { maskStrings } from "../../logs/seal.ts";
 import { masked } from "../../logs/secret-members.ts";
 import type { HookResult, HookResults } from "../../schemas/hooks.ts";
 import { withoutQuotes } from "../facts/log-privacy.ts";
@@ -26,7 +26,7 @@ export function runLater(hooks: HookLog["later"], storesContents: boolean, conte
       organisationId: principal.organisationId,
       workspaceId: principal.workspaceId,
       logId: id,
-      results: context.services.redactor.text(JSON.stringify(maskTexts(results, values.mask))),
+      results: context.services.redactor.text(JSON.stringify(maskStrings(results, values.mask))),
     });
   };
   const bytes = (context.log.requestBody?.length ?? 0) + (context.log.responseBody?.length ?? 0);
