@@ -71,7 +71,9 @@ function logSwitchOf(verb: string, role: "managers" | "members"): string | undef
   return verb === "write" ? undefined : `${role}ViewLogMetadata`;
 }
 
-const managersOnly = new Set(Object.keys(single));
+/** What members may not change, whatever the switches say: limits that hold for themselves. */
+const policyWrites = ["policies.create", "policies.update", "policies.delete"];
+const managersOnly = new Set([...Object.keys(single), ...policyWrites]);
 
 /** Whether a scope requires an admin or manager of a workspace, whatever a member's key has. */
 function isManagersOnly(scope: string): boolean {

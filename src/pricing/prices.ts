@@ -1,4 +1,5 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
+import { nameBeginnings } from "./tables/name-beginnings.ts";
 import { priceList } from "./tables/price-list.ts";
 
 /** Kinds of priced tokens, and their names on the wire. */
@@ -98,16 +99,9 @@ function toPrice(name: string, text: string): ModelPrice {
   return { name, tokens, batch, units, images };
 }
 
-/** Prefixes of model names that the list omits: addresses, regions, publishers. */
-const beginnings: ReadonlyMap<string, RegExp> = new Map([
-  ["bedrock", /^(?:arn:[^/]*\/)?(?:(?:us|us-gov|eu|apac|ap|jp|au|ca|global)\.)?/],
-  ["google", /^models\//],
-  ["vertex-ai", /^[a-z-]+\./],
-]);
-
 /** Names under which a model may be listed: its name, then the name without such a prefix. */
 function namesOf(provider: string, model: string): string[] {
-  const beginning = beginnings.get(provider);
+  const beginning = nameBeginnings.get(provider);
   return beginning ? [model, model.replace(beginning, "")] : [model];
 }
 
@@ -131,11 +125,6 @@ export function findPrice(provider: string, model: string, promptTokens = 0): Mo
 
 /** No name in the list is longer. */
 const maxNameLength = 256;
-
-/** Providers that are part of the gateway and cost nothing. */
-const freeProviders: ReadonlySet<string> = new Set(["echo"]);
-/** Whether calls to a provider are free. */
-export const isFree = (provider: string): boolean => freeProviders.has(provider);
 
 /** Cached tiers, null for names without a price; bounded because callers choose the names. */
 const cachedTiers = new BoundedMap<string, PriceTiers | null>(4_096);

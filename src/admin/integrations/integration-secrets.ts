@@ -19,11 +19,10 @@ import { isSecretHeader } from "../../lib/secret-names.ts";
 import {
   type ConfigurationMember,
   commonMembers,
-  otherFamily,
-  type ProviderFamily,
-  providerFamilies,
+  type IntegrationForm,
+  otherForm,
   requiredOfOauth,
-} from "../../schemas/integration-families.ts";
+} from "../../schemas/integration-members.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { isSecretName } from "../core/hide-secrets.ts";
 import { toJson } from "../core/json-column.ts";
@@ -66,8 +65,8 @@ interface MovedAddress {
 
 /** What a change is checked against. */
 export interface CredentialRules {
-  services: Pick<Services, "addressGuard" | "headerRules" | "redactor">;
-  family: ProviderFamily;
+  services: Pick<Services, "addressGuard" | "contentRules" | "headerRules" | "redactor">;
+  form: IntegrationForm;
   /** Who the settings belong to, as messages name it. */
   owner: string;
   /** How the caller names a configuration. Default `configurations.<path>`. */
@@ -82,22 +81,16 @@ const maxHeaders = 100;
 const maxHeaderLength = 8_192;
 const maxSecretLength = 16_384;
 
-/** The members a provider takes: those written down for integrations, and its settings, whose marks count for both. */
-export function familyOf(aiProviderId: string, { providers }: Pick<Services, "providers">): ProviderFamily {
-  const family = providerFamilies.get(aiProviderId) ?? otherFamily;
-  const members = new Map<string, ConfigurationMember>(Object.entries(family.members));
-  for (const { member, isSecret, shapesAddress } of providers.get(aiProviderId)?.settings ?? []) {
-    const known = members.get(member) ?? openMember;
-    members.set(member, { ...known, ...(isSecret && { secret: true }), ...(shapesAddress && { shapesAddress: true }) });
-  }
-  return { ...family, members: Object.fromEntries(members) };
+/** What integrations of a provider take. */
+export function formOf(
+  aiProviderId: string,
+  { providers, providerRules }: Pick<Services, "providerRules" | "providers">,
+): IntegrationForm {
+  return providers.get(providerRules.aliases.get(aiProviderId) ?? aiProviderId)?.integrationForm ?? otherForm;
 }
 
-/** A setting whose form the provider itself checks. */
-const openMember: ConfigurationMember = { schema: v.unknown() };
-
 /** Texts by name, as a column of JSON holds them. */
-function readTexts(value: unknown): Map<string, string> {
+function readText(value: unknown): Map<string, string> {
   const entries = Object.entries(isObject(value) ? value : {});
   return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
@@ -144,10 +137,10 @@ function checkAddress(
 }
 
 /** Whether something secret lies deeper in a value than it can be sealed. */
-function hidesSecret(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(hidesSecret);
+function hidesSecret(value: unknown, settings: ReadonlySet<string>): boolean {
+  if (Array.isArray(value)) return value.some((item) => hidesSecret(item, settings));
   if (!isObject(value)) return false;
-  return Object.entries(value).some(([name, inner]) => isSecretName(name) || hidesSecret(inner));
+  return Object.entries(value).some(([name, inner]) => isSecretName(name, settings) || hidesSecret(inner, settings));
 }
 
 /** A value of `configurations` that is in order; `secret` when it has to be sealed. */
@@ -159,6 +152,7 @@ function checkValue(
 ): { secret: boolean } {
   const { group, name } = splitPath(path);
   const param = paramOf(path);
+  const { secretSettings } = services.contentRules;
   if (group === "custom_headers") {
     checkHeader(name, value, param, services);
     return { secret: isCredentialHeader(name, String(value), services) };
@@ -171,8 +165,9 @@ function checkValue(
     }
     if (member.address) checkAddress(String(value), member.address, param, services);
     if (member.secret) return { secret: true };
-  } else if (isSecretName(name)) return { secret: true };
-  if (hidesSecret(value)) refuseField(param, "holds a secret too deep: write it as a member of configurations");
+  } else if (isSecretName(name, secretSettings)) return { secret: true };
+  if (hidesSecret(value, secretSettings))
+    refuseField(param, "holds a secret too deep: write it as a member of configurations");
   const text = toText(value);
   if (services.redactor.text(text) === text) return { secret: false };
   return typeof value === "string" ? { secret: true } : refuseField(param, "holds a secret: write it as a text");
@@ -203,14 +198,14 @@ function readChanges(configurations: Readonly<Record<string, unknown>>, rules: C
 }
 
 /** What is known of a member; undefined for one there is not. */
-function memberOf(path: string, { family }: Pick<CredentialRules, "family">): ConfigurationMember | undefined {
-  return [family.members, commonMembers].find((members) => Object.hasOwn(members, path))?.[path];
+function memberOf(path: string, { form }: Pick<CredentialRules, "form">): ConfigurationMember | undefined {
+  return [form.members, commonMembers].find((members) => Object.hasOwn(members, path))?.[path];
 }
 
 /** What is stored while it is being changed. */
 function openDraft(stored: StoredCredentials | undefined, prefix: string) {
   const plain = toPaths(stored?.configurations);
-  const masked = readTexts(stored?.masked);
+  const masked = readText(stored?.masked);
   const secrets = new Map<string, string>();
   const removed = new Set<string>();
   const dropField = (field: string) => {
@@ -313,6 +308,13 @@ export function requireSecretsWithAddress(
   }
 }
 
+/** What is required by the value of one member. */
+function requiredByChoice({ required, absent }: NonNullable<IntegrationForm["choice"]>, value: unknown) {
+  if (value === undefined) return absent;
+  const chosen = String(value);
+  return Object.hasOwn(required, chosen) ? required[chosen] : [];
+}
+
 /**
  * Checks that all a provider needs is there: stored, given now, or mapped from a secret outside.
  *
@@ -321,17 +323,15 @@ export function requireSecretsWithAddress(
 export function requireComplete(
   { configurations, masked }: Pick<Credentials, "configurations" | "masked">,
   mapped: ReadonlySet<string>,
-  { family, paramOf = defaultParam }: CredentialRules,
+  { form, paramOf = defaultParam }: CredentialRules,
 ): void {
   const plain = toPaths(configurations);
   const isThere = (path: string) => {
     const field = path === "key" ? path : `${configurationPrefix}${path}`;
     return Object.hasOwn(masked, field) || mapped.has(field) || plain.has(path);
   };
-  const { required, choice } = family;
-  const chosen = choice && String(plain.get(choice.member));
-  const ofChoice =
-    choice && chosen !== undefined && Object.hasOwn(choice.required, chosen) ? choice.required[chosen] : [];
+  const { required, choice } = form;
+  const ofChoice = choice && requiredByChoice(choice, plain.get(choice.member));
   const hasOauth = [...plain.keys(), ...Object.keys(masked)].some((path) =>
     path.replace(configurationPrefix, "").startsWith("oauth."),
   );
@@ -368,7 +368,7 @@ export function showConfigurations(
   { configurations, masked }: StoredCredentials,
   prefix: string = configurationPrefix,
 ): Record<string, unknown> {
-  const masks = [...readTexts(masked)].flatMap(([field, mask]): [string, string][] => {
+  const masks = [...readText(masked)].flatMap(([field, mask]): [string, string][] => {
     if (!field.startsWith(prefix)) return [];
     const { group, name } = splitPath(field.slice(prefix.length));
     return [[`${group === undefined ? "" : `${group}.`}masked_${name}`, mask]];
@@ -378,5 +378,5 @@ export function showConfigurations(
 
 /** The mask of an integration's key; null when it has none. */
 export function showKey({ masked }: Pick<StoredCredentials, "masked">): string | null {
-  return readTexts(masked).get("key") ?? null;
+  return readText(masked).get("key") ?? null;
 }

@@ -173,7 +173,7 @@ async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
 /** Kinds of record that keep a workspace from being deleted, in the order they can be removed in. */
 const dependents = ["providers", "integrations", "configs", "guardrails", "prompts", "partials"] as const;
 /** Kinds of record that go with their workspace. */
-const companions = ["collections", "labels"] as const;
+const companions = ["collections", "labels", "usageLimitPolicies", "rateLimitPolicies"] as const;
 
 /** @throws {ConflictError} AB07, naming what is still there. */
 async function refuseDependents({ stores }: AdminCall<unknown>, tenant: Tenant): Promise<void> {

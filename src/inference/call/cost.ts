@@ -1,8 +1,10 @@
 import type { CallRecord } from "../../context/call-record.ts";
+import type { CallerContext } from "../../context.ts";
 import { toLoggedUsage } from "../../logs/usage.ts";
 import { costAt } from "../../pricing/cost.ts";
 import type { PriceList } from "../../pricing/own-prices.ts";
-import { findPriceTiers, isFree } from "../../pricing/prices.ts";
+import { findPriceTiers } from "../../pricing/prices.ts";
+import type { ProviderRegistry } from "../../providers/registry.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 import { isOperation, operationFacts } from "../facts/operation-facts.ts";
 
@@ -26,11 +28,11 @@ function withRouter(counts: LoggedUsage): LoggedUsage {
  * has no price. The price is that of the model the provider was asked for; where that has none, as those of routers and
  * deployments, of the one that answered.
  */
-export function costOfRequest(log: CallRecord, status: number): number | null {
+export function costOfRequest(log: CallRecord, status: number, providers: ProviderRegistry): number | null {
   const { provider, usage, prices, model, answeredModel } = log;
   const isAnswered = (status >= 200 && status <= 299) || status === socketOpened;
   if (!isAnswered || log.isDenied || isFreeRoute(log.operation)) return 0;
-  if (provider !== null && isFree(provider)) return 0;
+  if (provider !== null && providers.get(provider)?.isFree) return 0;
   if (provider === null || usage === null) return null;
   const find: PriceList = prices ?? ((name) => findPriceTiers(provider, name));
   const asked = model === null ? undefined : find(model);
@@ -46,8 +48,8 @@ export function withSpent(cost: number | null, { spent }: CallRecord): number | 
 }
 
 /** Notes that the answer at hand is thrown away: its provider is paid all the same. */
-export function noteSpent(log: CallRecord): void {
-  log.spent += costOfRequest(log, 200) ?? 0;
+export function noteSpent({ log, services }: Pick<CallerContext, "log" | "services">): void {
+  log.spent += costOfRequest(log, 200, services.providers) ?? 0;
 }
 
 /**

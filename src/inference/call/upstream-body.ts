@@ -70,7 +70,7 @@ export function toFailureText(bytes: Uint8Array): string {
 
 /** The error for an answer that cannot be used. */
 export function badAnswer(provider: string, problem: string, cause?: unknown): UpstreamError {
-  return new UpstreamError(502, `Cannot use the answer of ${provider}: ${problem}`, {
+  return new UpstreamError(502, `Cannot use the response of ${provider}: ${problem}`, {
     provider,
     code: "upstream_bad_answer",
     ...(cause !== undefined && { cause }),

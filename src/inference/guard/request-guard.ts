@@ -202,20 +202,20 @@ export class TargetGuard {
   async #judge(answer: Body): Promise<{ after: PhaseOutcome; results: HookResults }> {
     const after = await withinRequest(this.check(answer), this.#deadline, this.#parts.context).catch(
       (cause: unknown) => {
-        noteSpent(this.#parts.context.log);
+        noteSpent(this.#parts.context);
         throw cause;
       },
     );
     const results = toHookResults({ before: this.#before.results, after: after.results });
     if (after.isDenied) {
-      noteSpent(this.#parts.context.log);
+      noteSpent(this.#parts.context);
       throw new GuardrailDeniedError("Cannot give this answer: a guardrail denied it; hook_results tells which", {
         hookResults: results,
         isSoft: after.isSoft,
       });
     }
     const { requestType, context } = this.#parts;
-    requireAnswer(requestType, [answer, after.body], () => noteSpent(context.log));
+    requireAnswer(requestType, [answer, after.body], () => noteSpent(context));
     this.keep(after.isTransformed ? after.body : undefined);
     return { after, results };
   }

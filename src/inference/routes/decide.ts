@@ -123,7 +123,7 @@ class ChatDecisions {
     const name = question?.name ?? "";
     return new UpstreamError(
       502,
-      `Cannot use the answer of ${provider}: question ${JSON.stringify(name)} has no readable one`,
+      `Cannot use the response of ${provider}: question ${JSON.stringify(name)} has no readable answer`,
       { provider, code: "upstream_bad_answer", param: `questions.${name}` },
     );
   }

@@ -8,7 +8,7 @@ const decoder = new TextDecoder();
 /** The failure of an event: what the mapper says, or that it could not read it. */
 export function toStreamFailure(cause: unknown, provider: string): GatewayError {
   if (cause instanceof GatewayError) return cause;
-  const message = `Cannot use the answer of ${provider}: an event of its stream is not what it should be`;
+  const message = `Cannot use the response of ${provider}: an event of its stream is invalid`;
   return new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
 }
 

@@ -348,7 +348,7 @@ export function relayEvents(options: RelayOptions): Promise<ReadableStream<Uint8
   const { upstream, context } = options;
   const provider = context.log.provider ?? "provider";
   if (upstream.body === null) {
-    throw new UpstreamError(502, `Cannot use the answer of ${provider}: it has no body`, { provider });
+    throw new UpstreamError(502, `Cannot use the response of ${provider}: it has no body`, { provider });
   }
   return new Relay(options, upstream.body).start();
 }

@@ -43,7 +43,7 @@ export async function readFirstBlock(
     const turn = done ? undefined : pace.note(value.length);
     if (turn) await turn;
     if (done) {
-      throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream ended before the first event`, {
+      throw new UpstreamError(502, `Cannot use the response of ${provider}: its stream ended before the first event`, {
         provider,
         code: "upstream_empty_stream",
       });
@@ -59,7 +59,7 @@ export function checkEvent(data: string, { context, upstream }: CheckedStream): 
   const value: unknown = Array.isArray(parsed) && isObject(parsed[0]) && parsed[0].error ? parsed[0] : parsed;
   const provider = context.log.provider ?? "provider";
   if (!isObject(value)) {
-    throw new UpstreamError(502, `Cannot use the answer of ${provider}: its stream does not hold JSON`, {
+    throw new UpstreamError(502, `Cannot use the response of ${provider}: its stream does not hold JSON`, {
       provider,
       code: "upstream_bad_answer",
     });
