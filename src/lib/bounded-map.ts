@@ -28,6 +28,11 @@ export class BoundedMap<Key, Value> {
     return entry.value;
   }
 
+  /** As `get`, which does not count as use. */
+  peek(key: Key): Value | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
   set(key: Key, value: Value): void {
     const isKnown = this.#entries.delete(key);
     if (!isKnown && this.#entries.size >= this.#limit) this.#forgetOne();
@@ -61,7 +66,7 @@ export class BoundedMap<Key, Value> {
 /**
  * Caches the results of `parse` by text, bounded.
  *
- * @param limit Most results cached.
+ * @param limit Most results.
  * @param parse Pure; if it throws, nothing is cached.
  * @param maxLength Longer text is parsed every time.
  */
