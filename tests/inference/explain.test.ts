@@ -355,7 +355,7 @@ for (const [name, config, request, warning] of [
     "a provider without network",
     echo,
     { ...sample, path: "/v1/evaluations" },
-    "config: Cannot pass this path on to echo: this provider has no network",
+    "config: Cannot forward this path to echo: it runs inside the gateway",
   ],
   [
     "a provider without the operation",
@@ -402,7 +402,7 @@ for (const [route, request, config, wanted] of [
   ["POST /v1/assistants", sample, ofOpenai, { model: "m", params: sample.body }],
   ["POST /v1/threads/t/runs", sample, { provider: "cohere", api_key: "k" }, "Cannot call create_run on cohere"],
   ["GET /v1/vector_stores", {}, { provider: "cohere", api_key: "k" }, "Cannot call list_vector_stores on cohere"],
-  ["GET /v1/videos/v", {}, echo, "Cannot pass this path on to echo"],
+  ["GET /v1/videos/v", {}, echo, "Cannot forward this path to echo"],
   ["GET /v1/files", {}, ofOpenai, { params: {} }],
   ["DELETE /v1/files/f", {}, ofOpenai, { params: {} }],
   ["POST /v1/batches", { body: { input_file_id: "f" } }, ofOpenai, { params: { input_file_id: "f" } }],

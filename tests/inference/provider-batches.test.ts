@@ -222,7 +222,7 @@ for (const [route, status, what] of [
   ["POST /v1/files", 401, /^Cannot upload the input: openai answered 401 and refused the credential.*: bad key$/],
   ["POST /v1/files", 403, /^Cannot upload the input: openai answered 403 and refused the credential.*: bad key$/],
   ["POST /v1/batches", 400, /^Cannot make the batch: openai answered 400: bad key$/],
-  ["GET /v1/batches/batch_1", 404, /^Cannot ask for the state of the batch: openai answered 404: bad key$/],
+  ["GET /v1/batches/batch_1", 404, /^Cannot read the state of the batch: openai answered 404: bad key$/],
 ] as const) {
   test(`a ${status} to ${route} ends the batch with a clear error`, async () => {
     await withProvider(async (provider, gateway) => {

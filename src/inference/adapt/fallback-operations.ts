@@ -4,26 +4,26 @@ import { messagesDialect } from "../../dialects/messages/mod.ts";
 import type { DialectOptions } from "../../dialects/types.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 
-/** How an operation is answered by another one, which is no chat. */
+/** How an operation is served by another one that is not chat. */
 export interface Bridge<Name extends OperationName = OperationName, Over extends OperationName = OperationName> {
   over: Over;
   /**
    * The other operation's request; leaves its argument unchanged.
    *
-   * @throws {InvalidRequestError} If the answer would not be what was asked.
+   * @throws {InvalidRequestError} If the response would not be what was requested.
    */
   toRequest(request: Operations[Name]["request"], options: DialectOptions): Operations[Over]["request"];
-  /** The answer from the other operation's. Absent: it is the same. */
+  /** The response, from that of the other operation. Absent: it is the same. */
   fromAnswer?(answer: Operations[Over]["response"]): Operations[Name]["response"];
 }
 
-/** Declares a bridge between two operations. */
+/** Declares that one operation serves another. */
 function bridge<Name extends OperationName, Over extends OperationName>(row: Bridge<Name, Over>): Bridge {
-  // the parameters of its functions are narrower than the table says: it is only ever asked for by the name it stands under
+  // the functions take narrower parameters than the table says; each is only looked up by its own operation
   return row as unknown as Bridge;
 }
 
-/** Bridges by the operation they stand for. */
+/** Fallbacks by the operation they serve. */
 export const bridges: { readonly [Name in OperationName]?: Bridge } = {
   countTokens: bridge<"countTokens", "countChat">({
     over: "countChat",

@@ -11,12 +11,12 @@ import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError 
 
 type LeavingCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;
 
-/** Whether data named the address of a call. */
+/** Whether the call's address came from the request or stored data. */
 function isInfluenced({ customHost, provider }: LeavingCall): boolean {
   return customHost !== undefined || provider.isBaseInfluenced;
 }
 
-/** A key of this gateway's form among what a call sends; undefined for nearly all. */
+/** A key in this gateway's form among what a call sends; undefined for nearly all calls. */
 function findKeyOfOwnForm({ credential, headers }: LeavingCall, keyPrefix: string): string | undefined {
   const start = `${keyPrefix}_`;
   const find = (text: string | undefined) =>
@@ -33,8 +33,8 @@ function findKeyOfOwnForm({ credential, headers }: LeavingCall, keyPrefix: strin
 }
 
 /**
- * Refuses to send a key of this gateway as a credential: it would leave the gateway, or lead a request back to it. Keys of
- * other gateways pass.
+ * Refuses to send a key of this gateway as a credential: it would leave the gateway, or lead a request back to it. Keys
+ * of other gateways may be sent.
  *
  * @throws {InvalidRequestError}
  */
@@ -47,7 +47,7 @@ async function requireForeignKey(key: string, { authenticator }: Pick<Services, 
 }
 
 /**
- * Makes a call fit to leave: it says which gateways it came through and holds no key of this one.
+ * Prepares a call to be sent: it lists the gateways it came through and holds no key of this one.
  *
  * @returns A promise only where a key must be looked up.
  */
@@ -57,20 +57,20 @@ function prepareToLeave(call: LeavingCall, { headers, services }: CallerContext)
   return key === undefined ? undefined : requireForeignKey(key, services);
 }
 
-/** Longer bodies are let go of as soon as they are sent. */
+/** Longer bodies are released as soon as they are sent. */
 const longBody = 64 * 1024;
 
-/** What a call needs besides the parts that belong to its attempt. */
+/** What a call needs besides the parts of its attempt. */
 export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
 
-/** Metadata as clouds are told it: whose request it is, is the gateway's own note. */
+/** Metadata as clouds receive it, without the gateway's own note of the user. */
 function attachedOf(metadata: CallerContext["metadata"]): CallerContext["metadata"] {
   if (!Object.hasOwn(metadata, "_user")) return metadata;
   const { _user, ...attached } = metadata;
   return attached;
 }
 
-/** Notes a call that leaves in the record of its request; returns what its authentication may use. */
+/** Adds a call to the request's record; returns what its authentication may use. */
 function beginCall(
   { provider, url }: { provider: { slug: string }; url: string },
   attempt: Attempt,
@@ -93,7 +93,7 @@ function beginCall(
   return { ...services.authTools, tenant, metadata: attachedOf(metadata), secrets: log.secrets };
 }
 
-/** A response that came, or a socket, and the attempt it belongs to: whoever takes it releases that. */
+/** A response or a socket, and the attempt it belongs to, which the receiver releases. */
 export interface UpstreamAnswer<Upstream> {
   readonly upstream: Upstream;
   readonly attempt: Attempt;
@@ -108,7 +108,7 @@ async function send(call: PreparedCall, attempt: Attempt, context: CallerContext
   const tools = beginCall({ provider: call.provider, url }, attempt, context);
   if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
   const sent = sendCall(Object.assign(call, { signal: attempt.signal, url }), tools);
-  // it is on its way; what waits for the response need not hold it too
+  // it is being sent; whatever waits for the response need not hold it too
   if (typeof call.body === "string" && call.body.length > longBody) call.body = "";
   const upstream = await sent;
   if (attempt.call) {
@@ -118,7 +118,7 @@ async function send(call: PreparedCall, attempt: Attempt, context: CallerContext
   return upstream;
 }
 
-/** What is done within an attempt; where it fails, the attempt is over. */
+/** Runs work within an attempt; a failure ends the attempt. */
 async function within<Upstream>(
   attempt: Attempt,
   work: Promise<Upstream>,
@@ -136,11 +136,11 @@ async function within<Upstream>(
 }
 
 /**
- * Sends a request to a provider. Every request to a provider leaves here: it is noted with its times and outcome, says which
- * gateways it came through, and holds no key of this one.
+ * Sends a request to a provider. Every request to a provider is sent here: its times and outcome are recorded, it lists
+ * the gateways it came through, and it holds no key of this one.
  *
- * @param repeat Makes another request of a response that refuses the first one, once; undefined where there is none.
- * @returns Its response, and the attempt, which whoever reads the response releases.
+ * @param repeat Makes another request from a response that refuses the first one, once; undefined if it cannot.
+ * @returns The response, and the attempt, which the reader of the response releases.
  * @throws {GatewayError} As `sendCall`; 499 when the caller left.
  */
 export function callUpstream(
@@ -163,7 +163,7 @@ export function callUpstream(
 /**
  * Opens a WebSocket at a provider, as `callUpstream` sends a request.
  *
- * @returns The open socket, or what the provider answered instead.
+ * @returns The open socket, or the provider's response.
  */
 export function openUpstream(
   call: Omit<SocketCall, "signal">,

@@ -2,7 +2,7 @@ import { releaseBodies } from "../../context/held-bodies.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
 import { costOfRequest, withSpent } from "./cost.ts";
 
-/** Ends a request, once: what it held is given back, its cost is known, and every sink hears of it. */
+/** Ends a request, once: releases what it reserved, computes its cost, and informs every sink. */
 export function finishCall(
   context: CallerContext,
   outcome: Pick<FinishedCall, "error" | "responseHeaders" | "status">,
@@ -16,7 +16,7 @@ export function finishCall(
   for (const sink of services.sinks) sink(call);
 }
 
-/** Tells the gateway's own work how its request ended. */
+/** Reports the end of a request to the gateway's internal caller. */
 export function tellConnection({ context: { connection, log }, status }: FinishedCall): void {
   connection.onSettled?.({ status, cost: log.cost, prices: log.prices });
 }

@@ -4,7 +4,7 @@ import { type FurtherCounts, toLoggedUsage, withUnits } from "../../logs/usage.t
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { type CountedUnit, operationFacts } from "../facts/operation-facts.ts";
 
-/** What is counted from: the request as it went to the provider, and its answer where that was read. */
+/** What is counted from: the request as it was sent, and the response where it was read. */
 interface CountedCall<Name extends OperationName> {
   name: Name;
   request: Operations[Name]["request"];
@@ -29,7 +29,7 @@ function member(holder: unknown, name: string): unknown {
 
 type Reader = (call: Omit<CountedCall<OperationName>, "name">) => FurtherCounts;
 
-/** Length of the audio: the provider reports seconds, or the client milliseconds. */
+/** Length of the audio: reported by the provider in seconds, or by the client in milliseconds. */
 const readSeconds: Reader = ({ answer, clientHeader }) => {
   const seconds = numberOf(member(member(answer, "usage"), "seconds")) ?? numberOf(member(answer, "duration"));
   const ofClient = numberOf(clientHeader?.("audio-file-duration"));
@@ -45,7 +45,7 @@ const readImages: Reader = ({ answer, request }) => {
   return { units: { images: made.length }, image };
 };
 
-/** How the units besides tokens are read. */
+/** How units other than tokens are read. */
 const readers: Readonly<Record<CountedUnit, Reader>> = {
   none: () => ({}),
   pages: ({ answer }) => unit("pages", numberOf(member(member(answer, "usage_info"), "pages_processed"))),
@@ -55,11 +55,11 @@ const readers: Readonly<Record<CountedUnit, Reader>> = {
   characters: ({ request }) => unit("characters", numberOf([...(textOf(member(request, "input")) ?? "")].length)),
 };
 
-/** What tells the counts of an answer. */
+/** Reads the counts of a response. */
 export interface Counting {
-  /** Token counts of the client's answer. */
+  /** Token counts of the client's response. */
   usageOf(answer: object): unknown;
-  /** What the client's answer counts besides tokens; of one that was not read, what is known without it. */
+  /** Counts besides tokens; if the response was not read, those known without it. */
   furtherCountsOf(answer: object | undefined): FurtherCounts;
 }
 
@@ -68,7 +68,7 @@ export function readFurtherCounts<Name extends OperationName>(call: CountedCall<
   return readers[operationFacts[call.name].counted](call);
 }
 
-/** Takes note of what an answer counts and which model it names. */
+/** Records the counts of a response and the model it names. */
 export function noteCounts({ log }: CallerContext, operation: Counting, answer: object | undefined): void {
   const usage = answer === undefined ? null : toLoggedUsage(operation.usageOf(answer));
   log.usage = withUnits(usage, operation.furtherCountsOf(answer));

@@ -27,19 +27,19 @@ import { requirePassedModels } from "../target/model-list.ts";
 import { requireRelayed } from "./native-routes.ts";
 import { type PassedDestination, readPassedDestination } from "./provider-path.ts";
 
-/** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
+/** Bodies up to this size are held in memory; larger ones, and those of unknown size, are streamed. */
 const heldBody = 256 * 1024;
 
 function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes.subarray(0, maxLoggedBody));
 }
 
-/** A body on its way to the provider, and what could be read of it. */
+/** A body to be sent to the provider, and what could be read of it. */
 interface Upload {
   body: Uint8Array | ReadableStream<Uint8Array> | undefined;
-  /** The text it is; undefined where it was not read, or is no UTF-8. */
+  /** Its text; undefined where it was not read or is not UTF-8. */
   text: string | undefined;
-  /** Top-level members of the JSON object it is; of any other none are known. */
+  /** Top-level fields of a JSON object; empty for any other body. */
   members: Readonly<Record<string, unknown>>;
   /** The model it names. */
   model: string | undefined;
@@ -47,12 +47,12 @@ interface Upload {
 
 const noMembers = {};
 
-/** A body of which nothing is known, or none. */
+/** An absent body, or one of unknown content. */
 function unread(body: Upload["body"]): Upload {
   return { body, text: undefined, members: noMembers, model: undefined };
 }
 
-/** A body that is held, and what it says. */
+/** A body in memory, with what could be read of it. */
 function readHeldBody(body: Uint8Array, text: string | undefined, { log }: CallerContext): Upload {
   const value = text === undefined ? undefined : parseJson(text);
   if (!isObject(value)) return { ...unread(body), text };
@@ -71,7 +71,7 @@ function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The body as it came: small ones held, so that they can be logged, others as a stream that is counted. */
+/** The body as it came: small ones in memory, so that they can be logged, others as a counted stream. */
 async function readUpload(context: CallerContext): Promise<Upload> {
   const { request, log } = context;
   if (context.method === "GET") return unread(undefined);
@@ -92,7 +92,7 @@ async function readUpload(context: CallerContext): Promise<Upload> {
   }
 }
 
-/** Notes what a small JSON answer tells. */
+/** Records the counts of a small JSON response. */
 function noteAnswer(context: CallerContext, bytes: Uint8Array): void {
   context.log.responseBody = bytes;
   const body = parseJson(textOf(bytes));
@@ -122,7 +122,7 @@ async function answerUpstream(upstream: Response, attempt: Attempt, context: Cal
   return flowBack({ status, headers, body: upstream.body }, { attempt, provider, keepText }, context);
 }
 
-/** A small answer whole. */
+/** Reads a small response whole. */
 async function readHeld(
   upstream: Response,
   { attempt, provider, timers }: { attempt: Attempt; provider: string; timers: Timers },
@@ -131,7 +131,7 @@ async function readHeld(
     return await readBytes(upstream, { bytes: heldBody, ...uploadTimes, timers });
   } catch (error) {
     if (error instanceof BodyError && error.problem === "timeout") {
-      throw new UpstreamError(504, `Cannot get an answer from ${provider}: it went silent`, {
+      throw new UpstreamError(504, `Cannot get a response from ${provider}: it stopped sending`, {
         cause: error,
         provider,
         code: "upstream_idle",
@@ -141,16 +141,16 @@ async function readHeld(
   }
 }
 
-/** What is passed on, and the guardrails that let it pass. */
+/** A request to forward, and the guardrails that let it pass. */
 interface PassedRequest {
   upload: Upload;
   guard?: TargetGuard | undefined;
 }
 
-/** An answer on its way back, with the call it belongs to. */
+/** A response to return, with the call it belongs to. */
 type PassedAnswer = UpstreamAnswer<Response>;
 
-/** The provider's request: the caller's, less what belongs to one connection or to the gateway. */
+/** The provider's request: the caller's, without headers that belong to one connection or to the gateway. */
 function preparePassed(
   { destination, path }: PassedDestination,
   { upload: { body }, guard }: PassedRequest,
@@ -182,15 +182,15 @@ function preparePassed(
   };
 }
 
-/** @throws {InvalidRequestError} 400 for providers that answer inside the gateway: there is nothing to pass on to. */
+/** @throws {InvalidRequestError} 400 for providers that run inside the gateway and have no address. */
 export function requirePassable({ provider, customHost }: Destination): void {
   if (!provider.local || customHost !== undefined) return;
-  throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
+  throw new InvalidRequestError(`Cannot forward this path to ${provider.slug}: it runs inside the gateway`, {
     code: "unsupported_endpoint",
   });
 }
 
-/** Makes one call. The attempt is released by whoever takes its answer. */
+/** Makes one call. The reader of its response releases the attempt. */
 async function pass(
   { destination, ...times }: { destination: Destination } & AttemptTimes,
   request: PassedRequest,
@@ -205,7 +205,7 @@ async function pass(
   return callUpstream(call, times, context);
 }
 
-/** The model the query of a request that is passed on names. */
+/** The model named in the query of a forwarded request. */
 export function namedModel(context: CallerContext): string | undefined {
   return context.url.searchParams.get("model") ?? undefined;
 }
@@ -222,19 +222,19 @@ export function requireSingleTarget({ node }: RequestConfig, { url }: CallerCont
   );
 }
 
-/** Whether every reader of a body finds the members that were found here. */
+/** Whether every parser of a body finds the fields that were found here. */
 function isUnambiguous({ body, text, members }: Upload): boolean {
   return body === undefined || (members !== noMembers && !hasRepeatedName(text ?? ""));
 }
 
-/** The models the path, the query and the headers of a request that is passed on name. */
+/** Models named in the path, the query and the headers of a forwarded request. */
 function modelsOfCall({ url, headers }: CallerContext): string[] {
   const { segments = [], query } = splitPath(`${url.pathname}${url.search}`);
   const inPath = modelInPath(`/${segments.join("/")}`);
   return [...(inPath === undefined ? [] : [inPath]), ...modelsInQuery(query), ...modelsInHeaders(headers.values())];
 }
 
-/** Passes a request on as a config says; a body that flows through is sent once only. */
+/** Forwards a request by its config; a streamed body is sent once only. */
 async function passByConfig(config: RequestConfig, upload: Upload, context: CallerContext): Promise<PassedAnswer> {
   requireSingleTarget(config, context);
   const { body, members } = upload;
@@ -265,12 +265,12 @@ async function passByConfig(config: RequestConfig, upload: Upload, context: Call
 }
 
 /**
- * Hands a request to the provider as it is and its answer back as it is: bytes, status and headers, less those that belong
- * to one connection.
+ * Forwards a request to the provider, and its response to the client, unchanged: bytes, status and headers, except
+ * those that belong to one connection.
  */
 export async function runPassthrough(context: CallerContext): Promise<Reply> {
   if (isSocketHandshake(context.method, context.headers)) {
-    throw new InvalidRequestError("Cannot open a WebSocket here: only /v1/realtime takes them", {
+    throw new InvalidRequestError("Cannot open a WebSocket here: only /v1/realtime accepts WebSockets", {
       code: "invalid_handshake",
       param: "upgrade",
     });
@@ -282,8 +282,8 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
 }
 
 /**
- * Whether a request goes, whatever its route, as it came to a provider that takes such requests. It names that provider
- * itself, and neither it nor its key or workspace a config that says where to go.
+ * Whether a request is forwarded unchanged, whatever its route: it names a proxy provider itself, and neither the
+ * request nor its key or workspace has a config with targets.
  *
  * @throws {InvalidRequestError} 400 if its config cannot be used.
  */

@@ -11,21 +11,21 @@ import type { Attempt } from "../call/attempt.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import { flowBack, isText } from "../stream/byte-relay.ts";
 
-/** A form on its way through: nothing of it is known before it is sent. */
+/** A streamed form: none of its fields are known before it is sent. */
 interface FlowingForm {
-  /** With its boundary. */
+  /** With the form's boundary. */
   contentType: string;
-  /** Its length in bytes, where the client told it. */
+  /** Its length in bytes, if the client sent it. */
   length: string | undefined;
   stream: ReadableStream<Uint8Array>;
-  /** Why it could not be read, once it could not. */
+  /** The error that ended reading it. */
   failure(): unknown;
 }
 
 /** A form as it came. */
 export type SentForm = HeldForm | FlowingForm;
 
-/** Whether a form flows through. */
+/** Whether a form is streamed. */
 export function isFlow(form: SentForm | undefined): form is FlowingForm {
   return form !== undefined && "stream" in form;
 }
@@ -67,14 +67,14 @@ export function takeFlow({ request, headers, log, services: { limits } }: Caller
   return { contentType, length, stream, failure: () => failure };
 }
 
-/** Whether a body can only travel as a form. */
+/** Whether a body can only be sent as a form. */
 function holdsFiles(body: unknown): boolean {
   return Object.values(Object(body)).some((value) =>
     Array.isArray(value) ? value.some((item) => item instanceof FormFile) : value instanceof FormFile,
   );
 }
 
-/** The body of an upstream's request with the headers that belong to it: the client's form as it came where nothing of it changed. */
+/** The body of an upstream's request with its headers: the client's form as it came where nothing changed. */
 export function encodeBody(
   operation: ServedOperation,
   form: SentForm | undefined,
@@ -96,7 +96,7 @@ export function encodeBody(
   };
 }
 
-/** An upstream's answer that goes to the client as it comes. */
+/** An upstream's response that is forwarded as it comes. */
 export function answerFlow(
   upstream: Response,
   { attempt, provider }: { attempt: Attempt; provider: string },
@@ -110,16 +110,16 @@ export function answerFlow(
   if (length !== null && coding === null) headers["content-length"] = length;
   attempt.stopTimer();
   if (upstream.body === null) return { status, headers, body: null };
-  // its coding was undone
+  // the body is already decompressed
   const keepText = isText(headers["content-type"], null);
   const reply = { status, headers, body: upstream.body };
   return flowBack(reply, { attempt, provider, keepText }, context);
 }
 
-/** Longest text of an answer's members that a log keeps where they hold media. */
+/** Longest string value that is logged of a response with media. */
 const maxShown = 4_096;
 
-/** An answer as text for the log, without the pictures or sound in it. */
+/** A response as text for the log, without its images or audio. */
 export function withoutMedia(answer: object): string {
   return JSON.stringify(answer, (_name, value: unknown) =>
     typeof value === "string" && value.length > maxShown ? `(${value.length} characters)` : value,

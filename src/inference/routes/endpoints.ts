@@ -35,16 +35,16 @@ type UnifiedHandler<Name extends OperationName> = (
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
-/** What answers a unified route. */
+/** The handler of a unified route. */
 function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
   return (body, context) => {
-    // nothing reads the text of a unified request: it is let go of
+    // the text of a unified request is not read again: release it
     body.text = "";
     return runInference(name, body, context);
   };
 }
 
-/** Both paths of reranking: clients of Cohere add the second one to their base address. */
+/** Both paths of reranking: clients of Cohere append the second one to their base address. */
 const rerankEndpoints: readonly Endpoint[] = ["/v1/rerank", "/v1/v2/rerank"].map((path) =>
   defineJsonEndpoint({
     method: "POST",
@@ -59,7 +59,7 @@ const rerankEndpoints: readonly Endpoint[] = ["/v1/rerank", "/v1/v2/rerank"].map
   }),
 );
 
-/** Rows of the inference API. */
+/** Endpoints of the inference API. */
 export const inferenceEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     method: "POST",
@@ -77,7 +77,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/completions",
     operation: "complete",
     tag: "Completions",
-    summary: "Continue a text",
+    summary: "Complete a text",
     access: inferenceAccess,
     body: CompletionRequest,
     response: CompletionResponse,
@@ -88,7 +88,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/embeddings",
     operation: "embed",
     tag: "Embeddings",
-    summary: "Turn texts into vectors",
+    summary: "Create embeddings of text",
     access: inferenceAccess,
     body: EmbeddingRequest,
     response: EmbeddingResponse,
@@ -100,7 +100,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/moderations",
     operation: "moderate",
     tag: "Moderations",
-    summary: "Classify texts and pictures",
+    summary: "Classify text and images",
     access: inferenceAccess,
     body: ModerationRequest,
     response: ModerationResponse,
@@ -111,7 +111,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/ocr",
     operation: "ocr",
     tag: "OCR",
-    summary: "Read the text of a document or a picture",
+    summary: "Extract the text of a document or an image",
     access: inferenceAccess,
     body: OcrRequest,
     response: OcrResponse,
@@ -133,7 +133,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/images/generations",
     operation: "generateImage",
     tag: "Images",
-    summary: "Make pictures from a text",
+    summary: "Create images from text",
     access: inferenceAccess,
     body: ImageRequest,
     response: ImageResponse,
@@ -144,7 +144,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/images/edits",
     operation: "editImage",
     tag: "Images",
-    summary: "Change pictures by a text",
+    summary: "Edit images by text",
     access: inferenceAccess,
     body: ImageEditRequest,
     fields: { numbers: ["n", "output_compression", "partial_images"], flags: ["stream"] },
@@ -157,7 +157,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/audio/speech",
     operation: "speak",
     tag: "Audio",
-    summary: "Speak a text; answers with sound, or its events",
+    summary: "Create speech from text; returns audio, or its events",
     access: inferenceAccess,
     body: SpeechRequest,
     handle: runUnified("speak"),
@@ -167,7 +167,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/audio/transcriptions",
     operation: "transcribe",
     tag: "Audio",
-    summary: "Write down what is said",
+    summary: "Transcribe audio",
     access: inferenceAccess,
     body: TranscriptionRequest,
     fields: {
@@ -190,7 +190,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/audio/translations",
     operation: "translate",
     tag: "Audio",
-    summary: "Write down in English what is said",
+    summary: "Translate audio into English text",
     access: inferenceAccess,
     body: TranslationRequest,
     fields: { numbers: ["temperature"] },
@@ -224,7 +224,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/configs/explain",
     tag: "Configs",
-    summary: "Tell what a config would do with a request; nothing is called",
+    summary: "Show what a config would do with a request, without calling a provider",
     access: { keys: "workspace", scopes: ["configs.read", "completions.write"] },
     body: ExplainRequest,
     response: ExplainResponse,
@@ -241,8 +241,8 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     query: [
       { name: "ai_service", description: "Without a provider: only models of this service" },
       { name: "provider", description: "Without a provider in the headers: only models of this stored provider" },
-      { name: "limit", description: "Most models" },
-      { name: "offset", description: "Models to leave out" },
+      { name: "limit", description: "Maximum number of models" },
+      { name: "offset", description: "Number of models to skip" },
       { name: "sort", description: "name, provider or ai_service; default name" },
       { name: "order", description: "asc or desc; default asc" },
     ],
@@ -269,7 +269,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   ...fileEndpoints,
 ];
 
-/** Rows that hand every other path under `/v1` to the provider. They come last. */
+/** Endpoints that forward every other path under `/v1` to the provider. They come last. */
 export const passthroughEndpoints: readonly Endpoint[] = passthroughMethods.map((method) =>
   defineEndpoint({
     method,

@@ -6,22 +6,22 @@ import { BodyPieces } from "../../logs/body.ts";
 import { AbortReason } from "../../providers/core/call.ts";
 import { type Attempt, endCall, toAttemptError } from "../call/attempt.ts";
 
-/** Whether bytes of this content type can be read by a person in a log. */
+/** Whether bytes of this content type are readable in a log. */
 export function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
   if (!type || (coding && coding !== "identity")) return false;
   return isJsonType(type) || /^text\//i.test(type);
 }
 
-/** How an answer that flowed through ended. */
+/** How a forwarded response ended. */
 interface FlowEnd {
   failure: unknown;
-  /** The client went away. */
+  /** The client disconnected. */
   left: boolean;
   /** First bytes of a text. */
   text: BodyPieces | null;
 }
 
-/** An upstream's answer flowing to the client as it comes, bounded in silence and time; `onEnd` is called once. */
+/** Forwards an upstream's response to the client, with limits on idle and total time; `onEnd` is called once. */
 function relayBytes(
   body: ReadableStream<Uint8Array>,
   options: {
@@ -40,10 +40,10 @@ function relayBytes(
   const flow: RunningStream = {
     tick(now) {
       if (now - lastByteAt > limits.streamIdleTimeoutMs || now - startedAt > limits.streamTotalTimeoutMs) {
-        attempt.abort(new AbortReason("idle", "Cannot finish the answer: it stands still, or takes too long"));
+        attempt.abort(new AbortReason("idle", "Cannot finish the response: it was idle or took too long"));
       }
     },
-    end: () => attempt.abort(new AbortReason("shutdown", "Cannot finish the answer: the gateway is stopping")),
+    end: () => attempt.abort(new AbortReason("shutdown", "Cannot finish the response: the gateway is stopping")),
   };
   streams.add(flow);
   const end = (failure: unknown, left: boolean) => {
@@ -59,10 +59,10 @@ function relayBytes(
           if (!streams.has(flow)) return;
           reader.cancel(error).catch(() => {});
           end(error, isClientAbort(attempt));
-          // the connection breaks off, as the upstream's did: a clean end would look like a whole answer
+          // the connection breaks off, as the upstream's did: a clean end would look like a complete response
           controller.error(error);
         };
-        // a caller that reads nothing has no read under way that the abort could end
+        // a caller that reads nothing has no pending read for the abort to end
         attempt.signal.addEventListener("abort", () => fail(attempt.signal.reason), { once: true });
       },
       async pull(controller) {
@@ -81,7 +81,7 @@ function relayBytes(
         }
       },
       cancel(reason) {
-        attempt.abort(new AbortReason("client", "the caller went away"));
+        attempt.abort(new AbortReason("client", "the caller disconnected"));
         end(reason, true);
         // the abort has broken it off already
         return reader.cancel(reason).catch(() => {});
@@ -91,16 +91,16 @@ function relayBytes(
   );
 }
 
-/** The call an answer belongs to, for its log row. */
+/** The call of a response, for its log row. */
 interface FlowFacts {
   attempt: Attempt;
   /** Slug of the provider. */
   provider: string;
-  /** Whether the log keeps the first bytes. */
+  /** Whether the first bytes are logged. */
   keepText: boolean;
 }
 
-/** An answer that flows to the client as it comes; its log row is written when it ends. */
+/** A response that is forwarded as it comes; its log row is written when it ends. */
 export function flowBack(
   { status, headers, body }: { status: number; headers: Record<string, string>; body: ReadableStream<Uint8Array> },
   { attempt, provider, keepText }: FlowFacts,

@@ -7,11 +7,11 @@ import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** A text that is in every event which ends an answer or tells of a failure. */
+/** A string in every event that ends a response or reports a failure. */
 const endForm = /"(?:finishReason|blockReason|error)"\s*:/;
 const usageForm = /"usageMetadata"\s*:/;
 
-/** Whether an event ends an answer. */
+/** Whether an event ends a response. */
 function isLast(event: Record<string, unknown>): boolean {
   const { candidates, promptFeedback } = event;
   const ends = Array.isArray(candidates) && candidates.some((one) => isObject(one) && Boolean(one.finishReason));
@@ -19,12 +19,12 @@ function isLast(event: Record<string, unknown>): boolean {
 }
 
 /**
- * Observer of streams of slices of an answer, which go to the client as they come. Nothing in them says that they are over
- * but their end (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
+ * Observer of streams of response chunks that are forwarded as they come. Only the end of the stream says that they are
+ * complete (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
  */
 export function createContentObserver(): StreamObserver {
   let state: "open" | "complete" | "failed" = "open";
-  // counts come with every event: only the last are read
+  // every event has counts: only the last ones are read
   let counted: string | undefined;
   return {
     observe(block) {

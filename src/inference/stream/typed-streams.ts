@@ -19,7 +19,7 @@ export function typedFailureOf({ type, code, message, param, response }: Record<
   return type === "response.failed" && isObject(response) ? response.error : undefined;
 }
 
-/** Number of the last event in a text; -1 where there is none. */
+/** Number of the last event in a text; -1 if it has no number. */
 function lastNumberIn(text: string): number {
   const numbers = [...text.matchAll(/"sequence_number"\s*:\s*([0-9]{1,9})/g)];
   return Number(numbers.at(-1)?.[1] ?? -1);
@@ -42,7 +42,7 @@ const responses: TypedStream = {
   },
 };
 
-/** A stream of OpenAI's whose last event holds the usage, and whose failures are as in its other answers. */
+/** A stream of OpenAI's whose last event holds the usage, and whose failures have the shape of its other errors. */
 function createMediaStream(last: string, more: Partial<TypedStream> = {}): TypedStream {
   return {
     last: new Set([last]),
@@ -54,7 +54,7 @@ function createMediaStream(last: string, more: Partial<TypedStream> = {}): Typed
   };
 }
 
-/** Events hold whole pictures, and each picture has a last one of its own. */
+/** Events hold whole images, and each image has a last event. */
 const pictures = { hasSeveralLast: true, maxEventBytes: 64 * 1024 * 1024 };
 
 /** Streams whose events name their type. Chunks and contents have no types. */
