@@ -360,7 +360,7 @@ test("GET /deployments/:id/ping asks the deployment", async () => {
       inbound: { status: "unknown", error: null },
     });
     const { status, outbound } = await ping(server.url);
-    assert.deepEqual([status, outbound.status_code, outbound.error], ["unhealthy", 503, "It answered 503"]);
+    assert.deepEqual([status, outbound.status_code, outbound.error], ["unhealthy", 503, "It responded with 503"]);
     assert.deepEqual(paths, ["/v1/health", "/health"]);
   } finally {
     await server.close();
@@ -372,7 +372,7 @@ test("GET /deployments/:id/ping waits five seconds", { timeout: 20_000 }, async 
   try {
     const startedAt = performance.now();
     const { status, outbound } = await ping(server.url);
-    assert.deepEqual([status, outbound.error], ["unhealthy", "It did not answer within 5 seconds"]);
+    assert.deepEqual([status, outbound.error], ["unhealthy", "It did not respond within 5 seconds"]);
     assert.ok(performance.now() - startedAt < 8_000);
   } finally {
     await server.close();

@@ -94,7 +94,7 @@ test("access that is given brings a provider, once", async () => {
   await done(put(slug, body));
   await done(put(slug, body));
   const [provider, ...more] = await providersIn("default", slug);
-  assert.deepEqual([provider?.slug, provider?.note, more], [`granted-${slug}`, "Made when access was given", []]);
+  assert.deepEqual([provider?.slug, provider?.note, more], [`granted-${slug}`, "Created when access was granted", []]);
   // access that is taken away leaves the provider
   await done(put(slug, { workspaces: [{ id: "default", enabled: false }] }));
   await done(put(slug, { workspaces: [{ id: "default", enabled: true }] }));

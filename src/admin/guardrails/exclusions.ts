@@ -42,7 +42,7 @@ async function updateExclusions(call: AdminCall<UpdateExclusions>, direction: Di
 
 const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisation_exclusions.${verb}`] });
 
-/** Rows of the workspaces that guardrails of the organisation leave out. */
+/** Endpoints of the workspaces that guardrails of the organisation do not apply to. */
 export const exclusionEndpoints: readonly AdminEndpoint[] = (["input", "output"] as const).flatMap((direction) => {
   const row = { tag: "Organisation", path: `/v1/workspace-exclusions/${direction}-guardrails` };
   const guardrails = `the organisation's ${direction} guardrails`;

@@ -23,7 +23,7 @@ const settingNames = {
   azure_resource_name: "resourceName",
 } as const;
 
-/** How providers authenticate virtual keys, which do not say it themselves. */
+/** How providers authenticate virtual keys, which do not set it themselves. */
 const authenticationOf: Readonly<Record<string, Record<string, string>>> = {
   "azure-openai": { azure_auth_mode: "default" },
   bedrock: { aws_auth_type: "accessKey" },
@@ -31,13 +31,13 @@ const authenticationOf: Readonly<Record<string, Record<string, string>>> = {
   "vertex-ai": { vertex_auth_type: "basic" },
 };
 
-/** How a virtual key names a configuration. */
+/** How messages name a configuration of a virtual key. */
 function paramOf(path: string): string {
-  const name = Object.hasOwn(settingNames, path) ? settingNames[path as keyof typeof settingNames] : path; // it has it
+  const name = Object.hasOwn(settingNames, path) ? settingNames[path as keyof typeof settingNames] : path; // it is in the table
   return path.startsWith("azure_deployment_config") ? "deploymentConfig" : name;
 }
 
-/** Deployments as integrations have them; a virtual key may name just one. */
+/** Deployments as integrations have them; a virtual key may name one only. */
 function readDeployments(body: UpdateVirtualKey): unknown {
   const { deploymentConfig, deploymentName, apiVersion } = body;
   const toDeployment = ({ alias, is_default, ...item }: NonNullable<typeof deploymentConfig>[number]) => ({
@@ -54,7 +54,7 @@ function readDeployments(body: UpdateVirtualKey): unknown {
   return [toDeployment({ deploymentName, apiVersion, is_default: true })];
 }
 
-/** What a virtual key says of its settings, as `configurations`. */
+/** Settings of a virtual key, as `configurations`. */
 function readSettings(body: UpdateVirtualKey): Record<string, unknown> {
   const named = Object.entries(settingNames).map(([path, name]) => [path, body[name] === "" ? null : body[name]]);
   const settings = Object.fromEntries([...named, ["azure_deployment_config", readDeployments(body)]]);
@@ -115,14 +115,14 @@ async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>) {
 const row = { tag: "Virtual keys" };
 const resource = "virtual_keys";
 
-/** Rows of virtual keys: providers under the name older clients have for them, with credentials of their own. */
+/** Endpoints of virtual keys: providers under the name older clients know, with their own credentials. */
 export const virtualKeyEndpoints: readonly AdminEndpoint[] = [
   ...commonProviderEndpoints("/v1/virtual-keys", { ...row, noun: "virtual key", object: "virtual-key", resource }),
   defineWrite({
     ...row,
     method: "POST",
     path: "/v1/virtual-keys",
-    summary: "Make a virtual key",
+    summary: "Create a virtual key",
     access: providerAccess("create"),
     audit: { resource, action: "create" },
     body: CreateVirtualKey,
