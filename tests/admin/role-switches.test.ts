@@ -56,7 +56,7 @@ async function switchOff(...names: string[]): Promise<void> {
 
 const keyOf = (role: string) => people.get(role)?.key ?? "";
 
-/** Rows that ask for a key and can be reached by one of a workspace. */
+/** Endpoints that need a key and can be reached by one of a workspace. */
 const rows = [...adminEndpoints, ...inferenceEndpoints].flatMap((row) => {
   const { access } = row;
   if (typeof access === "string" || access.keys === "admin") return [];
@@ -114,7 +114,7 @@ for (const role of ["member", "manager"]) {
   }
 }
 
-/** Asks for a chat and gives its row. */
+/** Sends a chat and returns its row. */
 async function leaveRow(key: string, trace: string): Promise<string> {
   const headers = { "x-gateway-api-key": key, "x-gateway-trace-id": trace };
   await (await chat(gateway, helloBody, headers)).text();
@@ -142,7 +142,7 @@ test("a member without membersViewAllData finds no rows of others, in lists, by 
   assert.equal((await call(gateway, `GET /logs/${other}`, { key: keyOf("manager") })).status, 200);
 });
 
-test("contents of the log are left out where a role may see only figures", async () => {
+test("contents of the log are hidden from roles that may see only metadata", async () => {
   await switchOff();
   const id = await leaveRow(keyOf("manager"), "with-contents");
   for (const [role, name] of [
@@ -179,7 +179,7 @@ test("saved configs and prompts a role may not see are not shown by explaining o
   assert.equal(used.status, 200, "using a config shows nothing of it");
 });
 
-test("a prompt a role may not see goes nowhere but where the prompt says", async () => {
+test("a prompt a role may not see is sent only to the prompt's own provider", async () => {
   await switchOff();
   const { data } = await done<{ data: { id: string }[] }>(call(gateway, "GET /collections", { key: workspaceKey }));
   const prompt = {
@@ -212,7 +212,7 @@ test("a prompt a role may not see goes nowhere but where the prompt says", async
   assert.equal((await complete({})).status, 400, "the prompt names no provider");
 });
 
-test("people who left the workspace reach no row with a key", async () => {
+test("users who left the workspace cannot reach any endpoint with a key", async () => {
   await switchOff();
   const left = await addPerson(gateway, "left@example.test", {
     workspaces: [{ id: workspaceId, role: "member" }],

@@ -51,7 +51,7 @@ const categories = [
 ];
 const byCategory = (value: unknown) => Object.fromEntries(categories.map((name) => [name, value]));
 
-/** A form with a file and a model; text members besides. */
+/** A form with a file and a model, and further text fields. */
 function form(file: string, members: Readonly<Record<string, string>> = {}): FormData {
   const data = new FormData();
   data.set(file, new Blob(["bytes"]), "file.bin");
@@ -61,7 +61,7 @@ function form(file: string, members: Readonly<Record<string, string>> = {}): For
 
 interface Call {
   route: string;
-  /** Where the upstream is called; absent where the gateway answers itself. */
+  /** Where the upstream is called; absent where the gateway responds itself. */
   upstream?: string;
   body?: object | FormData;
   headers?: HeaderChanges;
@@ -70,14 +70,14 @@ interface Call {
 
 const openai = "https://api.openai.com/v1";
 
-/** Rows whose requests go to the provider as they came, with one answer for all. */
+/** Endpoints whose requests are forwarded unchanged, with one response for all. */
 const relayed = (routes: readonly string[], answer: object = list): Call[] =>
   routes.map((route) => {
     const [method = "", path = ""] = route.split(" ");
     return { route, upstream: openai + path.slice(3), answer, ...(method === "POST" && { body: { model: "m" } }) };
   });
 
-/** A saved prompt that the request's provider answers. */
+/** A saved prompt for the request's provider. */
 const saved = await done<{ id: string; slug: string }>(
   call(gateway, "POST /prompts", {
     key: workspaceKey,
@@ -237,7 +237,7 @@ const calls: readonly Call[] = [
   },
 ];
 
-/** Headers every answer of a provider carries. */
+/** Headers of every provider response. */
 const told = {
   "x-gateway-retry-attempt-count": "0",
   "x-gateway-cache-status": "DISABLED",

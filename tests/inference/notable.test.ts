@@ -4,7 +4,7 @@ import { findNotable } from "../../src/inference/stream/sse-scan.ts";
 
 const find = (text: string) => findNotable(new TextEncoder().encode(text));
 
-/** What is looked for, written as patterns. */
+/** The searched parts, as patterns. */
 function search(text: string): { notable: boolean; finishes: boolean } {
   const notable = /\[DONE\]|"usage"\s*:\s*\{|"error"\s*:\s*[{"]/.exec(text);
   const before = notable ? text.slice(0, notable.index) : text;
@@ -42,7 +42,7 @@ const parts = [
 ];
 
 for (const seed of [1, 2, 3]) {
-  test(`findNotable() finds what the patterns find in random texts (seed ${seed})`, () => {
+  test(`findNotable() finds what the patterns find in random text (seed ${seed})`, () => {
     let state = seed;
     const next = (limit: number) => {
       state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;

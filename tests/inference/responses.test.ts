@@ -111,7 +111,7 @@ for (const shape of shapes.slice(1)) {
   });
 }
 
-test("what is left out is told, and kept with the log row", async () => {
+test("dropped parameters are reported, and stored with the log row", async () => {
   const [shape] = shapes.slice(1);
   assert.ok(shape);
   const answer = await callResponses(gateway, "POST /responses", {
@@ -125,7 +125,7 @@ test("what is left out is told, and kept with the log row", async () => {
   assert.ok(Number(log.usage?.input_tokens) > 0 && Number(log.usage?.output_tokens) > 0);
 });
 
-test("what would make the answer another one is refused", async () => {
+test("a parameter that would change the response is refused", async () => {
   const [shape] = shapes;
   assert.ok(shape);
   for (const [more, param] of [

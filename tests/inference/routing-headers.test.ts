@@ -15,7 +15,7 @@ import { startServer } from "../support/upstream.ts";
 const gateway = await createTestGateway();
 after(() => gateway.close());
 
-/** Headers that tell how a request was routed. */
+/** Headers that report how a request was routed. */
 function routingOf({ headers }: Response) {
   const names = ["provider", "last-used-option-index", "retry-attempt-count", "cache-status"];
   return names.map((name) => headers.get(`x-gateway-${name}`));
@@ -95,7 +95,7 @@ for (const [member, value] of [
   ["prompt_id", "pp-1"],
   ["metadata", { team: "blue" }],
 ] as const) {
-  test(`a config with ${member} is refused when it is saved: the member would choose nothing`, async () => {
+  test(`a config with ${member} is refused when it is saved: the field would have no effect`, async () => {
     const config = { provider: "openai", api_key: "k", [member]: value };
     const { status, body } = await call(gateway, "POST /configs", {
       key: workspaceKey,

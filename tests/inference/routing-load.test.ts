@@ -17,7 +17,7 @@ const played = ["200", "200", "400", "429", "500", "503 retry-after 9999", "rese
   .map(faultOf)
   .filter(isCountable);
 
-/** A pure fault of a number, so that neither order nor speed decides what a call meets. */
+/** A deterministic fault by number, so that neither order nor speed decides what a call meets. */
 function chooser(salt: number): (call: UpstreamCall) => Fault {
   const seen = new Map<string, number>();
   return (call) => {

@@ -91,7 +91,7 @@ export function fromGeminiAnswer(
   const candidates = answer.candidates ?? [];
   const blocked = candidates.length === 0 && Boolean(answer.promptFeedback?.blockReason);
   if (candidates.length === 0 && !blocked) {
-    throw new UpstreamError(502, `Cannot use the answer of ${slug}: it has no candidates`, { provider: slug });
+    throw new UpstreamError(502, `Cannot use the response of ${slug}: it has no candidates`, { provider: slug });
   }
   const { id, created, model } = sharedMembers(answer, request);
   const ids = { id: answer.responseId || "0", strict, asWav: wantsWav(request) };
