@@ -36,14 +36,14 @@ function listNodes(node: ConfigNode): ConfigNode[] {
 }
 
 /** A config in a body. */
-interface WrittenConfig {
+interface ConfigInput {
   value: unknown;
   /** Its stand-ins for numbers that JavaScript cannot represent. */
   numbers: ExactNumbers | undefined;
 }
 
 /** A config, or the JSON text of one; numbers are preserved as written. */
-function readWritten(config: Record<string, unknown> | string, { context }: AdminCall<unknown>): WrittenConfig {
+function readConfigInput(config: Record<string, unknown> | string, { context }: AdminCall<unknown>): ConfigInput {
   if (typeof config !== "string") return { value: config, numbers: context.numbers };
   try {
     const { value, numbers } = parseExact(config);
@@ -63,9 +63,9 @@ async function toContent(
   config: Record<string, unknown> | string,
   call: AdminCall<unknown>,
   { tenant, former }: { tenant: Tenant; former?: unknown },
-): Promise<WrittenConfig> {
+): Promise<ConfigInput> {
   const { services } = call.context;
-  const { value: given, numbers } = readWritten(config, call);
+  const { value: given, numbers } = readConfigInput(config, call);
   const value = requireSecrets(call, given, former, "config");
   if (!isObject(value)) throw refuseField("config", "must be an object, or its JSON text");
   const excess = findConfigExcess(JSON.stringify(value));

@@ -137,7 +137,7 @@ async function ownKeys({ principal, services: { control } }: CallerContext): Pro
  *
  * @throws {PermissionError} If the caller's role may see none.
  */
-async function requireLogSight(context: CallerContext) {
+async function requireLogAccess(context: CallerContext) {
   const { metadata, content, others } = await readLogSight(context);
   if (!metadata) throw new PermissionError("Forbidden! This role may not see logs", { code: "AB03" });
   return { content, ofKeys: others ? undefined : await ownKeys(context) };
@@ -152,7 +152,7 @@ function withoutContents(row: LogRow): LogRow {
 async function listLogs(context: CallerContext): Promise<Reply> {
   requireKnownQuery(context.url.searchParams, filters);
   const scope = scopeOf(context);
-  const { content, ofKeys } = await requireLogSight(context);
+  const { content, ofKeys } = await requireLogAccess(context);
   const filter = { ...(await readFilter(context)), ...(ofKeys && { ofKeys }) };
   const { rows, stoppedAt } = await context.services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
   const page = rows.slice(0, filter.limit);
@@ -171,7 +171,7 @@ async function readLog(context: CallerContext): Promise<Reply> {
   const scope = scopeOf(context);
   const id = context.params.id ?? "";
   if (otherPaths.has(id)) throw new NotFoundError("Not Found: there is nothing at this path", { code: "not_found" });
-  const { content, ofKeys } = await requireLogSight(context);
+  const { content, ofKeys } = await requireLogAccess(context);
   const stored = await context.services.logStore.find(scope, id);
   const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
   if (!isSeen) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });

@@ -24,7 +24,7 @@ import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import { createChecks } from "../guardrails/registry.ts";
 import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
-import { tellConnection } from "../inference/call/finish.ts";
+import { reportToConnection } from "../inference/call/finish.ts";
 import { logCall } from "../inference/call/log-sink.ts";
 import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
@@ -292,7 +292,7 @@ export async function createServices(
     logStore,
     redactor,
     record: queue.add,
-    sinks: [tellConnection, logCall],
+    sinks: [reportToConnection, logCall],
     responses: createStoredResponses({
       store: createStoredResponseStore(parts.database),
       key: installation.keys.bodies,

@@ -443,7 +443,7 @@ test("users unknown to the identity provider cannot be members", async () => {
   assert.equal(await scim.refusal("POST /Groups", body), "400 invalidValue");
 });
 
-test("PATCH /Groups adds 1,000 members at once", async () => {
+test("PATCH /Groups gives memberships to 1,000 members at once", async () => {
   const ids = Array.from({ length: 1000 }, () => crypto.randomUUID());
   await database.write(
     ids.map((id, index) => ({

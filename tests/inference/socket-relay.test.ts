@@ -41,7 +41,7 @@ class TestEnd implements SocketEnd {
 const codeOf = ({ closedWith }: TestEnd): number | undefined => closedWith?.code;
 const kilobyte = 1024;
 
-function start(options: { mayGoOn?: () => boolean | Promise<boolean> } = {}) {
+function start(options: { mayContinue?: () => boolean | Promise<boolean> } = {}) {
   const client = new TestEnd();
   const upstream = new TestEnd();
   const clock = createTestClock();
@@ -56,7 +56,7 @@ function start(options: { mayGoOn?: () => boolean | Promise<boolean> } = {}) {
     limits: { maxMessageBytes: 100, idleTimeoutMs: 900_000, totalTimeoutMs: 7_200_000 },
     note: (message) => noted.push(message),
     ended: (end) => ends.push(end),
-    mayGoOn: options.mayGoOn ?? (() => true),
+    mayContinue: options.mayContinue ?? (() => true),
   });
   const [stream] = streams;
   const tick = (milliseconds: number) => {
@@ -199,13 +199,13 @@ test("relaySockets() ends with 1001 when idle, after its time, and when the gate
 });
 
 test("relaySockets() pings both sides twice a minute, and ends with 1008 when the key is revoked", async () => {
-  let mayGoOn = true;
-  const { client, upstream, tick } = start({ mayGoOn: () => mayGoOn });
+  let mayContinue = true;
+  const { client, upstream, tick } = start({ mayContinue: () => mayContinue });
   tick(29_999);
   assert.deepEqual(client.done, []);
   tick(1);
   assert.deepEqual([client.done, upstream.done], [["probe"], ["probe"]]);
-  mayGoOn = false;
+  mayContinue = false;
   tick(30_000);
   await new Promise((resolve) => setTimeout(resolve));
   assert.equal(client.closedWith?.code, 1008);
@@ -213,7 +213,7 @@ test("relaySockets() pings both sides twice a minute, and ends with 1008 when th
 });
 
 test("relaySockets() continues when the key cannot be checked", async () => {
-  const { client, tick } = start({ mayGoOn: () => Promise.reject(new Error("no database")) });
+  const { client, tick } = start({ mayContinue: () => Promise.reject(new Error("no database")) });
   tick(30_000);
   await new Promise((resolve) => setTimeout(resolve));
   assert.equal(codeOf(client), undefined);

@@ -4,7 +4,7 @@ import type { JsonValue } from "../../db/tables/columns.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import { CreateApiKey, type KeyDefaults, RotateApiKey, UpdateApiKey } from "../../schemas/api-keys.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toStoredUsage } from "../core/limits.ts";
@@ -125,7 +125,7 @@ async function readDefaults(
     "apiKey",
     given?.metadata === undefined ? kept.metadata : given.metadata,
   );
-  const byWorkspace = typeof values.config === "string" ? values.config : null;
+  const byWorkspace = stringOf(values.config) ?? null;
   const config = named === undefined ? (kept.config_id ?? byWorkspace) : named;
   const allow = given?.allow_config_override === undefined ? kept.allow_config_override : given.allow_config_override;
   if (!given && metadata === null && config === null && allow === undefined) return null;

@@ -34,7 +34,7 @@ export interface Outcome {
   changed?: readonly { resource: string; recordId: string }[];
 }
 
-type RowDefinition = Omit<AdminEndpoint, "handleAdmin" | "body" | "audit">;
+type EndpointDefinition = Omit<AdminEndpoint, "handleAdmin" | "body" | "audit">;
 
 /** A call as handlers see it. */
 export function toCall<Body>(body: Body, context: CallerContext): AdminCall<Body> {
@@ -53,7 +53,7 @@ export function toCall<Body>(body: Body, context: CallerContext): AdminCall<Body
 
 /** Declares an endpoint that reads; the result is sent as JSON. */
 export function defineRead(
-  definition: RowDefinition & { handle(call: AdminCall<undefined>): Promise<unknown> },
+  definition: EndpointDefinition & { handle(call: AdminCall<undefined>): Promise<unknown> },
 ): AdminEndpoint {
   const { handle, ...row } = definition;
   return {
@@ -67,7 +67,7 @@ export function defineRead(
  * the audit row, in one transaction. It may run more than once: when another node wrote meanwhile, it decides again.
  */
 export function defineWrite<Schema extends v.GenericSchema = v.GenericSchema<unknown, undefined>>(
-  definition: RowDefinition & {
+  definition: EndpointDefinition & {
     audit: NonNullable<AdminEndpoint["audit"]>;
     body?: Schema;
     handle(call: AdminCall<v.InferOutput<Schema>>): Promise<Outcome>;

@@ -2,13 +2,13 @@ import { isObject, parseJson } from "../../lib/json.ts";
 import { kindOfMember, plainName } from "../../lib/secret-names.ts";
 
 /** Fields of the control plane that are secret, besides those that are secret everywhere. */
-const secretMembers = new Set(["key", "token", "clientauth", "vaultsecretid", "customheaders"]);
+const secretFields = new Set(["key", "token", "clientauth", "vaultsecretid", "customheaders"]);
 
 /** Whether a field's name, or a path to it, means that its value is a secret. */
 export function isSecretName(name: string): boolean {
   const plain = plainName(name);
   return (
-    secretMembers.has(plain) ||
+    secretFields.has(plain) ||
     kindOfMember(name) === "secret" ||
     /(?:secret|password|passphrase|token|privatekey|apikey|accesskey|accesskeyid|serviceaccountjson)$/.test(plain)
   );

@@ -17,7 +17,7 @@ import { hasEncodedSlash } from "../../lib/path.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { auditRefusal } from "./audit-values.ts";
 import { requireKnownQuery } from "./request.ts";
-import { deepestIssue, findStray } from "./strict-body.ts";
+import { deepestIssue, findIgnored } from "./strict-body.ts";
 
 /** Largest body of a control plane route. */
 export const maxAdminBodyBytes = 1024 * 1024;
@@ -76,7 +76,7 @@ function withoutOrganisation(value: unknown): unknown {
  * @throws {InvalidRequestError} AB01, naming the field that is wrong or unknown.
  */
 export function checkWholeBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
-  const stray = findStray(schema, withoutOrganisation(value));
+  const stray = findIgnored(schema, withoutOrganisation(value));
   if (stray) refuseBody(stray.path.length === 0 ? undefined : stray.path.join("."), stray.problem);
   return checkBody(schema, value);
 }

@@ -2,7 +2,7 @@ import type * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 
 /** Something in a body that its schema would ignore silently. */
-interface Stray {
+interface IgnoredPart {
   path: readonly string[];
   problem: string;
 }
@@ -22,11 +22,11 @@ interface SchemaParts {
   readonly metadata?: { readonly shownOnly?: readonly string[] };
 }
 
-type Walk = (schema: SchemaParts, value: unknown, path: readonly string[]) => Stray | undefined;
+type Walk = (schema: SchemaParts, value: unknown, path: readonly string[]) => IgnoredPart | undefined;
 
 const objects = new Set(["object", "loose_object", "strict_object"]);
 
-function first<Item>(items: Iterable<Item>, find: (item: Item) => Stray | undefined): Stray | undefined {
+function first<Item>(items: Iterable<Item>, find: (item: Item) => IgnoredPart | undefined): IgnoredPart | undefined {
   for (const item of items) {
     const found = find(item);
     if (found) return found;
@@ -56,8 +56,8 @@ function alternativesOf({ type, key, options = [] }: SchemaParts, value: unknown
 }
 
 /** Nothing if one alternative accepts the value, else the issues of the one that got furthest. */
-function ofAlternatives(schema: SchemaParts, value: unknown, path: readonly string[]): Stray | undefined {
-  let furthest: Stray | undefined;
+function ofAlternatives(schema: SchemaParts, value: unknown, path: readonly string[]): IgnoredPart | undefined {
+  let furthest: IgnoredPart | undefined;
   for (const option of alternativesOf(schema, value)) {
     const found = findIn(option, value, path);
     if (!found) return undefined;
@@ -107,7 +107,7 @@ const findIn: Walk = (schema, value, path) => {
  * What a body holds that its schema would drop: unknown fields, and lists where objects are expected, which count as
  * empty objects.
  */
-export function findStray(schema: v.GenericSchema, value: unknown): Stray | undefined {
+export function findIgnored(schema: v.GenericSchema, value: unknown): IgnoredPart | undefined {
   return findIn(schema as SchemaParts, value, []); // the parts every schema has, and the optional ones read here
 }
 

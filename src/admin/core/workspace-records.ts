@@ -138,7 +138,7 @@ export async function toMembers(
 }
 
 /** Whose defaults change. */
-interface DefaultsPlace {
+interface DefaultsOwner {
   organisation: OrganisationRow;
   tenant: Tenant & { workspaceId: string };
   /** Undefined for a new workspace. */
@@ -163,7 +163,7 @@ export async function readDefaultGuardrails(
 }
 
 /** The defaults of a workspace after a change: absent fields stay, null clears. */
-export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsPlace, body: WorkspaceDefaults | null) {
+export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsOwner, body: WorkspaceDefaults | null) {
   const { organisation, tenant } = place;
   const stored = body === null ? {} : toRecord(place.stored);
   const given = body ?? {};

@@ -59,7 +59,7 @@ async function readWorkspace(call: AdminCall<undefined>) {
 }
 
 /** Access of a new workspace to the integrations the organisation shares with all. */
-async function lendIntegrations(
+async function shareIntegrations(
   { stores, now }: AdminCall<unknown>,
   { organisationId, workspaceId }: Tenant & { workspaceId: string },
 ): Promise<Statement[]> {
@@ -143,7 +143,7 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>) {
       stores.workspaces.insert(call.tenant, row),
       ...statements,
       ...byGroups.statements,
-      ...(await lendIntegrations(call, tenant)),
+      ...(await shareIntegrations(call, tenant)),
     ],
   };
 }

@@ -21,7 +21,7 @@ import {
 /** A label users created, or a built-in one. */
 type ShownLabel = Omit<LabelRow, "workspaceId"> & { workspaceId: string | null };
 
-function universalRows(organisationId: string): ShownLabel[] {
+function builtInLabels(organisationId: string): ShownLabel[] {
   const none = { description: null, colorCode: null, createdAt: 0, lastUpdatedAt: 0 };
   return universalLabels.map(({ id, name }) => ({ id, name, organisationId, workspaceId: null, ...none }));
 }
@@ -46,7 +46,7 @@ async function listLabels(call: AdminCall<undefined>) {
   const { stores, query } = call;
   const tenant = await readTenant(call);
   const text = readSearch(query);
-  const fixed = universalRows(tenant.organisationId).filter(({ name }) => name.includes(text?.toLowerCase() ?? ""));
+  const fixed = builtInLabels(tenant.organisationId).filter(({ name }) => name.includes(text?.toLowerCase() ?? ""));
   const search = text === undefined ? undefined : { columns: ["name"] as const, text };
   const { rows, total } = await listWithFixed<ShownLabel>(readPage(query), fixed, (page) =>
     stores.labels.list(tenant, { search, page }),
@@ -64,8 +64,8 @@ export async function findLabel(
   tenant: Tenant,
   id: string,
 ): Promise<ShownLabel | undefined> {
-  const universal = universalRows(tenant.organisationId).find((label) => label.id === id);
-  return universal ?? (await stores.labels.find(tenant, { id }));
+  const builtIn = builtInLabels(tenant.organisationId).find((label) => label.id === id);
+  return builtIn ?? (await stores.labels.find(tenant, { id }));
 }
 
 /** A label as versions of prompts name it. */

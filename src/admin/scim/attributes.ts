@@ -83,7 +83,7 @@ const byPath = new Map(Object.entries(userAttributes).map(([path, attribute]) =>
 const readOnly = new Set(["id", "meta", "groups"]);
 
 /** The stored address, as conditions of a path see it. */
-const keptEmail: Readonly<Record<string, Condition["value"]>> = { type: "work", primary: true };
+const storedEmail: Readonly<Record<string, Condition["value"]>> = { type: "work", primary: true };
 
 /** The table's path for an attribute; undefined for attributes that are not stored. */
 function toTablePath(text: string): string | undefined {
@@ -92,7 +92,7 @@ function toTablePath(text: string): string | undefined {
   const { attribute, conditions, part } = path;
   if (attribute !== "emails") return part === undefined ? attribute : `${attribute}.${part}`;
   const isKept = conditions.every(
-    (one) => Object.hasOwn(keptEmail, one.attribute) && keptEmail[one.attribute] === one.value,
+    (one) => Object.hasOwn(storedEmail, one.attribute) && storedEmail[one.attribute] === one.value,
   );
   return isKept && (part === undefined || part === "value") ? attribute : undefined;
 }

@@ -63,7 +63,7 @@ function isUnclaimed({ externalId, lastUpdatedAt }: ScimGroupRow): boolean {
   return externalId === null && lastUpdatedAt === 0;
 }
 
-async function refuseTwins({ stores, tenant }: AdminCall<unknown>, draft: GroupDraft, own: string | undefined) {
+async function refuseDuplicates({ stores, tenant }: AdminCall<unknown>, draft: GroupDraft, own: string | undefined) {
   const { displayName, externalId } = draft;
   const twins = [
     ...(await stores.scimGroups.all(tenant, { anyCase: { equals: { displayName } } })),
@@ -90,7 +90,7 @@ async function saveGroup(call: AdminCall<unknown>, row: ScimGroupRow, draft: Gro
   const { stores, tenant, now } = call;
   const { organisationId } = tenant;
   const { displayName, externalId, members } = draft;
-  await refuseTwins(call, draft, row.id);
+  await refuseDuplicates(call, draft, row.id);
   await refuseOtherRole(call, row.id, displayName);
   const former = (isNew ? undefined : (await readMembers(call, [row.id])).get(row.id)) ?? new Set<string>();
   const added = [...members].filter((id) => !former.has(id));

@@ -92,7 +92,7 @@ export async function readMembershipFacts(
 }
 
 /** Workspaces and role of one group. */
-function placesOf(group: Pick<ScimGroupRow, "id" | "displayName">, { mappings, workspaces }: MembershipFacts) {
+function workspacesOf(group: Pick<ScimGroupRow, "id" | "displayName">, { mappings, workspaces }: MembershipFacts) {
   const named = readGroupName(group.displayName);
   const automatic = named && findWorkspace(workspaces, named.workspace);
   const open = new Set(workspaces.map(({ id }) => id));
@@ -106,7 +106,7 @@ function placesOf(group: Pick<ScimGroupRow, "id" | "displayName">, { mappings, w
 function wantedRoles(facts: MembershipFacts): Map<string, Map<string, string>> {
   const wanted = new Map(facts.userIds.map((id) => [id, new Map<string, string>()]));
   for (const group of facts.groups.values()) {
-    const places = placesOf(group, facts);
+    const places = workspacesOf(group, facts);
     for (const userId of facts.members.get(group.id) ?? []) {
       const roles = facts.active.has(userId) ? wanted.get(userId) : undefined;
       for (const { workspaceId, role } of roles ? places : []) {

@@ -67,13 +67,13 @@ function toReply(answer: Representation | undefined, status: number): Reply {
   };
 }
 
-type ScimRow = Omit<ScimEndpoint, "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
+type ScimDefinition = Omit<ScimEndpoint, "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
 
 const common = { access: "scim", tag: "SCIM" } as const;
 
 /** Declares an endpoint that reads. */
 export function defineScimRead(
-  definition: ScimRow & { handle(call: AdminCall<undefined>): Promise<Representation> },
+  definition: ScimDefinition & { handle(call: AdminCall<undefined>): Promise<Representation> },
 ): ScimEndpoint {
   const { handle, ...row } = definition;
   return {
@@ -86,7 +86,7 @@ export function defineScimRead(
 
 /** Declares an endpoint that changes something; see `defineWrite` for the rules of its handler. */
 export function defineScimWrite<Schema extends v.GenericSchema = v.GenericSchema<unknown, undefined>>(
-  definition: ScimRow & {
+  definition: ScimDefinition & {
     success: ScimEndpoint["success"];
     audit: NonNullable<ScimEndpoint["audit"]>;
     body?: Schema;

@@ -78,7 +78,7 @@ async function toAnswer(call: AdminCall<unknown>, row: UserRow) {
 
 const readUser = async (call: AdminCall<undefined>) => toAnswer(call, await findUser(call));
 
-function refuseTwin(what: string): never {
+function refuseDuplicate(what: string): never {
   throw new ConflictError(`Cannot save this user: another user has this ${what}`, { code: "uniqueness" });
 }
 
@@ -100,13 +100,13 @@ async function requireAllowedDomain({ stores, tenant }: AdminCall<unknown>, emai
 }
 
 /** Refuses names of other users. */
-async function refuseTwins({ stores, tenant }: AdminCall<unknown>, draft: UserDraft, own: string | undefined) {
+async function refuseDuplicates({ stores, tenant }: AdminCall<unknown>, draft: UserDraft, own: string | undefined) {
   const isOther = ({ id }: UserRow) => id !== own;
   const named = await stores.users.all(tenant, { anyCase: { equals: { userName: draft.userName } } });
-  if (named.some(isOther)) refuseTwin("userName");
+  if (named.some(isOther)) refuseDuplicate("userName");
   if (draft.externalId === null) return;
   const known = await stores.users.all(tenant, { where: { externalId: draft.externalId } });
-  if (known.some(isOther)) refuseTwin("externalId");
+  if (known.some(isOther)) refuseDuplicate("externalId");
 }
 
 /** Ends all access of a user: memberships, keys, and invites to their addresses. */
@@ -133,9 +133,9 @@ async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft
   const wasActive = row.status === "active";
   if (row.role === "owner" && !draft.active) refuseOwner("deactivate");
   if (row.role === "owner" && email !== row.email) refuseOwner("change the address of");
-  if (email !== row.email && (await stores.users.find(tenant, { email }))) refuseTwin("e-mail address");
+  if (email !== row.email && (await stores.users.find(tenant, { email }))) refuseDuplicate("e-mail address");
   if (email !== row.email || (draft.active && !wasActive)) await requireAllowedDomain(call, email);
-  await refuseTwins(call, draft, row.id);
+  await refuseDuplicates(call, draft, row.id);
   const { userName, externalId, firstName, lastName } = draft;
   const status = draft.active ? "active" : "inactive";
   const changes = { email, userName, externalId, firstName, lastName, status, lastUpdatedAt: now };
@@ -160,14 +160,14 @@ async function createUser(call: AdminCall<ScimUser>) {
   const present = await stores.users.find(tenant, { email });
   if (present) {
     const isOther = present.externalId !== null && present.externalId !== draft.externalId;
-    if (present.userName !== null || isOther) refuseTwin("e-mail address");
+    if (present.userName !== null || isOther) refuseDuplicate("e-mail address");
     return saveUser(call, present, {
       ...draft,
       firstName: draft.firstName ?? present.firstName,
       lastName: draft.lastName ?? present.lastName,
     });
   }
-  await refuseTwins(call, draft, undefined);
+  await refuseDuplicates(call, draft, undefined);
   const { userName, externalId, firstName, lastName } = draft;
   const { organisationId } = tenant;
   const status = draft.active ? "active" : "inactive";

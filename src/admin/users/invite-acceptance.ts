@@ -140,7 +140,7 @@ interface Acceptance {
 }
 
 /** Who accepts. */
-interface AcceptingPerson {
+interface AcceptingUser {
   firstName?: string | null | undefined;
   lastName?: string | null | undefined;
   /** Id for a user who is not in the organisation yet. Default a new one. */
@@ -150,7 +150,7 @@ interface AcceptingPerson {
 /** The user after accepting: a new one, one who returns, or an existing one. */
 function userStatements(
   invite: InviteRow,
-  { user, id, person }: { user: UserRow | undefined; id: string; person: AcceptingPerson },
+  { user, id, person }: { user: UserRow | undefined; id: string; person: AcceptingUser },
   { stores, now }: MembershipParts,
 ): Statement[] {
   const tenant = { organisationId: invite.organisationId, workspaceId: null };
@@ -197,7 +197,7 @@ async function joinWorkspaces(invite: InviteRow, userId: string, parts: Membersh
  */
 async function acceptanceStatements(
   invite: InviteRow,
-  person: AcceptingPerson,
+  person: AcceptingUser,
   parts: MembershipParts,
 ): Promise<Acceptance> {
   const { stores, now } = parts;
@@ -222,7 +222,7 @@ async function acceptanceStatements(
 }
 
 /** The caller of an accepted invite: the user, who has no key yet. */
-function asPerson(context: RequestContext, organisationId: string, userId: string): CallerContext {
+function asUser(context: RequestContext, organisationId: string, userId: string): CallerContext {
   const principal: Principal = {
     keyId: userId,
     kind: "workspace-user",
@@ -264,7 +264,7 @@ async function accept(context: RequestContext) {
   const tenant = { organisationId: found.organisationId, workspaceId: null };
   const user = await stores.users.find(tenant, { email: found.email });
   const newId = crypto.randomUUID();
-  const caller = asPerson(context, found.organisationId, user?.id ?? newId);
+  const caller = asUser(context, found.organisationId, user?.id ?? newId);
   const work = async () => {
     const now = context.services.clock.now();
     const invite = await findInvite(context, body.token);

@@ -6,6 +6,7 @@ import type { ControlStores } from "../../db/stores/control.ts";
 import type { OrganisationRow, WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { Filter, Tenant } from "../../db/tenant-store.ts";
 import { InvalidRequestError } from "../../errors.ts";
+import { stringOf } from "../../lib/json.ts";
 import { dayMs } from "../../lib/periods.ts";
 import { mintKey } from "../api-keys/key-minting.ts";
 import { applyMetadataSchema, type RecordMetadata } from "../core/metadata-schema.ts";
@@ -108,7 +109,7 @@ async function createFirstKey(joining: Joining, parts: MembershipParts) {
       expiresAt: userKeyExpiry(settings, wanted.expiresAt, now),
       defaults: {
         metadata: wanted.metadata,
-        config_id: typeof config === "string" ? config : null,
+        config_id: stringOf(config) ?? null,
         allow_config_override: true,
       },
     },

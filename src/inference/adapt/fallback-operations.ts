@@ -5,7 +5,10 @@ import type { DialectOptions } from "../../dialects/types.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 
 /** How an operation is served by another one that is not chat. */
-export interface Bridge<Name extends OperationName = OperationName, Over extends OperationName = OperationName> {
+export interface FallbackOperation<
+  Name extends OperationName = OperationName,
+  Over extends OperationName = OperationName,
+> {
   over: Over;
   /**
    * The other operation's request; leaves its argument unchanged.
@@ -18,28 +21,30 @@ export interface Bridge<Name extends OperationName = OperationName, Over extends
 }
 
 /** Declares that one operation serves another. */
-function bridge<Name extends OperationName, Over extends OperationName>(row: Bridge<Name, Over>): Bridge {
+function defineFallback<Name extends OperationName, Over extends OperationName>(
+  row: FallbackOperation<Name, Over>,
+): FallbackOperation {
   // the functions take narrower parameters than the table says; each is only looked up by its own operation
-  return row as unknown as Bridge;
+  return row as unknown as FallbackOperation;
 }
 
 /** Fallbacks by the operation they serve. */
-export const bridges: { readonly [Name in OperationName]?: Bridge } = {
-  countTokens: bridge<"countTokens", "countChat">({
+export const fallbackOperations: { readonly [Name in OperationName]?: FallbackOperation } = {
+  countTokens: defineFallback<"countTokens", "countChat">({
     over: "countChat",
     toRequest: (request, options) => messagesDialect.toChat({ ...request, max_tokens: 1 }, options),
   }),
-  countContents: bridge<"countContents", "countChat">({
+  countContents: defineFallback<"countContents", "countChat">({
     over: "countChat",
     toRequest: toCountedChat,
     fromAnswer: ({ input_tokens: tokens }) => ({ totalTokens: tokens }),
   }),
-  embedContent: bridge<"embedContent", "embed">({
+  embedContent: defineFallback<"embedContent", "embed">({
     over: "embed",
     toRequest: toEmbedding,
     fromAnswer: fromEmbedding,
   }),
-  batchEmbedContents: bridge<"batchEmbedContents", "embed">({
+  batchEmbedContents: defineFallback<"batchEmbedContents", "embed">({
     over: "embed",
     toRequest: toEmbeddings,
     fromAnswer: fromEmbeddings,

@@ -26,7 +26,7 @@ import { createReframedObserver, createTypedObserver } from "../stream/typed-obs
 import { typedStreams } from "../stream/typed-streams.ts";
 import { chatOverResponses } from "./chat-over-responses.ts";
 import { dialects, isDialect } from "./dialects.ts";
-import { type Bridge, bridges } from "./fallback-operations.ts";
+import { type FallbackOperation, fallbackOperations } from "./fallback-operations.ts";
 
 /** One request as one provider serves it: whichever operation and dialect that takes. */
 export interface ServedOperation extends Counting {
@@ -205,7 +205,7 @@ function serveThroughChat<Request extends object, Answer extends object>(
 
 /** A request that another operation of the provider serves; undefined where the provider lacks that one too. */
 function serveOver(
-  { over, toRequest, fromAnswer }: Bridge,
+  { over, toRequest, fromAnswer }: FallbackOperation,
   request: Operations[OperationName]["request"],
   provider: BoundProvider,
   options: ConversionOptions & DialectOptions,
@@ -230,14 +230,14 @@ function serveOver(
  * @throws {InvalidRequestError}
  */
 export function requireServed(provider: BoundProvider, name: OperationName): void {
-  const over = bridges[name]?.over;
+  const over = fallbackOperations[name]?.over;
   // decisions can be made of chats too
   if (provider.operations.chat && (isDialect(name) || name === "decide")) return;
   if (over === undefined || !provider.operations[over]) requireOperation(provider, name);
 }
 
 /** A request without the fields only the gateway reads. */
-function toForeign<Name extends OperationName>(
+function toProviderRequest<Name extends OperationName>(
   name: Name,
   request: Operations[Name]["request"],
 ): Operations[Name]["request"] {
@@ -270,10 +270,10 @@ export function serveOperation<Name extends OperationName>(
   options: ConversionOptions & DialectOptions,
 ): ServedOperation {
   const adapter = findOperation(provider, name, request);
-  if (adapter) return serve({ name, adapter, request: toForeign(name, request), provider, options });
-  const bridge = bridges[name];
-  const bridged = bridge && serveOver(bridge, request, provider, options);
-  if (bridged) return bridged;
+  if (adapter) return serve({ name, adapter, request: toProviderRequest(name, request), provider, options });
+  const fallback = fallbackOperations[name];
+  const servedOver = fallback && serveOver(fallback, request, provider, options);
+  if (servedOver) return servedOver;
   const chat = findChat(name, request, provider, options);
   if (chat && isDialect(name)) {
     // the table holds the dialect of this operation

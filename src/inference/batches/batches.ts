@@ -15,7 +15,7 @@ import { storedBatchOf } from "./provider-batch.ts";
 import { findBatchProvider } from "./provider-choice.ts";
 
 /** A batch ends by itself after this long. */
-const livesForMs = 24 * 60 * 60_000;
+const batchLifetimeMs = 24 * 60 * 60_000;
 /** Most open batches of a workspace. */
 const maxOpen = 100;
 
@@ -158,7 +158,7 @@ export async function createBatch(context: CallerContext): Promise<Reply> {
     model: body.model ?? body.provider_options?.model ?? null,
     metadata: (body.metadata ?? null) as JsonValue,
     createdAt: now,
-    expiresAt: now + livesForMs,
+    expiresAt: now + batchLifetimeMs,
     outputSeconds: body.output_expires_after?.seconds ?? null,
     ...(await ofProvider(body, options, context)),
   };

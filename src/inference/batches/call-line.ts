@@ -6,7 +6,7 @@ import type { BatchRequest } from "./lines.ts";
 
 /** Largest response that is stored. */
 export const maxAnswerBytes = 16 * 1024 * 1024;
-const maxTries = 3;
+const maxAttempts = 3;
 /** Statuses of failures that may be temporary. */
 export const retryableStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529]);
 /** Longest wait a provider can ask for. */
@@ -96,7 +96,7 @@ function retryAfterMs(response: Response): number {
 async function sendLine({ request, url, write }: BatchRequest, calls: LineCalls): Promise<Response> {
   const { headers, connection, handle, signal, model } = calls;
   const body = write(model === null ? request.body : { model, ...request.body });
-  const tries = headers["x-gateway-config"] === undefined ? maxTries : 1;
+  const tries = headers["x-gateway-config"] === undefined ? maxAttempts : 1;
   for (let attempt = 1; ; attempt++) {
     const init = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body, signal };
     const response = await handle(new Request(`http://batches.internal${url}`, init), connection);

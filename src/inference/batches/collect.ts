@@ -60,7 +60,7 @@ interface CollectParts extends StepParts {
 }
 
 /** The line in OpenAI's shape; undefined where it cannot be parsed. */
-function toOurForm(row: Record<string, unknown>, toLine: CollectParts["toLine"], model: string) {
+function toOpenAIForm(row: Record<string, unknown>, toLine: CollectParts["toLine"], model: string) {
   if (!toLine) return row;
   try {
     const line = toLine(row, model);
@@ -73,7 +73,7 @@ function toOurForm(row: Record<string, unknown>, toLine: CollectParts["toLine"],
 /** A result line of the provider as a line of our output files. */
 function toResult(line: Line, batchId: string, { toLine, ...prices }: LinePrices & Pick<CollectParts, "toLine">) {
   const told = readRow(line);
-  const row = told && toOurForm(told.row, toLine, prices.model ?? "");
+  const row = told && toOpenAIForm(told.row, toLine, prices.model ?? "");
   if (!told || !row || typeof row.custom_id !== "string") {
     return toSkippedResult(batchId, "", {
       code: "unreadable_row",
@@ -124,7 +124,7 @@ async function* readAnswer(response: Response): AsyncGenerator<Uint8Array, void>
 }
 
 /** Reads the results, from where the previous process stopped. */
-async function takeAnswers(
+async function storeAnswers(
   held: HeldBatch,
   { response, prices }: { response: Response; prices: LinePrices },
   parts: CollectParts,
@@ -172,7 +172,7 @@ export async function collectAnswers(held: HeldBatch, batch: ProviderBatch, part
   if (path !== undefined) {
     const prices = await findPrices(held.row, parts);
     const response = await open(held.row, path, parts);
-    if (response) await takeAnswers(held, { response, prices }, parts);
+    if (response) await storeAnswers(held, { response, prices }, parts);
   }
   await commit(held.row, { collected: held.row.collected + 1, position: 0 }, parts);
 }

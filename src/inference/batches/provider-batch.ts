@@ -21,7 +21,7 @@ const ProviderBatch = v.looseObject({
 export type ProviderBatch = v.InferOutput<typeof ProviderBatch>;
 
 /** Most characters of a batch that is stored as it came. */
-const maxKept = 64 * 1024;
+const maxStoredLength = 64 * 1024;
 /** Most errors of a batch that are stored. */
 const maxErrors = 100;
 
@@ -52,7 +52,7 @@ export function toStoredBatch(batch: ProviderBatch): JsonValue {
   const text = JSON.stringify(batch);
   const kept = { id, status, output_file_id, error_file_id, created_at, request_counts };
   // serialised and parsed again, so that it holds JSON values only
-  return JSON.parse(text.length <= maxKept ? text : JSON.stringify(kept));
+  return JSON.parse(text.length <= maxStoredLength ? text : JSON.stringify(kept));
 }
 
 /** The batch a row holds. */

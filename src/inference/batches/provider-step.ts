@@ -29,7 +29,7 @@ import { readProviderLines, toInlineCreation } from "./provider-input.ts";
 import { askForRecord, isId, ProviderFailure, toSegment, unreadable } from "./provider-request.ts";
 
 /** If the provider's batch does not exist this long after the gateway's was created, it is not created any more. */
-const madeWithinMs = 60 * 60_000;
+const createWithinMs = 60 * 60_000;
 /** Metadata sent along when the provider's batch is created. */
 const maxFacts = 16;
 /** Statuses by which a host says that it does not know the route. */
@@ -83,7 +83,7 @@ function toJob(row: GatewayBatchRow, { hasOptions }: BatchRules): object {
 }
 
 /** The provider's batch of the uploaded file, where one was created and its response was lost. */
-async function findMade(row: GatewayBatchRow, parts: StepParts): Promise<ProviderBatch | undefined> {
+async function findCreated(row: GatewayBatchRow, parts: StepParts): Promise<ProviderBatch | undefined> {
   const list = { what: "list batches", path: "/v1/batches?limit=100" };
   const { data } = await askForRecord(row, list, parts).catch((error) => {
     if (error instanceof ProviderFailure && !error.isPassing) return { data: [] };
@@ -104,7 +104,7 @@ async function toCreation(row: GatewayBatchRow, rules: BatchRules, parts: StepPa
 async function create(held: HeldBatch, rules: BatchRules, parts: StepParts): Promise<void> {
   const { row } = held;
   if (row.providerAskedAt !== null) {
-    const made = rules.inline ? undefined : await findMade(row, parts);
+    const made = rules.inline ? undefined : await findCreated(row, parts);
     if (made) return follow(row, made, parts);
     if (row.status === "cancelling") return endCancelled(row, parts);
   }
@@ -134,7 +134,7 @@ function toErrors(batch: ProviderBatch, { provider }: GatewayBatchRow): JsonValu
 async function follow(row: GatewayBatchRow, batch: ProviderBatch, parts: StepParts): Promise<void> {
   const now = parts.services.clock.now();
   const status = stateOf(batch);
-  const isWished = row.status === "cancelling";
+  const isCancelling = row.status === "cancelling";
   const change: Change = {
     providerBatchId: row.providerBatchId ?? batch.id,
     providerStatus: status,
@@ -143,10 +143,10 @@ async function follow(row: GatewayBatchRow, batch: ProviderBatch, parts: StepPar
     errors: toErrors(batch, row),
   };
   if (!isFinal(status)) {
-    return rest(row, { ...change, ...(!isWished && { status }) }, parts);
+    return rest(row, { ...change, ...(!isCancelling && { status }) }, parts);
   }
   const { change: opened, statements } = await openFiles(row, now + abandonedAfterMs, parts);
-  const next = { ...(!isWished && { status: "finalizing" }), finalizingAt: row.finalizingAt ?? now };
+  const next = { ...(!isCancelling && { status: "finalizing" }), finalizingAt: row.finalizingAt ?? now };
   return commit(row, { ...change, ...next, ...opened }, parts, statements);
 }
 
@@ -201,7 +201,7 @@ function advance(held: HeldBatch, parts: StepParts): Promise<void> {
 
 /** Whether a failure is waited out: a credential may work again before the batch ends. */
 function isWaitedOut({ isPassing, status }: ProviderFailure, row: GatewayBatchRow, now: number): boolean {
-  if (row.providerBatchId === null) return isPassing && now < row.createdAt + madeWithinMs;
+  if (row.providerBatchId === null) return isPassing && now < row.createdAt + createWithinMs;
   return (isPassing || status === 401 || status === 403) && now < row.expiresAt + abandonedAfterMs;
 }
 

@@ -32,9 +32,9 @@ export interface BatchRunner {
 const leaseMs = 60_000;
 const renewEveryMs = 15_000;
 /** Batches examined in one search. */
-const lookedAt = 50;
+const maxExamined = 50;
 /** A batch that fails because of the gateway is retried after this long. */
-const troubleMs = 10_000;
+const retryAfterMs = 10_000;
 
 /** Waits that can all be ended early. */
 function createSleep() {
@@ -119,7 +119,7 @@ class Runner implements BatchRunner {
 
   async #takeFree(): Promise<void> {
     const { clock } = this.#options.services;
-    for (const row of await this.#store.listFree(clock.now(), lookedAt)) {
+    for (const row of await this.#store.listFree(clock.now(), maxExamined)) {
       if (this.#isStopping) return;
       if (this.#running.has(row.id) || !this.#hasRoomFor(row)) continue;
       if (!(await this.#store.claim(row, this.#lease(leaseMs), clock.now()))) continue;
@@ -163,7 +163,7 @@ class Runner implements BatchRunner {
       // a conflict means that another node has it
       if (!isConflict(error) && !lost.signal.aborted) {
         warn(`Cannot continue the batch ${row.id} now`, error);
-        await this.#store.renew(row, this.#lease(troubleMs)).catch(() => {});
+        await this.#store.renew(row, this.#lease(retryAfterMs)).catch(() => {});
       }
     } finally {
       clearInterval(renewal);

@@ -11,7 +11,7 @@ import { withoutQuotes } from "../facts/log-privacy.ts";
  *
  * @param storesContents Whether results may quote the contents they checked.
  */
-export function runLater(hooks: HookLog["later"], storesContents: boolean, context: CallerContext): void {
+export function runAsyncGuardrails(hooks: HookLog["later"], storesContents: boolean, context: CallerContext): void {
   const { principal, id, connection } = context;
   const run = async () => {
     const said = await Promise.all(hooks.map((hook) => hook()));

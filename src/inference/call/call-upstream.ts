@@ -9,15 +9,15 @@ import { openCall, type SocketCall } from "../../providers/core/connect.ts";
 import type { AuthTools } from "../../providers/core/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
 
-type LeavingCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;
+type UnsentCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;
 
 /** Whether the call's address came from the request or stored data. */
-function isInfluenced({ customHost, provider }: LeavingCall): boolean {
+function isInfluenced({ customHost, provider }: UnsentCall): boolean {
   return customHost !== undefined || provider.isBaseInfluenced;
 }
 
 /** A key in this gateway's form among what a call sends; undefined for nearly all calls. */
-function findKeyOfOwnForm({ credential, headers }: LeavingCall, keyPrefix: string): string | undefined {
+function findKeyOfOwnForm({ credential, headers }: UnsentCall, keyPrefix: string): string | undefined {
   const start = `${keyPrefix}_`;
   const find = (text: string | undefined) =>
     text?.includes(start)
@@ -51,7 +51,7 @@ async function requireForeignKey(key: string, { authenticator }: Pick<Services, 
  *
  * @returns A promise only where a key must be looked up.
  */
-function prepareToLeave(call: LeavingCall, { headers, services }: CallerContext): Promise<void> | undefined {
+function prepareToSend(call: UnsentCall, { headers, services }: CallerContext): Promise<void> | undefined {
   if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
   const key = findKeyOfOwnForm(call, services.keyPrefix);
   return key === undefined ? undefined : requireForeignKey(key, services);
@@ -94,7 +94,7 @@ function beginCall(
 }
 
 /** A response or a socket, and the attempt it belongs to, which the receiver releases. */
-export interface UpstreamAnswer<Upstream> {
+export interface UpstreamResponse<Upstream> {
   readonly upstream: Upstream;
   readonly attempt: Attempt;
 }
@@ -102,7 +102,7 @@ export interface UpstreamAnswer<Upstream> {
 /** Sends a request within an attempt. */
 async function send(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
   const { authTools, clock } = context.services;
-  const looking = prepareToLeave(call, context);
+  const looking = prepareToSend(call, context);
   if (looking) await looking;
   const url = addressOf(call, authTools.environment);
   const tools = beginCall({ provider: call.provider, url }, attempt, context);
@@ -124,7 +124,7 @@ async function within<Upstream>(
   work: Promise<Upstream>,
   provider: string,
   context: CallerContext,
-): Promise<UpstreamAnswer<Upstream>> {
+): Promise<UpstreamResponse<Upstream>> {
   try {
     return { upstream: await work, attempt };
   } catch (error) {
@@ -148,7 +148,7 @@ export function callUpstream(
   times: AttemptTimes,
   context: CallerContext,
   repeat?: (upstream: Response, attempt: Attempt) => Promise<PreparedCall | Response>,
-): Promise<UpstreamAnswer<Response>> {
+): Promise<UpstreamResponse<Response>> {
   const attempt = startAttempt(context.request, times, context.services.timers);
   const sendBoth = async () => {
     const upstream = await send(call, attempt, context);
@@ -170,11 +170,11 @@ export function openUpstream(
   times: AttemptTimes,
   context: CallerContext,
   open: SocketOutbound,
-): Promise<UpstreamAnswer<SocketAnswer>> {
+): Promise<UpstreamResponse<SocketAnswer>> {
   const { clock, timers } = context.services;
   const attempt = startAttempt(context.request, times, timers);
   const connect = async () => {
-    await prepareToLeave(call, context);
+    await prepareToSend(call, context);
     const tools = beginCall(call, attempt, context);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
     if (attempt.call) {

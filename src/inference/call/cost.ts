@@ -43,12 +43,12 @@ export function costOfRequest(log: CallRecord, status: number): number | null {
 /**
  * The cost of a request, including responses that were discarded; null where the cost of the delivered one is unknown.
  */
-export function withSpent(cost: number | null, { spent }: CallRecord): number | null {
+export function withDiscarded(cost: number | null, { spent }: CallRecord): number | null {
   return cost === null ? null : cost + spent;
 }
 
 /** Records that the current response is discarded: its provider charges for it all the same. */
-export function noteSpent(log: CallRecord): void {
+export function noteDiscarded(log: CallRecord): void {
   log.spent += costOfRequest(log, 200) ?? 0;
 }
 

@@ -2,7 +2,7 @@ import type { CallRecord } from "../../context/call-record.ts";
 
 /** Most parameters that are reported, and most characters of a name: the caller chooses both. */
 const maxDropped = 100;
-const maxLetters = 100;
+const maxNameLength = 100;
 
 /**
  * Records a parameter that was left out of the request, once. It is reported to the caller and stored with the log row.
@@ -10,7 +10,7 @@ const maxLetters = 100;
 export function noteDropped(log: CallRecord, member: string): void {
   log.dropped ??= [];
   if (log.dropped.length >= maxDropped) return;
-  const name = member.slice(0, maxLetters).toWellFormed();
+  const name = member.slice(0, maxNameLength).toWellFormed();
   if (!log.dropped.includes(name)) log.dropped.push(name);
 }
 

@@ -6,7 +6,7 @@ import { beginningOf } from "../../logs/body.ts";
 import { toCents } from "../../pricing/cost.ts";
 import type { CallLog, LogDetails } from "../../schemas/logs.ts";
 import { storesContents, withoutQuotes } from "../facts/log-privacy.ts";
-import { runLater } from "./async-guardrails.ts";
+import { runAsyncGuardrails } from "./async-guardrails.ts";
 
 /** Most characters of an error message in a row. */
 const maxMessage = 4_096;
@@ -126,5 +126,5 @@ function write(details: LogDetails, storesContents: boolean, { context, response
     details.hook_results = { before_request_hooks: withoutQuotes(before), after_request_hooks: withoutQuotes(after) };
   }
   context.services.record({ details, secrets: secretsOf(context), content: content || null });
-  if (log.hooks && log.hooks.later.length > 0) runLater(log.hooks.later, storesContents, context);
+  if (log.hooks && log.hooks.later.length > 0) runAsyncGuardrails(log.hooks.later, storesContents, context);
 }

@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import { isObject } from "../../lib/json.ts";
+import { finiteNumber, isObject, nonEmptyString, stringOf } from "../../lib/json.ts";
 import { type FurtherCounts, toLoggedUsage, withUnits } from "../../logs/usage.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { type CountedUnit, operationFacts } from "../facts/operation-facts.ts";
@@ -14,11 +14,9 @@ interface CountedCall<Name extends OperationName> {
 }
 
 function numberOf(value: unknown): number | undefined {
-  const number = typeof value === "string" && value !== "" ? Number(value) : value;
-  return typeof number === "number" && Number.isFinite(number) && number > 0 ? number : undefined;
+  const number = finiteNumber(nonEmptyString(value) === undefined ? value : Number(value));
+  return number !== undefined && number > 0 ? number : undefined;
 }
-
-const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 const unit = (name: string, count: number | undefined): FurtherCounts =>
   count === undefined ? {} : { units: { [name]: count } };
@@ -39,7 +37,7 @@ const readSeconds: Reader = ({ answer, clientHeader }) => {
 const readImages: Reader = ({ answer, request }) => {
   const made = member(answer, "data");
   if (!Array.isArray(made) || made.length === 0) return {};
-  const of = (name: string) => textOf(member(answer, name)) ?? textOf(member(request, name));
+  const of = (name: string) => stringOf(member(answer, name)) ?? stringOf(member(request, name));
   const [quality, size] = [of("quality"), of("size")];
   const image = { ...(quality !== undefined && { quality }), ...(size !== undefined && { size }) };
   return { units: { images: made.length }, image };
@@ -52,7 +50,7 @@ const readers: Readonly<Record<CountedUnit, Reader>> = {
   search_units: ({ answer }) => unit("search_units", numberOf(member(member(answer, "usage"), "search_units"))),
   seconds: readSeconds,
   images: readImages,
-  characters: ({ request }) => unit("characters", numberOf([...(textOf(member(request, "input")) ?? "")].length)),
+  characters: ({ request }) => unit("characters", numberOf([...(stringOf(member(request, "input")) ?? "")].length)),
 };
 
 /** Reads the counts of a response. */
@@ -72,5 +70,5 @@ export function readFurtherCounts<Name extends OperationName>(call: CountedCall<
 export function noteCounts({ log }: CallerContext, operation: Counting, answer: object | undefined): void {
   const usage = answer === undefined ? null : toLoggedUsage(operation.usageOf(answer));
   log.usage = withUnits(usage, operation.furtherCountsOf(answer));
-  log.answeredModel = textOf(member(answer, "model")) ?? textOf(member(answer, "modelVersion")) ?? null;
+  log.answeredModel = stringOf(member(answer, "model")) ?? stringOf(member(answer, "modelVersion")) ?? null;
 }

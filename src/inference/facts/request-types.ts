@@ -64,7 +64,7 @@ function typeOfRoute(route: string): RequestType | undefined {
  * @param isRead Whether the fields of its body are known.
  * @param leadsTo Name of the route it calls at the provider. Default: its own.
  */
-export function passedKind(
+export function forwardedKind(
   operation: string,
   { isRead, leadsTo = operation }: { isRead: boolean; leadsTo?: string | undefined },
 ): RequestKind {

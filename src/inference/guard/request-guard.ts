@@ -9,13 +9,13 @@ import type { TargetHooks } from "../../guardrails/state.ts";
 import type { Body, Hook, RequestType } from "../../guardrails/types.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { hopHeader } from "../../lib/headers.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
-import { noteSpent } from "../call/cost.ts";
+import { noteDiscarded } from "../call/cost.ts";
 import { asksForUsage } from "../facts/operation-facts.ts";
 import { kindOf, type RequestKind } from "../facts/request-types.ts";
 import { replay } from "../stream/replay.ts";
@@ -60,7 +60,7 @@ function withResults(text: string, results: HookResults): string {
 interface GuardParts {
   requestType: RequestType;
   /** Guardrail results may be sent in streams. */
-  tellsInStreams: boolean;
+  addsToStreams: boolean;
   hooks: TargetHooks;
   context: CallerContext;
 
@@ -202,20 +202,20 @@ export class TargetGuard {
   async #judge(answer: Body): Promise<{ after: PhaseOutcome; results: HookResults }> {
     const after = await withinRequest(this.check(answer), this.#deadline, this.#parts.context).catch(
       (cause: unknown) => {
-        noteSpent(this.#parts.context.log);
+        noteDiscarded(this.#parts.context.log);
         throw cause;
       },
     );
     const results = toHookResults({ before: this.#before.results, after: after.results });
     if (after.isDenied) {
-      noteSpent(this.#parts.context.log);
+      noteDiscarded(this.#parts.context.log);
       throw new GuardrailDeniedError("Cannot return this response: a guardrail denied it; hook_results names it", {
         hookResults: results,
         isSoft: after.isSoft,
       });
     }
     const { requestType, context } = this.#parts;
-    requireAnswer(requestType, [answer, after.body], () => noteSpent(context.log));
+    requireAnswer(requestType, [answer, after.body], () => noteDiscarded(context.log));
     this.keep(after.isTransformed ? after.body : undefined);
     return { after, results };
   }
@@ -249,8 +249,8 @@ export class TargetGuard {
     const { requestType, hooks } = this.#parts;
     const isWatched = hooks.after.length + hooks.later.after.length > 0;
     // clients of other routes accept only the route's own events
-    const isTold = this.#parts.tellsInStreams && !strict;
-    return new StreamHooks({ guard: this, requestType, strict: !isTold, isWatched, before: this.#before.results });
+    const addsResults = this.#parts.addsToStreams && !strict;
+    return new StreamHooks({ guard: this, requestType, strict: !addsResults, isWatched, before: this.#before.results });
   }
 }
 
@@ -347,7 +347,7 @@ export class RequestGuard {
     const isFixed = fixedBecause !== undefined;
     const before = isFixed ? hooks.before.filter(({ type }) => type !== "mutator") : hooks.before;
     const outcome = await runHooks(before, subject, services.clock);
-    const parts = { requestType, tellsInStreams: !isFixed, hooks: { ...hooks, before }, context };
+    const parts = { requestType, addsToStreams: !isFixed, hooks: { ...hooks, before }, context };
     const guard = new TargetGuard({ ...parts, keep: this.#keep }, subject, outcome);
     const log = guard.note();
     if (!outcome.isDenied) {
@@ -366,7 +366,7 @@ export class RequestGuard {
     const { header } = this.#context;
     const slugOf = (name: string | null | undefined) => readStoredName(name)?.slug;
     const named = provider ?? virtualKey ?? header("provider") ?? header("virtual-key");
-    const stored = named === null ? slugOf(typeof model === "string" ? model : undefined) : (slugOf(named) ?? named);
+    const stored = named === null ? slugOf(stringOf(model)) : (slugOf(named) ?? named);
     const found = stored === undefined ? undefined : this.#saved.providers.get(stored);
     return found?.integration.aiProviderId ?? named ?? "";
   }

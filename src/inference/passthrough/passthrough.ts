@@ -3,7 +3,7 @@ import { toBodyError } from "../../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../../lib/headers.ts";
-import { decodeUtf8, hasRepeatedName, isObject, parseJson } from "../../lib/json.ts";
+import { decodeUtf8, hasRepeatedName, isObject, parseJson, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
 import type { Timers } from "../../lib/timers.ts";
@@ -13,22 +13,22 @@ import { toLoggedUsage } from "../../logs/usage.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import { modelInPath, modelsInHeaders, modelsInQuery, splitPath } from "../../providers/core/model-names.ts";
 import { type Attempt, type AttemptTimes, endCall, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
-import { callUpstream, type PreparedCall, type UpstreamAnswer } from "../call/call-upstream.ts";
+import { callUpstream, type PreparedCall, type UpstreamResponse } from "../call/call-upstream.ts";
 import { routingHeaders } from "../call/provider-response.ts";
-import { passedKind } from "../facts/request-types.ts";
+import { forwardedKind } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { RequestGuard, statusAfterHooks, type TargetGuard } from "../guard/request-guard.ts";
 import type { Caller } from "../pipeline/execute.ts";
 import { planRequest, runPlan } from "../pipeline/run.ts";
-import { flowBack, isText } from "../stream/byte-relay.ts";
+import { forwardBody, isText } from "../stream/byte-relay.ts";
 import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
 import { isFromRequest, listLeaves, readLeafDestination } from "../target/config-target.ts";
-import { requirePassedModels } from "../target/model-list.ts";
-import { requireRelayed } from "./native-routes.ts";
-import { type PassedDestination, readPassedDestination } from "./provider-path.ts";
+import { requireForwardedModels } from "../target/model-list.ts";
+import { requireNativeRoute } from "./native-routes.ts";
+import { type PassthroughDestination, readPassthroughDestination } from "./provider-path.ts";
 
 /** Bodies up to this size are held in memory; larger ones, and those of unknown size, are streamed. */
-const heldBody = 256 * 1024;
+const smallBodyBytes = 256 * 1024;
 
 function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes.subarray(0, maxLoggedBody));
@@ -56,7 +56,7 @@ function unread(body: Upload["body"]): Upload {
 function readHeldBody(body: Uint8Array, text: string | undefined, { log }: CallerContext): Upload {
   const value = text === undefined ? undefined : parseJson(text);
   if (!isObject(value)) return { ...unread(body), text };
-  const model = typeof value.model === "string" ? value.model : undefined;
+  const model = stringOf(value.model);
   if (model !== undefined) log.model = model;
   log.stream = value.stream === true;
   return { body, text, members: value, model };
@@ -78,12 +78,12 @@ async function readUpload(context: CallerContext): Promise<Upload> {
   const maxBytes = context.services.limits.streamedBodyBytes;
   const length = Number(context.headers.get("content-length") ?? Number.NaN);
   if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
-  if (!(length <= heldBody)) {
+  if (!(length <= smallBodyBytes)) {
     return unread(request.body ? countBytes(request.body, { bytes: maxBytes, ...uploadTimes }) : undefined);
   }
   if (length === 0) return unread(undefined);
   try {
-    const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes, timers: context.services.timers });
+    const bytes = await readBytes(request, { bytes: smallBodyBytes, ...receiveTimes, timers: context.services.timers });
     if (!isText(context.headers.get("content-type"), context.headers.get("content-encoding"))) return unread(bytes);
     log.requestBody = bytes;
     return readHeldBody(bytes, decodeText(bytes), context);
@@ -107,19 +107,19 @@ async function answerUpstream(upstream: Response, attempt: Attempt, context: Cal
     ...answerHeaders(upstream.headers, context.services.headerRules.returned),
     ...routingHeaders(provider, log),
   };
-  const keepText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
+  const logsText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
   const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
   attempt.stopTimer();
   if (status === 204 || status === 205 || status === 304) return { status, headers, body: null };
-  if (length <= heldBody) {
+  if (length <= smallBodyBytes) {
     const bytes = await readHeld(upstream, { attempt, provider, timers: context.services.timers });
     endCall(attempt, context);
-    if (keepText) noteAnswer(context, bytes);
+    if (logsText) noteAnswer(context, bytes);
     return { status, headers, body: bytes.length === 0 ? null : bytes };
   }
   if (upstream.body === null) return { status, headers, body: null };
   if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
-  return flowBack({ status, headers, body: upstream.body }, { attempt, provider, keepText }, context);
+  return forwardBody({ status, headers, body: upstream.body }, { attempt, provider, logsText }, context);
 }
 
 /** Reads a small response whole. */
@@ -128,7 +128,7 @@ async function readHeld(
   { attempt, provider, timers }: { attempt: Attempt; provider: string; timers: Timers },
 ): Promise<Uint8Array> {
   try {
-    return await readBytes(upstream, { bytes: heldBody, ...uploadTimes, timers });
+    return await readBytes(upstream, { bytes: smallBodyBytes, ...uploadTimes, timers });
   } catch (error) {
     if (error instanceof BodyError && error.problem === "timeout") {
       throw new UpstreamError(504, `Cannot get a response from ${provider}: it stopped sending`, {
@@ -142,18 +142,18 @@ async function readHeld(
 }
 
 /** A request to forward, and the guardrails that let it pass. */
-interface PassedRequest {
+interface PassthroughRequest {
   upload: Upload;
   guard?: TargetGuard | undefined;
 }
 
 /** A response to return, with the call it belongs to. */
-type PassedAnswer = UpstreamAnswer<Response>;
+type PassthroughResponse = UpstreamResponse<Response>;
 
 /** The provider's request: the caller's, without headers that belong to one connection or to the gateway. */
-function preparePassed(
-  { destination, path }: PassedDestination,
-  { upload: { body }, guard }: PassedRequest,
+function preparePassthrough(
+  { destination, path }: PassthroughDestination,
+  { upload: { body }, guard }: PassthroughRequest,
   context: CallerContext,
 ): PreparedCall {
   const headers = passthroughRequestHeaders(context.headers.values(), context.services.headerRules.mayGoUpstream);
@@ -183,7 +183,7 @@ function preparePassed(
 }
 
 /** @throws {InvalidRequestError} 400 for providers that run inside the gateway and have no address. */
-export function requirePassable({ provider, customHost }: Destination): void {
+export function requireForwardable({ provider, customHost }: Destination): void {
   if (!provider.local || customHost !== undefined) return;
   throw new InvalidRequestError(`Cannot forward this path to ${provider.slug}: it runs inside the gateway`, {
     code: "unsupported_endpoint",
@@ -193,15 +193,15 @@ export function requirePassable({ provider, customHost }: Destination): void {
 /** Makes one call. The reader of its response releases the attempt. */
 async function pass(
   { destination, ...times }: { destination: Destination } & AttemptTimes,
-  request: PassedRequest,
+  request: PassthroughRequest,
   context: CallerContext,
-): Promise<PassedAnswer> {
+): Promise<PassthroughResponse> {
   const { body, text, model } = request.upload;
-  requirePassable(destination);
-  const passed = readPassedDestination(destination, context, model);
-  requireRelayed(destination, context);
-  const call = preparePassed(passed, request, context);
-  requirePassedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
+  requireForwardable(destination);
+  const passed = readPassthroughDestination(destination, context, model);
+  requireNativeRoute(destination, context);
+  const call = preparePassthrough(passed, request, context);
+  requireForwardedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
   return callUpstream(call, times, context);
 }
 
@@ -235,17 +235,21 @@ function modelsOfCall({ url, headers }: CallerContext): string[] {
 }
 
 /** Forwards a request by its config; a streamed body is sent once only. */
-async function passByConfig(config: RequestConfig, upload: Upload, context: CallerContext): Promise<PassedAnswer> {
+async function forwardByConfig(
+  config: RequestConfig,
+  upload: Upload,
+  context: CallerContext,
+): Promise<PassthroughResponse> {
   requireSingleTarget(config, context);
   const { body, members } = upload;
   const isRead = isUnambiguous(upload);
   const plan = planRequest(config, members, { context });
-  const kind = passedKind(context.log.operation, { isRead, leadsTo: context.leadsTo });
+  const kind = forwardedKind(context.log.operation, { isRead, leadsTo: context.leadsTo });
   const guard = new RequestGuard(kind, config.view, context);
   const callsNothing = context.method === "GET" || context.method === "DELETE";
   const listModels = () => modelsOfCall(context);
   const isBare = callsNothing && body === undefined && namedModel(context) === undefined;
-  const caller: Caller<PassedAnswer> = {
+  const caller: Caller<PassthroughResponse> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
       const entering = guard.enter(attempt, isRead ? members : noMembers, { isBare, listModels });
@@ -277,7 +281,7 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
   }
   const given = readRequestConfig(context);
   const config = given instanceof Promise ? await given : given;
-  const { upstream, attempt } = await passByConfig(config, await readUpload(context), context);
+  const { upstream, attempt } = await forwardByConfig(config, await readUpload(context), context);
   return replyWithin(attempt, answerUpstream(upstream, attempt, context));
 }
 

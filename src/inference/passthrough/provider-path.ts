@@ -5,7 +5,7 @@ import { withoutKey } from "../target/caller-setting.ts";
 import { requireCustomHost } from "../target/custom-host.ts";
 
 /** Where a passthrough request goes. */
-export interface PassedDestination {
+export interface PassthroughDestination {
   destination: Destination;
   /** Path below the base address, with its query. */
   path: string;
@@ -18,11 +18,11 @@ export interface PassedDestination {
  * @throws {GatewayError} 400 if the path names a host that is refused, or that must not receive the gateway's
  * credential, or if the query holds the gateway key.
  */
-export function readPassedDestination(
+export function readPassthroughDestination(
   destination: Destination,
   context: CallerContext,
   model: string | undefined,
-): PassedDestination {
+): PassthroughDestination {
   const { url } = context;
   const query = withoutKey(url.search, "query", context);
   const written = url.pathname.replace(/^\/v1(?=\/|$)/, "");

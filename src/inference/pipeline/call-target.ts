@@ -20,10 +20,10 @@ import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } 
 import { noteCounts } from "../call/usage-units.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
-import { type OpenedAnswer, openAnswer } from "../stream/stream-framing.ts";
+import { type OpenedResponse, openAnswer } from "../stream/stream-framing.ts";
 import { modelOf, requireModel, requireSentModels } from "../target/model-list.ts";
 import { isStrict, namesBeta, readClientHeader, readForwardedHeaders } from "../target/target.ts";
-import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
+import { encodeBody, forwardResponse, isStreamedForm, type SentForm, withoutMedia } from "./media.ts";
 import { callSplit } from "./split-call.ts";
 import { answerHeld, answerStream } from "./stream-response.ts";
 
@@ -71,8 +71,8 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
     return answerWith(answer, upstream, { run, context });
   }
   if (!isSuccess(upstream)) throw toProviderError(upstream, toFailureText(bytes), context);
-  const sheltered = shelterAnswer(bytes, upstream, { run, context });
-  const text = toText(sheltered?.bytes ?? bytes, slug);
+  const exact = readExactly(bytes, upstream, { run, context });
+  const text = toText(exact?.bytes ?? bytes, slug);
   const body = parseAnswer(text, slug, media);
   const { error, choices } = isObject(body) ? body : {};
   if (error !== undefined && error !== null && choices === undefined && !media.readsErrors) {
@@ -80,18 +80,18 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
     throw toProviderError({ status, headers: upstream.headers }, text, context);
   }
   const answer = convert(run, () => run.operation.answer(body));
-  if (answer !== undefined) return answerWith(answer, upstream, { run, context, numbers: sheltered?.numbers });
+  if (answer !== undefined) return answerWith(answer, upstream, { run, context, numbers: exact?.numbers });
   noteCounts(context, run.operation, body);
   log.responseBody = media.isHeavy ? withoutMedia(body) : beginningOf(bytes);
   const headers = unifiedHeaders(upstream, slug, context);
   headers["content-type"] = "application/json";
-  return { status: upstream.status, headers, body: sheltered ? toText(bytes, slug) : text };
+  return { status: upstream.status, headers, body: exact ? toText(bytes, slug) : text };
 }
 
 /**
  * A response whose numbers must be preserved as written while it is converted; undefined where conversion loses none.
  */
-function shelterAnswer(
+function readExactly(
   bytes: Uint8Array,
   upstream: Response,
   { run: { operation }, context: { numbers } }: { run: Run; context: CallerContext },
@@ -261,7 +261,7 @@ export async function callTarget<Name extends OperationName>(
     const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
     return await replyWithin(attempt, answerUpstream(upstream, run, context));
   } catch (error) {
-    throw isFlow(form) ? (form.failure() ?? error) : error;
+    throw isStreamedForm(form) ? (form.failure() ?? error) : error;
   }
 }
 
@@ -284,24 +284,24 @@ async function readRefusal(
 async function answerUpstream(came: Response, run: Run, context: CallerContext): Promise<Reply> {
   const { operation, form, guard, attempt, destination } = run;
   // the fields of a streamed form are not known
-  const mayStream = operation.streamed || isFlow(form);
+  const mayStream = operation.streamed || isStreamedForm(form);
   const opened = mayStream ? openAnswer(came, operation.framing) : { response: came, isStream: false };
   const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
   if (isStream) return guard?.holdsStreams ? answerHeld(upstream, run, context) : answerStream(upstream, run, context);
-  if (!flowsBack(upstream, operation)) return answerWhole(upstream, run, context);
+  if (!isForwarded(upstream, operation)) return answerWhole(upstream, run, context);
   noteCounts(context, operation, undefined);
-  return answerFlow(upstream, { attempt, provider: destination.provider.slug }, context);
+  return forwardResponse(upstream, { attempt, provider: destination.provider.slug }, context);
 }
 
 /** A response whose beginning has to be read. @throws {GatewayError} If it breaks off there. */
-function readStart(opened: Promise<OpenedAnswer>, { attempt, destination }: Run): Promise<OpenedAnswer> {
+function readStart(opened: Promise<OpenedResponse>, { attempt, destination }: Run): Promise<OpenedResponse> {
   return opened.catch((error: unknown) => {
     throw toAttemptError(error, attempt, destination.provider.slug);
   });
 }
 
 /** Whether a response is forwarded as it comes. */
-function flowsBack(upstream: Response, { media, answerBytes }: ServedOperation): boolean {
+function isForwarded(upstream: Response, { media, answerBytes }: ServedOperation): boolean {
   if (!media.flows || answerBytes || !isSuccess(upstream)) return false;
   return media.isPlain || !isJsonType(typeOf(upstream));
 }

@@ -141,7 +141,7 @@ class Execution<Value> {
     let admission = first;
     for (let retries = 0; ; retries++) {
       const ended = await this.#tryOnce(attempt, timing);
-      tell(admission, ended.error instanceof ClientClosedError ? "abandoned" : { status: ended.status });
+      report(admission, ended.error instanceof ClientClosedError ? "abandoned" : { status: ended.status });
       if (retries === 0) routing.budget.noteCall(this.#host());
       if (ended.kind === "final" || !this.#caller.canRepeat) return ended;
       const input = { settings: settings.retry, status: ended.status, headers: ended.headers, retries, waitedMs };
@@ -156,7 +156,7 @@ class Execution<Value> {
       waitedMs += decision.waitMs;
       await this.#pause(decision.waitMs);
       if (this.#context.request.signal.aborted) {
-        tell(admission, "abandoned");
+        report(admission, "abandoned");
         return this.#fail(clientLeft(), "final");
       }
       this.#retries++;
@@ -172,7 +172,7 @@ class Execution<Value> {
     if (isLate || this.#retries >= maxRetriesInAll) return "refused";
     const admission = this.#admit(attempt);
     if (admission === "refused" || routing.budget.book(this.#host())) return admission;
-    tell(admission, "abandoned");
+    report(admission, "abandoned");
     return "refused";
   }
 
@@ -231,7 +231,7 @@ function brokenTarget({ node }: PlannedAttempt): UpstreamError {
 }
 
 /** Reports to a circuit breaker how the call it admitted ended. */
-function tell(admission: Admission | "refused" | undefined, outcome: CallOutcome): void {
+function report(admission: Admission | "refused" | undefined, outcome: CallOutcome): void {
   if (admission !== undefined && admission !== "refused") admission(outcome);
 }
 

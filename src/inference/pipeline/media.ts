@@ -9,10 +9,10 @@ import { FormRequest } from "../../providers/core/operations.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import type { Attempt } from "../call/attempt.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
-import { flowBack, isText } from "../stream/byte-relay.ts";
+import { forwardBody, isText } from "../stream/byte-relay.ts";
 
 /** A streamed form: none of its fields are known before it is sent. */
-interface FlowingForm {
+interface StreamedForm {
   /** With the form's boundary. */
   contentType: string;
   /** Its length in bytes, if the client sent it. */
@@ -23,10 +23,10 @@ interface FlowingForm {
 }
 
 /** A form as it came. */
-export type SentForm = HeldForm | FlowingForm;
+export type SentForm = HeldForm | StreamedForm;
 
 /** Whether a form is streamed. */
-export function isFlow(form: SentForm | undefined): form is FlowingForm {
+export function isStreamedForm(form: SentForm | undefined): form is StreamedForm {
   return form !== undefined && "stream" in form;
 }
 
@@ -35,7 +35,7 @@ export function isFlow(form: SentForm | undefined): form is FlowingForm {
  *
  * @throws {BodyTooLargeError} 413, here or as the `failure` of the stream.
  */
-export function takeFlow({ request, headers, log, services: { limits } }: CallerContext): FlowingForm {
+export function streamForm({ request, headers, log, services: { limits } }: CallerContext): StreamedForm {
   const maxBytes = limits.formBodyBytes;
   const length = headers.get("content-length");
   if (Number(length) > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
@@ -79,7 +79,7 @@ export function encodeBody(
   operation: ServedOperation,
   form: SentForm | undefined,
 ): { body: string | Uint8Array | ReadableStream<Uint8Array>; headers: Record<string, string> } {
-  if (isFlow(form)) {
+  if (isStreamedForm(form)) {
     const { contentType, length, stream } = form;
     const headers = { "content-type": contentType, ...(length !== undefined && { "content-length": length }) };
     return { body: stream, headers };
@@ -97,7 +97,7 @@ export function encodeBody(
 }
 
 /** An upstream's response that is forwarded as it comes. */
-export function answerFlow(
+export function forwardResponse(
   upstream: Response,
   { attempt, provider }: { attempt: Attempt; provider: string },
   context: CallerContext,
@@ -111,9 +111,9 @@ export function answerFlow(
   attempt.stopTimer();
   if (upstream.body === null) return { status, headers, body: null };
   // the body is already decompressed
-  const keepText = isText(headers["content-type"], null);
+  const logsText = isText(headers["content-type"], null);
   const reply = { status, headers, body: upstream.body };
-  return flowBack(reply, { attempt, provider, keepText }, context);
+  return forwardBody(reply, { attempt, provider, logsText }, context);
 }
 
 /** Longest string value that is logged of a response with media. */

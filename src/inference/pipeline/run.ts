@@ -7,7 +7,7 @@ import { applyOverlays } from "../../routing/overlays.ts";
 import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../../routing/plan.ts";
 import { numbersOfConfig } from "../../routing/state.ts";
 import type { StickyStore } from "../../routing/sticky.ts";
-import { noteSpent } from "../call/cost.ts";
+import { noteDiscarded } from "../call/cost.ts";
 import { routingHeaders } from "../call/provider-response.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
@@ -20,7 +20,7 @@ import { withModelBeside } from "../target/incomplete-request.ts";
 import { modelOf } from "../target/model-list.ts";
 import { callTarget, type Target } from "./call-target.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
-import { isFlow, type SentForm } from "./media.ts";
+import { isStreamedForm, type SentForm } from "./media.ts";
 
 /** Inputs of a plan. */
 interface PlanParts {
@@ -131,7 +131,7 @@ function createCaller<Request extends Record<string, unknown>>(
     statusOf: ({ status }) => status,
     headersOf: () => undefined,
     discard: ({ status, body }) => {
-      if (status >= 200 && status <= 299) noteSpent(context.log);
+      if (status >= 200 && status <= 299) noteDiscarded(context.log);
       if (body instanceof ReadableStream) body.cancel().catch(() => {});
     },
     canRepeat,
@@ -189,7 +189,7 @@ export function runInference<Name extends OperationName>(
   context: CallerContext,
 ): Promise<Reply> {
   const streamed = isStreamed(name, value);
-  const parts = { context, canRepeat: !isFlow(form), streamed, operation: name };
+  const parts = { context, canRepeat: !isStreamedForm(form), streamed, operation: name };
   const running = runTargets(
     value,
     (request, target) => callTarget(name, request, { ...target, form }, context),

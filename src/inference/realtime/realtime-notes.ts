@@ -20,7 +20,7 @@ interface SessionNotes {
  * Events that are logged (https://platform.openai.com/docs/api-reference/realtime-server-events). Their JSON may be
  * laid out in any way, but names its type.
  */
-const keptForm = /"type"\s*:\s*"(session\.created|session\.updated|response\.done|error)"/;
+const loggedEvents = /"type"\s*:\s*"(session\.created|session\.updated|response\.done|error)"/;
 
 const encoder = new TextEncoder();
 
@@ -31,7 +31,7 @@ export function createSessionNotes(): SessionNotes {
   let model: string | null = null;
   return {
     add(message) {
-      if (typeof message !== "string" || !keptForm.test(message)) return;
+      if (typeof message !== "string" || !loggedEvents.test(message)) return;
       const event = parseJson(message);
       if (!isObject(event)) return;
       const { type, response, session } = event;

@@ -10,6 +10,7 @@ import {
   UpgradeRequiredError,
   UpstreamError,
 } from "../../errors.ts";
+import { stringOf } from "../../lib/json.ts";
 import type { OpenedSocket, RefusedSocket, SocketOutbound } from "../../lib/outbound.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import { isAcceptableHandshake, isKeyProtocol, isSocketHandshake, readProtocols } from "../../lib/websocket.ts";
@@ -206,7 +207,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
       const { model: wanted }: { model?: unknown } = applyOverlays({ model }, settings);
-      const asked = typeof wanted === "string" ? wanted : undefined;
+      const asked = stringOf(wanted);
       const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });
       const guarded = entering && (await withinRequest(entering, deadline, context));
       const find = async (now: CallerContext) => {
@@ -241,7 +242,7 @@ function toSessionError({ by, close }: RelayEnd, provider: string): Error | unde
  * Whether the caller could still open the session: their credential, its rights, their role, the workspace, and the
  * stored provider with its model. What cannot be determined now counts as yes.
  */
-async function mayGoOn({ findAgain }: OpenSession, access: KeyAccess, context: CallerContext): Promise<boolean> {
+async function mayContinue({ findAgain }: OpenSession, access: KeyAccess, context: CallerContext): Promise<boolean> {
   try {
     const address = () => clientAddressOf(context, context.services);
     const wanted = () => context.header("workspace");
@@ -299,7 +300,7 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
           },
           note: notes.add,
           ended: (how) => end(toSessionError(how, provider)),
-          mayGoOn: () => mayGoOn(session, access, context),
+          mayContinue: () => mayContinue(session, access, context),
         }),
       failed(error) {
         attempt.release();

@@ -35,7 +35,7 @@ interface RelayOptions {
   /** Called once, with the first close. */
   ended(end: RelayEnd): void;
   /** Whether the caller may continue; checked twice a minute. */
-  mayGoOn(): boolean | Promise<boolean>;
+  mayContinue(): boolean | Promise<boolean>;
 }
 
 /** Buffered bytes above which the other side is paused, and below which it is read again. */
@@ -46,9 +46,9 @@ const maxWaitingBytes = 8 * 1024 * 1024;
 /** Time in which a side that reads too slowly must read something. */
 const stallMs = 60_000;
 /** How often both sides are pinged, and the caller's key is checked. */
-const probeMs = 30_000;
+const pingMs = 30_000;
 /** Time both sides get to close. */
-const goodbyeMs = 1_000;
+const closeMs = 1_000;
 
 const tooSlow: SocketClose = { code: 1011, reason: "one side reads too slowly" };
 
@@ -98,7 +98,7 @@ class Direction {
 }
 
 /** Connects two WebSockets: messages of one are sent to the other unchanged, until one of them closes. */
-class Relay implements RunningStream {
+class SocketRelay implements RunningStream {
   readonly #options: RelayOptions;
   readonly #directions: { client: Direction; upstream: Direction };
   readonly #startedAt: number;
@@ -124,13 +124,13 @@ class Relay implements RunningStream {
 
   tick(now: number): void {
     if (this.#isEnded) return;
-    const excess = this.#findExcess(now);
+    const excess = this.#findExceededLimit(now);
     if (excess) this.#shut(excess);
-    else if (now - this.#probedAt >= probeMs) this.#probe(now);
+    else if (now - this.#probedAt >= pingMs) this.#ping(now);
   }
 
   /** The limit of the relay that was exceeded. */
-  #findExcess(now: number): SocketClose | undefined {
+  #findExceededLimit(now: number): SocketClose | undefined {
     const { limits } = this.#options;
     const { client: sent, upstream: received } = this.#directions;
     if (now - this.#heardAt > limits.idleTimeoutMs) return { code: 1001, reason: "the session was idle for too long" };
@@ -138,7 +138,7 @@ class Relay implements RunningStream {
     return sent.isStalled(now) || received.isStalled(now) ? tooSlow : undefined;
   }
 
-  #probe(now: number): void {
+  #ping(now: number): void {
     const { client, upstream } = this.#options;
     this.#probedAt = now;
     client.probe?.();
@@ -178,7 +178,7 @@ class Relay implements RunningStream {
   }
 
   async #checkCaller(): Promise<void> {
-    if (!(await this.#options.mayGoOn())) this.#shut({ code: 1008, reason: "the credential is no longer valid" });
+    if (!(await this.#options.mayContinue())) this.#shut({ code: 1008, reason: "the credential is no longer valid" });
   }
 
   #shut(close: SocketClose): void {
@@ -197,7 +197,7 @@ class Relay implements RunningStream {
       for (const side of this.#open) this.#options[side].terminate();
       this.#open.clear();
       this.#forgetIfOver();
-    }, goodbyeMs);
+    }, closeMs);
   }
 
   #forgetIfOver(): void {
@@ -211,5 +211,5 @@ class Relay implements RunningStream {
  * wait.
  */
 export function relaySockets(options: RelayOptions): void {
-  new Relay(options).start();
+  new SocketRelay(options).start();
 }

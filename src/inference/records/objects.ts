@@ -5,7 +5,7 @@ import type { ObjectRules } from "../../providers/core/records.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
 import type { Attempt } from "../call/attempt.ts";
 import { routingHeaders } from "../call/provider-response.ts";
-import { flowBack } from "../stream/byte-relay.ts";
+import { forwardBody } from "../stream/byte-relay.ts";
 import { type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";
 import { receiveUpload, refuseUpload, sendRows, toRows } from "./upload.ts";
 
@@ -167,8 +167,8 @@ export function streamReply(
     "content-type": "application/octet-stream",
     ...routingHeaders(slug, log),
   };
-  const flow = { attempt, provider: slug, keepText: false };
-  return flowBack({ status: 200, headers, body: stream }, flow, context);
+  const flow = { attempt, provider: slug, logsText: false };
+  return forwardBody({ status: 200, headers, body: stream }, flow, context);
 }
 
 /** Content of an object. */

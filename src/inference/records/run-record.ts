@@ -3,7 +3,7 @@ import { readJsonBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { countBytes, readChunks, uploadTimes } from "../../lib/body.ts";
 import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Destination } from "../../providers/core/call.ts";
@@ -16,10 +16,10 @@ import {
   type RecordRoute,
 } from "../../providers/core/records.ts";
 import { timesOf } from "../call/attempt.ts";
-import { passedKind } from "../facts/request-types.ts";
+import { forwardedKind } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { RequestGuard } from "../guard/request-guard.ts";
-import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough/passthrough.ts";
+import { requireForwardable, requireSingleTarget, runPassthrough } from "../passthrough/passthrough.ts";
 import { planRequest, runPlan } from "../pipeline/run.ts";
 import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
@@ -191,7 +191,7 @@ export function requireRecord(route: RecordRoute, destination: Destination): voi
  */
 function requireModels(call: RecordCall, request: RecordRequest, destination: Destination): void {
   for (const model of call.modelsOf?.(request) ?? [optionOf(request, "model")]) {
-    requireModel(destination, typeof model === "string" ? model : undefined);
+    requireModel(destination, stringOf(model));
   }
 }
 
@@ -234,7 +234,7 @@ async function callAt(
 ): Promise<Reply | undefined> {
   if (isPassed(route, destination)) return undefined;
   const { records } = destination.provider;
-  requirePassable(destination);
+  requireForwardable(destination);
   const { context } = parts;
   const { services } = context;
   const request: RecordRequest = {
@@ -258,7 +258,7 @@ function callByConfig(
   requireSingleTarget(config, context);
   const plan = planRequest(config, {}, { context });
   const isRead = withBody.has(route);
-  const guard = new RequestGuard(passedKind(route, { isRead }), config.view, context);
+  const guard = new RequestGuard(forwardedKind(route, { isRead }), config.view, context);
   return runPlan<Reply | undefined>(
     config,
     plan,

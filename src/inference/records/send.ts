@@ -4,7 +4,7 @@ import type { Reply } from "../../lib/reply.ts";
 import { type Destination, productName } from "../../providers/core/call.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
 import type { AttemptTimes } from "../call/attempt.ts";
-import { callUpstream, type UpstreamAnswer } from "../call/call-upstream.ts";
+import { callUpstream, type UpstreamResponse } from "../call/call-upstream.ts";
 import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";
 import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
@@ -32,7 +32,7 @@ export interface RecordSend {
 }
 
 /** Makes one call and requires success. */
-export async function sendRecord(target: RecordTarget, call: RecordSend): Promise<UpstreamAnswer<Response>> {
+export async function sendRecord(target: RecordTarget, call: RecordSend): Promise<UpstreamResponse<Response>> {
   const { destination, times, context } = target;
   const { method, path, body, store } = call;
   const { provider, customHost, credential, managed } = destination;

@@ -30,12 +30,12 @@ const maxParallel = 8;
 const maxLabels = 20;
 
 /** How decisions are made of chats; `native`: by the provider itself. */
-type Way = "logprobs" | "structured" | "native";
+type DecisionMethod = "logprobs" | "structured" | "native";
 
 /** The method the caller requires, in `x-gateway-beta`. */
-function readWay(context: CallerContext): Way | undefined {
-  const ways = ["logprobs", "structured", "native"] as const;
-  return ways.find((way) => namesBeta(context, `decisions-${way}`));
+function readMethod(context: CallerContext): DecisionMethod | undefined {
+  const methods = ["logprobs", "structured", "native"] as const;
+  return methods.find((method) => namesBeta(context, `decisions-${method}`));
 }
 
 /** Fields of the gateway's own requests that a model may not support, and how its errors name them. */
@@ -74,13 +74,13 @@ class ChatDecisions {
   }
 
   /** @throws {GatewayError} 400 for questions that cannot be asked; 502 naming one without a usable response. */
-  async run(way: Way | undefined): Promise<Reply> {
+  async run(method: DecisionMethod | undefined): Promise<Reply> {
     const { services } = this.#context;
     const questions = readQuestions(this.#request);
     const startedAt = services.clock.monotonic();
-    const byLabel = way === "logprobs" || (way === undefined && this.#target.destination.provider.hasLogprobs);
+    const byLabel = method === "logprobs" || (method === undefined && this.#target.destination.provider.hasLogprobs);
     const few = byLabel ? questions.filter(({ outcomes }) => outcomes.length <= maxLabels) : [];
-    await mapParallel(few, maxParallel, (question) => this.#askLabel(question, way === "logprobs"));
+    await mapParallel(few, maxParallel, (question) => this.#askLabel(question, method === "logprobs"));
     const open = questions.filter(({ name }) => !this.#answers.has(name));
     if (open.length > 0) await this.#askStructured(open);
     this.#context.log.callsFrom = startedAt;
@@ -201,16 +201,16 @@ function isCount(value: unknown): value is number {
 function decideAtTarget(request: DecisionsRequest, target: Target, context: CallerContext): Promise<Reply> {
   const { provider, managed } = target.destination;
   const { chat, decide } = provider.operations;
-  const way = readWay(context);
-  const isForced = way === "logprobs" || way === "structured";
+  const method = readMethod(context);
+  const isForced = method === "logprobs" || method === "structured";
   const named = { ...request, model: managed?.model ?? request.model };
-  const isNative = decide !== undefined && !isForced && (way === "native" || decide.serves?.(named) !== false);
+  const isNative = decide !== undefined && !isForced && (method === "native" || decide.serves?.(named) !== false);
   // a provider with native decisions uses them whatever method is required; one with neither is refused by name
   if (isNative || !chat) {
     requireOperation(provider, "decide");
     return callTarget("decide", request, target, context);
   }
-  return new ChatDecisions(request, target, context).run(way);
+  return new ChatDecisions(request, target, context).run(method);
 }
 
 /**

@@ -23,7 +23,7 @@ import { fileEndpoints } from "./file-endpoints.ts";
 import { runForm } from "./forms.ts";
 import { geminiEndpoints } from "./gemini-endpoints.ts";
 import { listModels, modelEndpoints } from "./models.ts";
-import { relayedEndpoints } from "./native-endpoints.ts";
+import { nativeEndpoints } from "./native-endpoints.ts";
 import { promptEndpoints } from "./prompts.ts";
 import { responsesEndpoints } from "./responses-endpoints.ts";
 
@@ -265,7 +265,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   }),
   ...modelEndpoints,
   ...promptEndpoints,
-  ...relayedEndpoints,
+  ...nativeEndpoints,
   ...fileEndpoints,
 ];
 

@@ -16,16 +16,16 @@ import { listAttempts, type PlannedAttempt } from "../../routing/plan.ts";
 import type { StickyStore } from "../../routing/sticky.ts";
 import type { ExplainRequest, ExplainResponse } from "../../schemas/explain.ts";
 import { requireServed } from "../adapt/operation.ts";
-import { requireRelayed } from "../passthrough/native-routes.ts";
-import { namedModel, requirePassable, requireSingleTarget } from "../passthrough/passthrough.ts";
-import { readPassedDestination } from "../passthrough/provider-path.ts";
+import { requireNativeRoute } from "../passthrough/native-routes.ts";
+import { namedModel, requireForwardable, requireSingleTarget } from "../passthrough/passthrough.ts";
+import { readPassthroughDestination } from "../passthrough/provider-path.ts";
 import { planRequest } from "../pipeline/run.ts";
 import { withoutOthers } from "../realtime/realtime.ts";
 import { requireRecord } from "../records/run-record.ts";
 import { mergeMetadata, noteUser } from "../target/caller-metadata.ts";
 import { readConfigText } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
-import { modelOf, requirePassedModels } from "../target/model-list.ts";
+import { modelOf, requireForwardedModels } from "../target/model-list.ts";
 import { readTimeout } from "../target/target.ts";
 
 type ShownAttempt = ExplainResponse["attempts"][number];
@@ -142,18 +142,18 @@ async function findTarget({ node, settings }: PlannedAttempt, model: string | un
 
 /** @throws {GatewayError} If a request cannot be forwarded there, or the provider does not have the route. */
 function requirePassed(destination: Destination, { context, body, record }: Sample): void {
-  requirePassable(destination);
-  requireRelayed(destination, context);
+  requireForwardable(destination);
+  requireNativeRoute(destination, context);
   if (record) {
     requireRecord(record, destination);
     return;
   }
   const model = modelOf(body);
-  const passed = readPassedDestination(destination, context, model);
+  const passed = readPassthroughDestination(destination, context, model);
   const text = Object.keys(body).length === 0 ? undefined : JSON.stringify(body);
   const { method } = context;
   const headers = context.headers.values();
-  requirePassedModels(destination, {
+  requireForwardedModels(destination, {
     method,
     path: passed.path,
     headers,
@@ -164,7 +164,7 @@ function requirePassed(destination: Destination, { context, body, record }: Samp
 /** Base address of the call; null where nothing is called. */
 function hostOf(destination: Destination, { context, body, operation, record }: Sample): string | null {
   const isPassed = !operation && !(record && destination.provider.records);
-  const called = isPassed ? readPassedDestination(destination, context, modelOf(body)).destination : destination;
+  const called = isPassed ? readPassthroughDestination(destination, context, modelOf(body)).destination : destination;
   return called.customHost ?? (called.provider.baseUrl || null);
 }
 

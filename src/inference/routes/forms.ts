@@ -4,7 +4,7 @@ import { boundaryOf } from "../../lib/multipart.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import type { ConfigNode } from "../../routing/config.ts";
 import { requireServed } from "../adapt/operation.ts";
-import { takeFlow } from "../pipeline/media.ts";
+import { streamForm } from "../pipeline/media.ts";
 import { runInference, type UnifiedBody } from "../pipeline/run.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
@@ -31,7 +31,7 @@ function isNamedInHeaders(context: CallerContext): boolean {
  *
  * @throws {InvalidRequestError} If that provider does not have the operation.
  */
-async function canFlow(name: OperationName, context: CallerContext): Promise<boolean> {
+async function canStreamForm(name: OperationName, context: CallerContext): Promise<boolean> {
   const { headers } = context;
   const isForm = boundaryOf(headers.get("content-type")) !== undefined && headers.get("content-encoding") === undefined;
   if (!isForm || Number(headers.get("content-length") ?? Number.POSITIVE_INFINITY) <= smallForm) return false;
@@ -49,10 +49,10 @@ async function canFlow(name: OperationName, context: CallerContext): Promise<boo
 /** The handler of a unified route whose requests are forms. */
 export function runForm<Name extends OperationName>(name: Name): FormEndpoint["handleForm"] {
   return async (read, context) => {
-    if (await canFlow(name, context)) {
+    if (await canStreamForm(name, context)) {
       // its fields are unknown, and adapters that accept any form read none
       const unread = {} as Operations[Name]["request"];
-      return runInference(name, { value: unread, form: takeFlow(context) }, context);
+      return runInference(name, { value: unread, form: streamForm(context) }, context);
     }
     const body: FormBody = await read();
     // the endpoint's schema is that of the operation

@@ -307,6 +307,6 @@ function toEndpoint(
 }
 
 /** Endpoints whose requests and responses are forwarded unchanged. */
-export const relayedEndpoints: readonly Endpoint[] = groups.flatMap((group) =>
+export const nativeEndpoints: readonly Endpoint[] = groups.flatMap((group) =>
   group.routes.map((one) => toEndpoint(group, one)),
 );

@@ -4,7 +4,7 @@ import type { PromptVersionRow } from "../../db/tables/prompts.ts";
 import { requireSight } from "../../endpoint/role.ts";
 import { defineJsonEndpoint, type Endpoint, type JsonBody, requireBody } from "../../endpoint.ts";
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { type PromptTemplate, readPromptTemplate, renderPrompt } from "../../prompts/prompt.ts";
 import { readPromptReference } from "../../prompts/reference.ts";
@@ -131,7 +131,7 @@ function withProvider(
   { request, virtualKey }: FilledPrompt,
   given: PromptRequest,
 ): CallerContext {
-  context.log.model = typeof request.model === "string" ? request.model : null;
+  context.log.model = stringOf(request.model) ?? null;
   const named = context.header("provider") ?? context.header("virtual-key");
   const inModel = typeof given.model === "string" && readStoredName(given.model);
   if (virtualKey === "" || named !== null || inModel) return context;
@@ -139,7 +139,7 @@ function withProvider(
 }
 
 /** Headers that say where a request goes. */
-const directions = ["provider", "virtual-key", "config", "custom-host"];
+const targetHeaders = ["provider", "virtual-key", "config", "custom-host"];
 
 /**
  * Refuses other targets than the prompt's own to users who may use the prompt but not read it: another target would
@@ -147,15 +147,15 @@ const directions = ["provider", "virtual-key", "config", "custom-host"];
  *
  * @throws {PermissionError} 403
  */
-async function requireOwnWay(given: PromptRequest, context: CallerContext): Promise<void> {
+async function requireOwnTarget(given: PromptRequest, context: CallerContext): Promise<void> {
   const isDirected =
-    directions.some((name) => context.header(name) !== null) ||
+    targetHeaders.some((name) => context.header(name) !== null) ||
     (typeof given.model === "string" && readStoredName(given.model) !== undefined);
   if (isDirected) await requireSight(context, "prompts.read");
 }
 
 async function completePrompt(body: JsonBody<PromptRequest>, context: CallerContext): Promise<Reply> {
-  await requireOwnWay(body.value, context);
+  await requireOwnTarget(body.value, context);
   const filled = await fillPrompt(body, context);
   const caller = withProvider(context, filled, body.value);
   return filled.operation === "chat"

@@ -13,7 +13,7 @@ export function isText(type: string | null | undefined, coding: string | null | 
 }
 
 /** How a forwarded response ended. */
-interface FlowEnd {
+interface ForwardEnd {
   failure: unknown;
   /** The client disconnected. */
   left: boolean;
@@ -27,16 +27,16 @@ function relayBytes(
   options: {
     attempt: Attempt;
     services: Pick<Services, "clock" | "limits" | "streams">;
-    keepText: boolean;
-    onEnd(end: FlowEnd): void;
+    logsText: boolean;
+    onEnd(end: ForwardEnd): void;
   },
 ): ReadableStream<Uint8Array> {
-  const { attempt, services, keepText } = options;
+  const { attempt, services, logsText } = options;
   const { clock, limits, streams } = services;
   const reader = body.getReader();
   const startedAt = clock.monotonic();
   let lastByteAt = startedAt;
-  const text = keepText ? new BodyPieces() : null;
+  const text = logsText ? new BodyPieces() : null;
   const flow: RunningStream = {
     tick(now) {
       if (now - lastByteAt > limits.streamIdleTimeoutMs || now - startedAt > limits.streamTotalTimeoutMs) {
@@ -92,25 +92,25 @@ function relayBytes(
 }
 
 /** The call of a response, for its log row. */
-interface FlowFacts {
+interface ForwardFacts {
   attempt: Attempt;
   /** Slug of the provider. */
   provider: string;
   /** Whether the first bytes are logged. */
-  keepText: boolean;
+  logsText: boolean;
 }
 
 /** A response that is forwarded as it comes; its log row is written when it ends. */
-export function flowBack(
+export function forwardBody(
   { status, headers, body }: { status: number; headers: Record<string, string>; body: ReadableStream<Uint8Array> },
-  { attempt, provider, keepText }: FlowFacts,
+  { attempt, provider, logsText }: ForwardFacts,
   context: CallerContext,
 ): Reply {
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
   const relayed = relayBytes(body, {
     attempt,
     services: context.services,
-    keepText,
+    logsText,
     onEnd({ failure, left, text }) {
       endCall(attempt, context);
       const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);

@@ -1,6 +1,6 @@
 import { fromUsageMetadata } from "../../dialects/gemini/candidates.ts";
 import { toErrorEvent } from "../../dialects/gemini/events.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { encodeEvent, readEvents } from "../../lib/sse.ts";
 import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
@@ -48,7 +48,7 @@ export function createContentObserver(): StreamObserver {
     },
     model() {
       const event = counted === undefined ? undefined : parseJson(counted);
-      return isObject(event) && typeof event.modelVersion === "string" ? event.modelVersion : undefined;
+      return isObject(event) ? stringOf(event.modelVersion) : undefined;
     },
   };
 }

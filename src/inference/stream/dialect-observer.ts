@@ -1,6 +1,6 @@
 import type { DialectEvent, EventMapper } from "../../dialects/types.ts";
 import { UpstreamError } from "../../errors.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
 import type { StreamMapper, UpstreamEvent } from "../../providers/core/types.ts";
 import { BlockWriter } from "./block-writer.ts";
@@ -77,7 +77,7 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
     usage: () => mapper.usage(),
     model() {
       const model: unknown = Reflect.get(last, "model");
-      return typeof model === "string" ? model : undefined;
+      return stringOf(model);
     },
   };
 }

@@ -76,7 +76,7 @@ interface RelayOptions {
 }
 
 /** Moves blocks of events from an upstream to a client; however it ends, `onEnd` is called once. */
-class Relay implements RunningStream {
+class EventRelay implements RunningStream {
   readonly #options: RelayOptions;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #blocks: EventCutter;
@@ -350,5 +350,5 @@ export function relayEvents(options: RelayOptions): Promise<ReadableStream<Uint8
   if (upstream.body === null) {
     throw new UpstreamError(502, `Cannot use the response of ${provider}: it has no body`, { provider });
   }
-  return new Relay(options, upstream.body).start();
+  return new EventRelay(options, upstream.body).start();
 }

@@ -1,3 +1,4 @@
+import { stringOf } from "../../lib/json.ts";
 import { doneEvent, encodeEvent } from "../../lib/sse.ts";
 import type { StreamMapper } from "../../providers/core/types.ts";
 import { BlockWriter } from "./block-writer.ts";
@@ -60,7 +61,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
     usage: () => mapper.usage(),
     model() {
       const model: unknown = Reflect.get(last, "model");
-      return typeof model === "string" ? model : undefined;
+      return stringOf(model);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { endsWith, seek } from "../../lib/text-search.ts";
 
 /** What was found in the bytes of events. */
-interface Notable {
+interface EventScan {
   /** Position of the first `[DONE]`, usage object or error; -1 when nothing was found. */
   at: number;
   /** Whether a finish reason stands before it. */
@@ -35,7 +35,7 @@ function firstOfValue(bytes: Uint8Array, end: number): number | undefined {
 }
 
 /** Finds the events of a stream that have to be parsed. Other data may match too. */
-export function findNotable(bytes: Uint8Array): Notable {
+export function scanEvents(bytes: Uint8Array): EventScan {
   let finishes = false;
   for (let index = windowLength - 1; index < bytes.length; index += shifts[bytes[index] ?? 0] ?? 1) {
     const byte = bytes[index];

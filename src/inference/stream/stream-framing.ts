@@ -36,7 +36,7 @@ const starts: Readonly<Record<StreamFraming, (start: string) => boolean>> = {
 };
 
 /** A response, and what is known of its body. */
-export interface OpenedAnswer {
+export interface OpenedResponse {
   response: Response;
   isStream: boolean;
 }
@@ -45,14 +45,17 @@ export interface OpenedAnswer {
  * Whether the response to a streaming request is a stream. Without a content type, its first bytes decide; the returned
  * response includes them again.
  */
-export function openAnswer(response: Response, framing: StreamFraming = "sse"): OpenedAnswer | Promise<OpenedAnswer> {
+export function openAnswer(
+  response: Response,
+  framing: StreamFraming = "sse",
+): OpenedResponse | Promise<OpenedResponse> {
   if (response.status !== 200 || response.headers.get("content-type")) {
     return { response, isStream: isEventStream(response, framing) };
   }
   return readStart(response, framing);
 }
 
-async function readStart(response: Response, framing: StreamFraming): Promise<OpenedAnswer> {
+async function readStart(response: Response, framing: StreamFraming): Promise<OpenedResponse> {
   const { status, headers, body } = response;
   if (body === null) return { response, isStream: false };
   const reader = body.getReader();

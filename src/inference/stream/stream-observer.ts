@@ -1,8 +1,8 @@
 import type { StreamError } from "../../dialects/types.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { doneEvent, encodeEvent, readEvents } from "../../lib/sse.ts";
 import type { ChunkCorrector } from "../../providers/core/types.ts";
-import { findNotable } from "./sse-scan.ts";
+import { scanEvents } from "./sse-scan.ts";
 
 /** Observes a stream of events that reaches the client in the upstream's own shape. */
 export interface StreamObserver {
@@ -26,7 +26,7 @@ export interface StreamObserver {
 export function toStreamError(body: object, status: number): StreamError {
   const error: unknown = Reflect.get(body, "error");
   const { message, type, code, param } = isObject(error) ? error : {};
-  const textOrNull = (value: unknown) => (typeof value === "string" ? value : null);
+  const textOrNull = (value: unknown) => stringOf(value) ?? null;
   return {
     message: textOrNull(message) ?? "",
     type: textOrNull(type) ?? "api_error",
@@ -173,7 +173,7 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
 
   return {
     observe(block) {
-      const { at, finishes } = findNotable(block);
+      const { at, finishes } = scanEvents(block);
       if (finishes) events.finished = true;
       const isEnding = finishes || at >= 0;
       const isWhole =

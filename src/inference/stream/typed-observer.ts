@@ -8,7 +8,7 @@ import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 type Members = Record<string, unknown>;
 
 /** What a stream holds before it breaks off. */
-interface SeenStream {
+interface StreamProgress {
   /** The first event that was inspected. */
   begun: Members | undefined;
   /** The last events. */
@@ -32,7 +32,7 @@ export interface TypedStream {
   /** Usage an event reports. */
   usageOf(event: Members): unknown;
   /** An error in the form of the stream: one event, or several. */
-  toFailures(error: StreamError, seen: SeenStream): readonly Members[];
+  toFailures(error: StreamError, seen: StreamProgress): readonly Members[];
   /** Data after the last event that belongs to the response, such as `[DONE]`. */
   readonly ending?: string;
 }
@@ -90,7 +90,7 @@ function observeWith(
     state: () => state.ended ?? "open",
     ending: () => undefined,
     failure(body, status) {
-      const seen: SeenStream = { begun: state.begun, lastText: () => decoder.decode(state.last) };
+      const seen: StreamProgress = { begun: state.begun, lastText: () => decoder.decode(state.last) };
       const events = stream.toFailures(toStreamError(body, status), seen);
       return encoder.encode(events.map((event) => encodeEvent(event, String(event.type))).join(""));
     },

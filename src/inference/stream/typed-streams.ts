@@ -55,7 +55,7 @@ function createMediaStream(last: string, more: Partial<TypedStream> = {}): Typed
 }
 
 /** Events hold whole images, and each image has a last event. */
-const pictures = { hasSeveralLast: true, maxEventBytes: 64 * 1024 * 1024 };
+const imageEvents = { hasSeveralLast: true, maxEventBytes: 64 * 1024 * 1024 };
 
 /** Streams whose events name their type. Chunks and contents have no types. */
 export const typedStreams: Readonly<Record<StreamEvents, TypedStream | undefined>> = {
@@ -64,8 +64,8 @@ export const typedStreams: Readonly<Record<StreamEvents, TypedStream | undefined
   messages,
   responses,
   // https://platform.openai.com/docs/api-reference/images-streaming
-  generatedImages: createMediaStream("image_generation.completed", pictures),
-  editedImages: createMediaStream("image_edit.completed", pictures),
+  generatedImages: createMediaStream("image_generation.completed", imageEvents),
+  editedImages: createMediaStream("image_edit.completed", imageEvents),
   // https://platform.openai.com/docs/api-reference/audio/speech-audio-done-event
   speech: createMediaStream("speech.audio.done"),
   // https://platform.openai.com/docs/api-reference/audio/transcript-text-done-event

@@ -33,7 +33,7 @@ function metadataOf(view: WorkspaceView): WorkspaceMetadata {
 }
 
 /** The user of a request by its credential: the user of a key, else of a token. */
-function personOf({ userId, person }: Principal, view: WorkspaceView, { namesUsers }: WorkspaceMetadata) {
+function userOf({ userId, person }: Principal, view: WorkspaceView, { namesUsers }: WorkspaceMetadata) {
   if (person !== undefined) return person;
   if (userId === null || !namesUsers) return null;
   return view.members.get(userId)?.email ?? userId;
@@ -49,7 +49,7 @@ const maxLength = 128;
 export function mergeMetadata(sent: Metadata, principal: Principal, view: WorkspaceView | undefined): Metadata {
   const ofKey = principal.defaults.metadata;
   const ofWorkspace = view && metadataOf(view);
-  const person = view && ofWorkspace ? personOf(principal, view, ofWorkspace) : (principal.person ?? null);
+  const person = view && ofWorkspace ? userOf(principal, view, ofWorkspace) : (principal.person ?? null);
   if (ofKey === null && ofWorkspace?.defaults === undefined && person === null) return sent;
   const user = person === null ? undefined : { _user: person.slice(0, maxLength) };
   const isFixed = principal.userId !== null && principal.person === undefined && ofWorkspace?.isOpen === false;

@@ -1,6 +1,6 @@
 import type { StoredProvider } from "../../control/directory.ts";
 import { BudgetError } from "../../errors.ts";
-import { hasRepeatedName, isObject, parseJson } from "../../lib/json.ts";
+import { hasRepeatedName, isObject, parseJson, stringOf } from "../../lib/json.ts";
 import type { Destination, ModelRules } from "../../providers/core/call.ts";
 import {
   foldMember,
@@ -21,7 +21,7 @@ export interface ModelList extends ModelRules {
 /** The model a request names. */
 export function modelOf(request: object): string | undefined {
   const model: unknown = Reflect.get(request, "model");
-  return typeof model === "string" ? model : undefined;
+  return stringOf(model);
 }
 
 /** A name without the differences servers may ignore: escapes, case, widths, blanks and doubled slashes. */
@@ -184,31 +184,31 @@ export function requireSentModels(
 }
 
 /** A forwarded request as it is sent. */
-interface PassedCall {
+interface ForwardedCall {
   method: string;
   /** With its query. */
   path: string;
   /** Headers of the client that go along. */
   headers: Readonly<Record<string, string>>;
   /** Undefined: it has no body. */
-  body: PassedBody | undefined;
+  body: ForwardedBody | undefined;
 }
 
 /** The body of a forwarded request. */
-interface PassedBody {
+interface ForwardedBody {
   /** Its text; undefined where it is not UTF-8 or was not read. */
   text: string | undefined;
 }
 
 /** The object in a body, where every parser finds the same fields. */
-function readMembers({ text }: PassedBody): Record<string, unknown> | undefined {
+function readMembers({ text }: ForwardedBody): Record<string, unknown> | undefined {
   const value = text === undefined ? undefined : parseJson(text);
   // some parsers ignore the case of names
   return isObject(value) && text !== undefined && !hasRepeatedName(text, foldMember) ? value : undefined;
 }
 
 /** Whether a request without a body needs no model: it reads, removes or ends records. */
-function needsNoModel({ method, path, body }: PassedCall): boolean {
+function needsNoModel({ method, path, body }: ForwardedCall): boolean {
   if (body !== undefined) return false;
   return method === "GET" || method === "DELETE" || /\/cancel\/?(?:\?|$)/.test(path);
 }
@@ -219,7 +219,7 @@ function needsNoModel({ method, path, body }: PassedCall): boolean {
  *
  * @throws {BudgetError} 412
  */
-export function requirePassedModels({ managed, provider }: Destination, call: PassedCall): void {
+export function requireForwardedModels({ managed, provider }: Destination, call: ForwardedCall): void {
   const list = managed?.restrictedTo;
   if (!list) return;
   const { model: inPath, query } = requirePath(call.path, list, provider);

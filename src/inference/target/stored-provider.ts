@@ -4,7 +4,7 @@ import type { StoredProvider, WorkspaceView } from "../../control/directory.ts";
 import { modelFieldPrefix } from "../../control/integration-fields.ts";
 import { CredentialUnavailableError } from "../../control/vault.ts";
 import { AuthenticationError, InvalidRequestError, PermissionError, UnavailableError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import { createPriceBook, type PriceBook } from "../../pricing/own-prices.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
@@ -89,7 +89,7 @@ function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCred
     ),
     ...sealed.map(([field, value]) => [field.slice(prefix.length).toLowerCase(), value] as const),
   ];
-  return { host: typeof host === "string" && host !== "" ? host : undefined, headers };
+  return { host: nonEmptyString(host), headers };
 }
 
 /** Settings of a stored provider; the caller's count only where they cannot send the credential elsewhere. */
