@@ -1,7 +1,7 @@
 import type { CallerContext } from "../context.ts";
 import type { LogFilter, LogScope, StoredLog } from "../db/stores/logs.ts";
 import { readLogSight } from "../endpoint/role.ts";
-import { defineEndpoint, type Endpoint } from "../endpoint.ts";
+import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError, PermissionError } from "../errors.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
@@ -165,12 +165,11 @@ async function listLogs(context: CallerContext): Promise<Reply> {
 }
 
 /** Paths that clients of other gateways request here: not found, and not the id of a row. */
-const otherPaths = new Set(["exports", "tail"]);
+const otherPaths = ["exports", "tail"];
 
 async function readLog(context: CallerContext): Promise<Reply> {
   const scope = scopeOf(context);
   const id = context.params.id ?? "";
-  if (otherPaths.has(id)) throw new NotFoundError("Not Found: there is nothing at this path", { code: "not_found" });
   const { content, ofKeys } = await requireLogAccess(context);
   const stored = await context.services.logStore.find(scope, id);
   const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
@@ -195,7 +194,7 @@ const filters = [
 
 /** Endpoints of the log API. */
 export const logEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
+  defineKeyEndpoint({
     method: "GET",
     path: "/v1/logs",
     tag: "Logs",
@@ -205,9 +204,10 @@ export const logEndpoints: readonly Endpoint[] = [
     response: LogList,
     handle: listLogs,
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
     method: "GET",
     path: "/v1/logs/:id",
+    reserved: { id: otherPaths },
     tag: "Logs",
     summary: "Show one request with its bodies",
     access: { keys: "any", scopes: ["logs.view", "logs.read", "logs.write", "completions.write"] },

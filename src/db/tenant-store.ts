@@ -106,101 +106,149 @@ function listTexts(texts: object | undefined): [string, string][] {
   return Object.entries(texts ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined);
 }
 
-/** Creates the store of a table. The only place that builds statements on tables of tenants. */
+const one = { offset: 0, limit: 1 };
+
+/** The store of one table. The only place that builds statements on tables of tenants. */
+class TableStore<Table extends TenantTable> implements TenantStore<Table["$inferSelect"], Table["$inferInsert"]> {
+  readonly #database: Database;
+  readonly #table: Table;
+  readonly #columns: Readonly<Record<string, SQLiteColumn>>;
+  readonly #order: readonly SQLiteColumn[];
+
+  constructor(database: Database, table: Table) {
+    this.#database = database;
+    this.#table = table;
+    const columns: Record<string, SQLiteColumn> = getTableColumns(table);
+    this.#columns = columns;
+    const order = [columns.createdAt ?? columns.seq, columns.id ?? columns.slug];
+    this.#order = order.filter((column) => column !== undefined);
+  }
+
+  async list(tenant: Tenant, options: ListOptions<Table["$inferSelect"]> = {}) {
+    return { rows: await this.#select(tenant, options), total: await this.count(tenant, options) };
+  }
+
+  all(tenant: Tenant, options: ListOptions<Table["$inferSelect"]> = {}): Promise<Table["$inferSelect"][]> {
+    return this.#select(tenant, options);
+  }
+
+  async count(tenant: Tenant, options: ListOptions<Table["$inferSelect"]> = {}): Promise<number> {
+    const counted = this.#database.orm.select({ total: count() }).from(this.#table);
+    const [row] = await counted.where(this.#where(tenant, options));
+    return row?.total ?? 0;
+  }
+
+  async find(
+    tenant: Tenant,
+    filter: Filter<Table["$inferSelect"]>,
+    options: Pick<ListOptions<Table["$inferSelect"]>, "includeOrganisation"> = {},
+  ): Promise<Table["$inferSelect"] | undefined> {
+    const [row] = await this.#select(tenant, { ...options, where: filter, page: one });
+    return row;
+  }
+
+  async get(
+    tenant: Tenant,
+    idOrSlug: string,
+    options: Pick<ListOptions<Table["$inferSelect"]>, "includeOrganisation"> = {},
+  ): Promise<Table["$inferSelect"] | undefined> {
+    // the names are the table's
+    const byName = (name: string) => this.find(tenant, { [name]: idOrSlug } as Filter<Table["$inferSelect"]>, options);
+    return (await byName("id")) ?? (this.#columns.slug ? byName("slug") : undefined);
+  }
+
+  insert(tenant: Tenant, row: Table["$inferInsert"]): Statement {
+    return toStatement(this.#database.orm.insert(this.#table).values(this.#requireOwn(tenant, row)));
+  }
+
+  put(tenant: Tenant, row: Table["$inferInsert"]): Statement {
+    const statement = this.insert(tenant, row);
+    return { ...statement, sql: statement.sql.replace(/^insert into/, "insert or replace into") };
+  }
+
+  update(tenant: Tenant, filter: Filter<Table["$inferSelect"]>, changes: Changes<Table["$inferInsert"]>): Statement {
+    // members of the table's own row type
+    const update = this.#database.orm.update(this.#table).set(changes as Record<string, never>);
+    return toStatement(update.where(and(this.#ofTenant(tenant), ...this.#matching(filter))));
+  }
+
+  remove(tenant: Tenant, filter: Filter<Table["$inferSelect"]>): Statement {
+    const where = and(this.#ofTenant(tenant), ...this.#matching(filter));
+    return toStatement(this.#database.orm.delete(this.#table).where(where));
+  }
+
+  #columnOf(name: PropertyKey): SQLiteColumn {
+    const column = this.#columns[String(name)];
+    if (!column) throw new TypeError(`Cannot use column ${String(name)}: the table does not have it`);
+    return column;
+  }
+
+  #ofTenant({ organisationId, workspaceId }: Tenant, withOrganisation = false): SQL | undefined {
+    const organisation = eq(this.#table.organisationId, organisationId);
+    const column = this.#columns.workspaceId;
+    if (workspaceId === null || !column) return organisation;
+    const workspace = eq(column, workspaceId);
+    return and(organisation, withOrganisation ? or(workspace, isNull(column)) : workspace);
+  }
+
+  #matching(filter: Filter<Table["$inferSelect"]> | undefined): SQL[] {
+    return Object.entries(filter ?? {})
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => toCondition(this.#columnOf(name), value));
+  }
+
+  /** Rows whose column holds a piece of text, whatever the case of ASCII letters. */
+  #holds(name: PropertyKey, text: string): SQL {
+    return sql`${this.#columnOf(name)} LIKE ${toPattern(text)} ESCAPE '\\'`;
+  }
+
+  #where(tenant: Tenant, options: ListOptions<Table["$inferSelect"]>): SQL | undefined {
+    const { contains, between, anyCase = {}, present = [], search, members } = options;
+    return and(
+      this.#ofTenant(tenant, options.includeOrganisation),
+      ...this.#matching(options.where),
+      ...listTexts(contains).map(
+        ([name, text]) => sql`${this.#holds(name, text)} AND instr(${this.#columnOf(name)}, ${text}) > 0`,
+      ),
+      search && or(...search.columns.map((name) => this.#holds(name, search.text))),
+      ...Object.entries(members?.values ?? {}).map(
+        ([name, value]) =>
+          sql`EXISTS (SELECT 1 FROM json_each(${this.#columnOf(members?.column ?? "")}) AS member WHERE member.key = ${name} AND member.value = ${value})`,
+      ),
+      ...listTexts(anyCase.equals).map(([name, text]) => sql`lower(${this.#columnOf(name)}) = lower(${text})`),
+      ...listTexts(anyCase.contains).map(([name, text]) => this.#holds(name, text)),
+      ...present.map((name) => isNotNull(this.#columnOf(name))),
+      between?.from === undefined ? undefined : gt(this.#columnOf(between.column), between.from - 1),
+      between?.to === undefined ? undefined : lt(this.#columnOf(between.column), between.to),
+    );
+  }
+
+  async #select(tenant: Tenant, options: ListOptions<Table["$inferSelect"]>): Promise<Table["$inferSelect"][]> {
+    const query = this.#database.orm
+      .select()
+      .from(this.#table)
+      .where(this.#where(tenant, options))
+      .orderBy(...this.#order.map((column, index) => (index === 0 ? desc(column) : asc(column))));
+    const { page } = options;
+    // drizzle gives rows of the table it was asked for; it loses that through the type parameter
+    return (await (page ? query.limit(page.limit).offset(page.offset) : query)) as Table["$inferSelect"][];
+  }
+
+  #requireOwn(tenant: Tenant, row: Table["$inferInsert"]): Table["$inferInsert"] {
+    // every such table has the first, some the second
+    const { organisationId, workspaceId } = row as { organisationId?: unknown; workspaceId?: unknown };
+    const foreign = tenant.workspaceId !== null && this.#columns.workspaceId && workspaceId !== tenant.workspaceId;
+    if (organisationId !== tenant.organisationId || foreign) {
+      throw new TypeError("Cannot write a row of another tenant");
+    }
+    return row;
+  }
+}
+
+/** Creates the store of a table. */
 export function createTenantStore<Table extends TenantTable>(
   database: Database,
   table: Table,
 ): TenantStore<Table["$inferSelect"], Table["$inferInsert"]> {
-  type Row = Table["$inferSelect"];
-  const { orm } = database;
-  const columns: Record<string, SQLiteColumn> = getTableColumns(table);
-  const columnOf = (name: PropertyKey): SQLiteColumn => {
-    const column = columns[String(name)];
-    if (!column) throw new TypeError(`Cannot use column ${String(name)}: the table has none`);
-    return column;
-  };
-  const order = [columns.createdAt ?? columns.seq, columns.id ?? columns.slug].filter((column) => column !== undefined);
-
-  const ofTenant = ({ organisationId, workspaceId }: Tenant, withOrganisation = false): SQL | undefined => {
-    const organisation = eq(table.organisationId, organisationId);
-    const column = columns.workspaceId;
-    if (workspaceId === null || !column) return organisation;
-    const workspace = eq(column, workspaceId);
-    return and(organisation, withOrganisation ? or(workspace, isNull(column)) : workspace);
-  };
-  const matching = (filter: Filter<Row> | undefined): SQL[] =>
-    Object.entries(filter ?? {})
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => toCondition(columnOf(name), value));
-  const where = (tenant: Tenant, options: ListOptions<Row> = {}): SQL | undefined => {
-    const { contains, between, anyCase = {}, present = [], search, members } = options;
-    return and(
-      ofTenant(tenant, options.includeOrganisation),
-      ...matching(options.where),
-      ...listTexts(contains).map(
-        ([name, text]) =>
-          sql`${columnOf(name)} LIKE ${toPattern(text)} ESCAPE '\\' AND instr(${columnOf(name)}, ${text}) > 0`,
-      ),
-      search && or(...search.columns.map((name) => sql`${columnOf(name)} LIKE ${toPattern(search.text)} ESCAPE '\\'`)),
-      ...Object.entries(members?.values ?? {}).map(
-        ([name, value]) =>
-          sql`EXISTS (SELECT 1 FROM json_each(${columnOf(members?.column ?? "")}) AS member WHERE member.key = ${name} AND member.value = ${value})`,
-      ),
-      ...listTexts(anyCase.equals).map(([name, text]) => sql`lower(${columnOf(name)}) = lower(${text})`),
-      ...listTexts(anyCase.contains).map(([name, text]) => sql`${columnOf(name)} LIKE ${toPattern(text)} ESCAPE '\\'`),
-      ...present.map((name) => isNotNull(columnOf(name))),
-      between?.from === undefined ? undefined : gt(columnOf(between.column), between.from - 1),
-      between?.to === undefined ? undefined : lt(columnOf(between.column), between.to),
-    );
-  };
-  const select = async (tenant: Tenant, options: ListOptions<Row>): Promise<Row[]> => {
-    const query = orm
-      .select()
-      .from(table)
-      .where(where(tenant, options))
-      .orderBy(...order.map((column, index) => (index === 0 ? desc(column) : asc(column))));
-    const { page } = options;
-    // drizzle gives rows of the table it was asked for; it loses that through the type parameter
-    return (await (page ? query.limit(page.limit).offset(page.offset) : query)) as Row[];
-  };
-  const countRows = async (tenant: Tenant, options: ListOptions<Row> = {}): Promise<number> => {
-    const [row] = await orm.select({ total: count() }).from(table).where(where(tenant, options));
-    return row?.total ?? 0;
-  };
-  const requireOwn = (tenant: Tenant, row: Table["$inferInsert"]): Table["$inferInsert"] => {
-    const { organisationId, workspaceId } = row as { organisationId?: unknown; workspaceId?: unknown }; // every such table has the first, some the second
-    const foreign = tenant.workspaceId !== null && columns.workspaceId && workspaceId !== tenant.workspaceId;
-    if (organisationId !== tenant.organisationId || foreign)
-      throw new TypeError("Cannot write a row of another tenant");
-    return row;
-  };
-  const first = async (rows: Promise<Row[]>): Promise<Row | undefined> => (await rows)[0];
-  const one = { offset: 0, limit: 1 };
-
-  return {
-    async list(tenant, options = {}) {
-      return { rows: await select(tenant, options), total: await countRows(tenant, options) };
-    },
-    all: (tenant, options = {}) => select(tenant, options),
-    count: countRows,
-    find: (tenant, filter, options = {}) => first(select(tenant, { ...options, where: filter, page: one })),
-    async get(tenant, idOrSlug, options = {}) {
-      const byName = (name: string) =>
-        first(select(tenant, { ...options, where: { [name]: idOrSlug } as Filter<Row>, page: one })); // the name is one of the table's
-      return (await byName("id")) ?? (columns.slug ? byName("slug") : undefined);
-    },
-    insert: (tenant, row) => toStatement(orm.insert(table).values(requireOwn(tenant, row))),
-    put(tenant, row) {
-      const statement = toStatement(orm.insert(table).values(requireOwn(tenant, row)));
-      return { ...statement, sql: statement.sql.replace(/^insert into/, "insert or replace into") };
-    },
-    update: (tenant, filter, changes) =>
-      toStatement(
-        orm
-          .update(table)
-          .set(changes as Record<string, never>) // members of the table's own row type
-          .where(and(ofTenant(tenant), ...matching(filter))),
-      ),
-    remove: (tenant, filter) => toStatement(orm.delete(table).where(and(ofTenant(tenant), ...matching(filter)))),
-  };
+  return new TableStore(database, table);
 }

@@ -165,8 +165,12 @@ async function createIdentity(
     failuresPerMinute: options.authFailuresPerMinute ?? 300,
     ...(tokens && { tokens }),
   });
-  const { refuse } = authenticator;
-  const scimAuthenticator = createScimAuthenticator({ clock, pepper, refuse, store: createScimTokenStore(database) });
+  const scimAuthenticator = createScimAuthenticator({
+    clock,
+    pepper,
+    refuse: (address, message) => authenticator.refuse(address, message),
+    store: createScimTokenStore(database),
+  });
   return { control, keyMac, keyPrefix, authenticator, scimAuthenticator };
 }
 
@@ -247,6 +251,33 @@ async function readIdentityOrganisations(
   return new Set(first ? [first.id] : []);
 }
 
+/** What authentication towards providers may use. */
+async function createAuthTools(
+  options: GatewayOptions,
+  control: Services["control"],
+  { outbound, clock }: Pick<Services, "outbound" | "clock">,
+): Promise<Services["authTools"]> {
+  return {
+    outbound,
+    clock,
+    tokens: createTokenCache(clock),
+    environment: options.cloudEnvironment ?? {},
+    identityOrganisations: await readIdentityOrganisations(options, control),
+    ...(options.readFile && { readFile: options.readFile }),
+  };
+}
+
+/** Responses of the Responses API that are stored here. */
+function createResponses(options: GatewayOptions, { database, installation, clock }: ServiceParts) {
+  return createStoredResponses({
+    store: createStoredResponseStore(database),
+    key: installation.keys.bodies,
+    now: clock.now,
+    warn: warnOf(options),
+    retentionDays: options.responseRetentionDays ?? 30,
+  });
+}
+
 /** What ends requests that lead back here; the id is the same in all processes of an installation. */
 async function createHops({ installation }: OpenData): Promise<Hops> {
   return new Hops(toBase64Url((await deriveKey(installation.keys.state, "hops")).subarray(0, 12)));
@@ -291,15 +322,9 @@ export async function createServices(
     realtimeOrigins: new Set(options.realtimeOrigins),
     logStore,
     redactor,
-    record: queue.add,
+    record: (row) => queue.add(row),
     sinks: [reportToConnection, logCall],
-    responses: createStoredResponses({
-      store: createStoredResponseStore(parts.database),
-      key: installation.keys.bodies,
-      now: clock.now,
-      warn: warnOf(options),
-      retentionDays: options.responseRetentionDays ?? 30,
-    }),
+    responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),
     clientAddress: createClientAddress(options.trustedProxies ?? []),
@@ -307,14 +332,7 @@ export async function createServices(
     guardrails,
     savedOnly: options.savedOnly ?? false,
     routing: createRouting(options, { providers, guardrails }, clock),
-    authTools: {
-      outbound,
-      clock,
-      tokens: createTokenCache(clock),
-      environment: options.cloudEnvironment ?? {},
-      identityOrganisations: await readIdentityOrganisations(options, identity.control),
-      ...(options.readFile && { readFile: options.readFile }),
-    },
+    authTools: await createAuthTools(options, identity.control, { outbound, clock }),
     stateMac: (options.createMac ?? webMac)(installation.keys.state),
     headerPrefixes,
     headerRules: createHeaderRules(headerPrefixes),

@@ -34,7 +34,7 @@ export interface Outcome {
   changed?: readonly { resource: string; recordId: string }[];
 }
 
-type EndpointDefinition = Omit<AdminEndpoint, "handleAdmin" | "body" | "audit">;
+type EndpointDefinition = Omit<AdminEndpoint, "kind" | "handleAdmin" | "body" | "audit">;
 
 /** A call as handlers see it. */
 export function toCall<Body>(body: Body, context: CallerContext): AdminCall<Body> {
@@ -57,6 +57,8 @@ export function defineRead(
 ): AdminEndpoint {
   const { handle, ...row } = definition;
   return {
+    kind: "admin",
+    errorForm: "admin",
     ...row,
     handleAdmin: async (_body, context) => jsonReply(await handle(toCall(undefined, context))),
   };
@@ -75,6 +77,8 @@ export function defineWrite<Schema extends v.GenericSchema = v.GenericSchema<unk
 ): AdminEndpoint {
   const { handle, ...row } = definition;
   return {
+    kind: "admin",
+    errorForm: "admin",
     ...row,
     async handleAdmin(body, context) {
       // the endpoint's schema made the value

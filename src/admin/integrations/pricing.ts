@@ -1,5 +1,5 @@
 import type { RequestContext } from "../../context.ts";
-import { defineEndpoint, type Endpoint } from "../../endpoint.ts";
+import { definePublicEndpoint, type Endpoint } from "../../endpoint.ts";
 import { NotFoundError, toErrorBody } from "../../errors.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { shiftDecimal } from "../../pricing/decimals.ts";
@@ -64,7 +64,7 @@ const kinds: readonly { name: string; summary: string; describe: Describe }[] = 
 export const pricingEndpoints: readonly Endpoint[] = kinds.flatMap(({ name, summary, describe }) =>
   ["/v1/model-configs", "/model-configs"].map((group) => {
     const prefix = `${group}/${name}/`;
-    return defineEndpoint({
+    return definePublicEndpoint({
       method: "GET",
       path: `${prefix}:provider/*`,
       tag: "Models",

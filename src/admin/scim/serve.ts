@@ -67,9 +67,9 @@ function toReply(answer: Representation | undefined, status: number): Reply {
   };
 }
 
-type ScimDefinition = Omit<ScimEndpoint, "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
+type ScimDefinition = Omit<ScimEndpoint, "kind" | "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
 
-const common = { access: "scim", tag: "SCIM" } as const;
+const common = { kind: "scim", access: "scim", errorForm: "scim", errorsBelow: "/scim/v2", tag: "SCIM" } as const;
 
 /** Declares an endpoint that reads. */
 export function defineScimRead(

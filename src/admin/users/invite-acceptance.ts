@@ -6,8 +6,8 @@ import type { Statement } from "../../db/client.ts";
 import type { ControlStores } from "../../db/stores/control.ts";
 import type { InviteRow, UserRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
-import { defineEndpoint, type Endpoint, readJsonBody } from "../../endpoint.ts";
-import { ConflictError, toErrorReply } from "../../errors.ts";
+import { definePublicEndpoint, type Endpoint, readJsonBody } from "../../endpoint.ts";
+import { ConflictError } from "../../errors.ts";
 import { randomBase62 } from "../../lib/hash.ts";
 import { dayMs } from "../../lib/periods.ts";
 import { jsonReply } from "../../lib/reply.ts";
@@ -330,10 +330,11 @@ export async function acceptByEmail(
 
 /** The endpoint by which an invited person becomes a user: the link's token is their only credential. */
 export const acceptEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
+  definePublicEndpoint({
     method: "POST",
     path: "/v1/admin/users/invites/:inviteId/accept",
     access: "public",
+    errorForm: "admin",
     tag: "Invites",
     summary: "Accept an invite with the token of its link",
     body: AcceptInvite,
@@ -346,7 +347,7 @@ export const acceptEndpoints: readonly Endpoint[] = [
           api_keys: keys.map(({ id, key, workspaceId }) => ({ id, key, workspace_id: workspaceId, object: "api-key" })),
         });
       } catch (error) {
-        return toErrorReply(toAdminError(error), "admin");
+        throw toAdminError(error);
       }
     },
   }),

@@ -1,6 +1,13 @@
 import type { KeyAccess } from "../../auth/access.ts";
 import type { CallerContext } from "../../context.ts";
-import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type Method } from "../../endpoint.ts";
+import {
+  defineFormEndpoint,
+  defineJsonEndpoint,
+  defineKeyEndpoint,
+  type Endpoint,
+  type JsonBody,
+  type Method,
+} from "../../endpoint.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { SpeechRequest, TranscriptionRequest, TranscriptionResponse, TranslationRequest } from "../../schemas/audio.ts";
@@ -35,6 +42,9 @@ type UnifiedHandler<Name extends OperationName> = (
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
+/** Clients of the Messages API expect errors in its shape on every route. */
+const messagesErrors = { errorForm: "messages", errorsBelow: "/v1/messages" } as const;
+
 /** The handler of a unified route. */
 function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
   return (body, context) => {
@@ -64,6 +74,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/chat/completions",
+    hasDeployments: true,
     operation: "chat",
     tag: "Chat",
     summary: "Answer a conversation",
@@ -75,6 +86,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/completions",
+    hasDeployments: true,
     operation: "complete",
     tag: "Completions",
     summary: "Complete a text",
@@ -86,6 +98,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/embeddings",
+    hasDeployments: true,
     operation: "embed",
     tag: "Embeddings",
     summary: "Create embeddings of text",
@@ -131,6 +144,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/images/generations",
+    hasDeployments: true,
     operation: "generateImage",
     tag: "Images",
     summary: "Create images from text",
@@ -139,7 +153,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     response: ImageResponse,
     handle: runUnified("generateImage"),
   }),
-  defineEndpoint({
+  defineFormEndpoint({
     method: "POST",
     path: "/v1/images/edits",
     operation: "editImage",
@@ -155,6 +169,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/audio/speech",
+    hasDeployments: true,
     operation: "speak",
     tag: "Audio",
     summary: "Create speech from text; returns audio, or its events",
@@ -162,7 +177,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     body: SpeechRequest,
     handle: runUnified("speak"),
   }),
-  defineEndpoint({
+  defineFormEndpoint({
     method: "POST",
     path: "/v1/audio/transcriptions",
     operation: "transcribe",
@@ -185,7 +200,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     response: TranscriptionResponse,
     handleForm: runForm("transcribe"),
   }),
-  defineEndpoint({
+  defineFormEndpoint({
     method: "POST",
     path: "/v1/audio/translations",
     operation: "translate",
@@ -200,6 +215,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/messages",
+    ...messagesErrors,
     operation: "messages",
     tag: "Messages",
     summary: "Answer a conversation, in the shape of the Messages API",
@@ -211,6 +227,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/messages/count_tokens",
+    ...messagesErrors,
     operation: "countTokens",
     tag: "Messages",
     summary: "Count the tokens of a conversation",
@@ -230,7 +247,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     response: ExplainResponse,
     handle: (body, context) => explainConfig(body, context, { services: context.services, rows: inferenceEndpoints }),
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
     method: "GET",
     path: "/v1/models",
     operation: "models",
@@ -250,9 +267,10 @@ export const inferenceEndpoints: readonly Endpoint[] = [
       (await isPassedOn(context)) ? runPassthrough(context) : listModels(context),
   }),
   ...geminiEndpoints,
-  defineEndpoint({
+  defineKeyEndpoint({
     method: "GET",
     path: "/v1/realtime",
+    credentials: { inSubprotocol: true },
     operation: "realtime",
     tag: "Realtime",
     summary: "Open a realtime session (WebSocket)",
@@ -271,9 +289,10 @@ export const inferenceEndpoints: readonly Endpoint[] = [
 
 /** Endpoints that forward every other path under `/v1` to the provider. They come last. */
 export const passthroughEndpoints: readonly Endpoint[] = passthroughMethods.map((method) =>
-  defineEndpoint({
+  defineKeyEndpoint({
     method,
     path: "/v1/*",
+    isPassthrough: true,
     operation: "proxy",
     tag: "Passthrough",
     summary: "Call any other endpoint of the provider",

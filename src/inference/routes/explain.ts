@@ -1,7 +1,7 @@
 import { type CallerContext, createHeaderReader, readRequestMetadata, type Services } from "../../context.ts";
 import { showContent } from "../../control/sealed-contents.ts";
 import { requireSight } from "../../endpoint/role.ts";
-import type { Endpoint, JsonBody } from "../../endpoint.ts";
+import { type Endpoint, type JsonBody, operationNameOf } from "../../endpoint.ts";
 import { GatewayError, InvalidRequestError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
 import { isObject } from "../../lib/json.ts";
@@ -61,7 +61,7 @@ function sampleContext(
     providerAuthorization: undefined,
     headers: sent,
     header: createHeaderReader(sent, services.headerPrefixes),
-    log: { ...context.log, operation: (row && "operation" in row && row.operation) || "proxy" },
+    log: { ...context.log, operation: (row && operationNameOf(row)) ?? "proxy" },
     ...(relay && { relay }),
   };
   sample.metadata = { ...readRequestMetadata(sample), ...metadata };
@@ -103,7 +103,7 @@ function operationOf(row: Endpoint | undefined): OperationName | undefined {
       },
     );
   }
-  return readOperations.find((name) => row && "operation" in row && row.operation === name);
+  return row && readOperations.find((name) => operationNameOf(row) === name);
 }
 
 /** Operations without a body. */

@@ -1,5 +1,5 @@
 import type { KeyAccess } from "../../auth/access.ts";
-import { defineEndpoint, type Endpoint, type KeyEndpoint, type QueryParameter } from "../../endpoint.ts";
+import { defineKeyEndpoint, type Endpoint, type KeyEndpoint, type QueryParameter } from "../../endpoint.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import type { RecordRoute } from "../../providers/core/records.ts";
 import { AnyBatchRequest, BatchList, BatchObject } from "../../schemas/batches.ts";
@@ -46,7 +46,7 @@ type Row = Pick<KeyEndpoint, "method" | "path" | "summary" | "response" | "docum
 
 function toEndpoint({ own, ...row }: Row, tag: string): Endpoint {
   const { operation: record } = row;
-  return defineEndpoint({ ...row, record, tag, access, takesEncodedSlash: true, handle: ownOr(own, record) });
+  return defineKeyEndpoint({ ...row, record, tag, access, takesEncodedSlash: true, handle: ownOr(own, record) });
 }
 
 const files: readonly Row[] = [

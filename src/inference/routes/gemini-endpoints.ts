@@ -1,7 +1,13 @@
 import * as v from "valibot";
 import type { KeyAccess } from "../../auth/access.ts";
 import type { CallerContext } from "../../context.ts";
-import { defineEndpoint, defineJsonEndpoint, type Endpoint, type JsonBody, type JsonEndpoint } from "../../endpoint.ts";
+import {
+  defineJsonEndpoint,
+  defineKeyEndpoint,
+  type Endpoint,
+  type JsonBody,
+  type JsonEndpoint,
+} from "../../endpoint.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
@@ -50,6 +56,14 @@ function requireSameModel(body: Record<string, unknown>, model: string): void {
   }
 }
 
+/** What every row of this API has in common; the official clients send their key in a header. */
+const common = {
+  tag: "Gemini",
+  errorForm: "gemini",
+  errorsBelow: "/v1beta",
+  credentials: { refusedInQuery: true },
+} as const;
+
 type Handler = (body: JsonBody<Record<string, unknown>>, context: CallerContext) => Promise<Reply>;
 
 type ToRequest = NonNullable<JsonEndpoint["toRequest"]>;
@@ -83,7 +97,7 @@ const alt = { name: "alt", description: "`sse` for server-sent events; otherwise
 
 /** Calls of a model under a prefix. */
 function actionsBelow(prefix: string): Endpoint[] {
-  const shared = { method: "POST", tag: "Gemini", access: inferenceAccess } as const;
+  const shared = { ...common, method: "POST", access: inferenceAccess } as const;
   const path = (action: string) => `${prefix}/models/:model+:${action}`;
   return [
     defineJsonEndpoint({
@@ -134,11 +148,11 @@ function actionsBelow(prefix: string): Endpoint[] {
 export const geminiEndpoints: readonly Endpoint[] = [
   ...actionsBelow("/v1beta"),
   ...actionsBelow("/v1"),
-  defineEndpoint({
+  defineKeyEndpoint({
+    ...common,
     method: "GET",
     path: "/v1beta/models",
     operation: "models",
-    tag: "Gemini",
     access: listAccess,
     summary: "List models, in the shape of the Gemini API",
     query: [
@@ -149,11 +163,11 @@ export const geminiEndpoints: readonly Endpoint[] = [
     handle: async (context: CallerContext) =>
       (await isPassedOn(context)) ? runPassthrough(context) : listGeminiModels(context),
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
+    ...common,
     method: "GET",
     path: "/v1beta/models/:model+",
     operation: "models",
-    tag: "Gemini",
     access: listAccess,
     summary: "Show a model, in the shape of the Gemini API",
     response: GeminiModel,

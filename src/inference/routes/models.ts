@@ -1,6 +1,6 @@
 import { type KeyAccess, requireAccess } from "../../auth/access.ts";
 import type { CallerContext } from "../../context.ts";
-import { defineEndpoint, type Endpoint } from "../../endpoint.ts";
+import { defineKeyEndpoint, type Endpoint } from "../../endpoint.ts";
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { Deleted } from "../../schemas/assistants.ts";
@@ -66,7 +66,7 @@ function deleteModel(context: CallerContext): Promise<Reply> {
 
 /** Endpoints of single models. Names may contain slashes, encoded or not. */
 export const modelEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
+  defineKeyEndpoint({
     method: "GET",
     path: "/v1/models/:model+",
     operation: "get_model",
@@ -76,7 +76,7 @@ export const modelEndpoints: readonly Endpoint[] = [
     response: Model,
     handle: readModel,
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
     method: "DELETE",
     path: "/v1/models/:model+",
     operation: "delete_model",

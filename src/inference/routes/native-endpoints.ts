@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { KeyAccess } from "../../auth/access.ts";
 import type { CallerContext } from "../../context.ts";
-import { defineEndpoint, type Endpoint, type Method, type QueryParameter } from "../../endpoint.ts";
+import { defineKeyEndpoint, type Endpoint, type Method, type QueryParameter } from "../../endpoint.ts";
 import type { RelayGroup } from "../../providers/core/types.ts";
 import * as assistants from "../../schemas/assistants.ts";
 import * as small from "../../schemas/relayed.ts";
@@ -294,7 +294,7 @@ function toEndpoint(
   { body, answer, query, ...names }: Route,
 ): Endpoint {
   const relay = { group, headers };
-  return defineEndpoint({
+  return defineKeyEndpoint({
     ...names,
     tag,
     access,

@@ -1,5 +1,5 @@
 import type { KeyAccess } from "../../auth/access.ts";
-import { defineEndpoint, defineJsonEndpoint, type Endpoint } from "../../endpoint.ts";
+import { defineJsonEndpoint, defineKeyEndpoint, type Endpoint } from "../../endpoint.ts";
 import {
   CompactResponse,
   DeletedResponse,
@@ -26,7 +26,7 @@ export const responsesEndpoints: readonly Endpoint[] = [
     response: ResponsesResponse,
     handle: runResponses,
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
     ...shared,
     method: "POST",
     path: "/v1/responses/input_tokens",
@@ -35,7 +35,7 @@ export const responsesEndpoints: readonly Endpoint[] = [
     response: InputTokensResponse,
     handle: runPassthrough,
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
     ...shared,
     method: "POST",
     path: "/v1/responses/compact",
@@ -44,7 +44,7 @@ export const responsesEndpoints: readonly Endpoint[] = [
     response: CompactResponse,
     handle: runPassthrough,
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
     ...shared,
     method: "GET",
     path: "/v1/responses/:id",
@@ -57,7 +57,7 @@ export const responsesEndpoints: readonly Endpoint[] = [
     response: ResponsesResponse,
     handle: getResponse,
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
     ...shared,
     method: "DELETE",
     path: "/v1/responses/:id",
@@ -66,7 +66,7 @@ export const responsesEndpoints: readonly Endpoint[] = [
     response: DeletedResponse,
     handle: deleteResponse,
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
     ...shared,
     method: "GET",
     path: "/v1/responses/:id/input_items",
@@ -81,7 +81,7 @@ export const responsesEndpoints: readonly Endpoint[] = [
     response: InputItemList,
     handle: listInputItems,
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
     ...shared,
     method: "POST",
     path: "/v1/responses/:id/cancel",
