@@ -29,7 +29,7 @@ import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { PriceBook } from "./pricing/own-prices.ts";
-import type { AuthTools, RelayGroup } from "./providers/core/types.ts";
+import type { AuthTools, NativeGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { RoutingState } from "./routing/state.ts";
 
@@ -202,8 +202,8 @@ export interface CallerContext extends RequestContext {
   relay?: RelayRules;
   /** Checks the body with the parameters of a target, where the request left some of it to its config. */
   checkComplete?: (body: object) => void;
-  /** Takes a whole answer that may be asked for again. */
-  keepAnswer?: (answer: object) => void;
+  /** Stores a non-streaming response that may be read again. */
+  storeResponse?: (answer: object) => void;
 }
 
 /** A request that is over. */
@@ -225,7 +225,7 @@ type CallSink = (call: FinishedCall) => void;
 /** What a known route asks of requests that are passed on. */
 export interface RelayRules {
   /** The provider must have it. */
-  readonly group: RelayGroup;
+  readonly group: NativeGroup;
   /** Headers clients may leave out, by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -57,7 +57,7 @@ const providersIn = async (workspace: string, integration: string) => {
 const usage = { type: "cost", credit_limit: 10, alert_threshold: 5, periodic_reset: "weekly" };
 const rate = { type: "requests", unit: "rpm", value: 0 };
 
-test("PUT /integrations/{slug}/workspaces merges by workspace and distinguishes absent, null and given", async () => {
+test("PUT /integrations/{slug}/workspaces merges by workspace and distinguishes enabled, disabled and absent", async () => {
   const slug = await create();
   assert.equal((await list(slug)).size, 0);
   const given = { enabled: true, usage_limits: [usage], rate_limits: [rate] };

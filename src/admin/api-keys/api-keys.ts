@@ -119,15 +119,20 @@ async function readDefaults(
     else await requireConfig(call, { organisationId, workspaceId }, { name: named, param });
   }
   // stored defaults were written by this function
-  const kept = former as { metadata?: Record<string, string>; config_id?: string; allow_config_override?: boolean };
+  const storedDefaults = former as {
+    metadata?: Record<string, string>;
+    config_id?: string;
+    allow_config_override?: boolean;
+  };
   const metadata = applyMetadataSchema(
     key.organisation,
     "apiKey",
-    given?.metadata === undefined ? kept.metadata : given.metadata,
+    given?.metadata === undefined ? storedDefaults.metadata : given.metadata,
   );
   const byWorkspace = stringOf(values.config) ?? null;
-  const config = named === undefined ? (kept.config_id ?? byWorkspace) : named;
-  const allow = given?.allow_config_override === undefined ? kept.allow_config_override : given.allow_config_override;
+  const config = named === undefined ? (storedDefaults.config_id ?? byWorkspace) : named;
+  const allow =
+    given?.allow_config_override === undefined ? storedDefaults.allow_config_override : given.allow_config_override;
   if (!given && metadata === null && config === null && allow === undefined) return null;
   return { metadata, config_id: config, allow_config_override: allow ?? true };
 }

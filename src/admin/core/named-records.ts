@@ -72,8 +72,8 @@ export async function requireGuardrails(
     const { row, checks, actions } = requireReferenced(findGuardrail(usable, name), entry);
     const problems = services.guardrails.findSavedProblems({ checks, actions }, phaseOf[direction]);
     if (problems.length === 0) return row.id;
-    const told = problems.slice(0, 3).map(({ path, message }) => `path: ${path}, message: ${message}`);
-    return refuseField(entry, `${row.slug} cannot be used here: ${told.join("; ")}`);
+    const listed = problems.slice(0, 3).map(({ path, message }) => `path: ${path}, message: ${message}`);
+    return refuseField(entry, `${row.slug} cannot be used here: ${listed.join("; ")}`);
   });
   return [...new Set(ids)];
 }

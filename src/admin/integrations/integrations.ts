@@ -82,7 +82,7 @@ async function listIntegrations(call: AdminCall<undefined>) {
 
 async function readIntegration(call: AdminCall<undefined>) {
   const row = await findIntegration(call, "read");
-  const lent = { integrationId: row.id, enabled: true };
+  const sharedWith = { integrationId: row.id, enabled: true };
   const organisation = { organisationId: row.organisationId, workspaceId: null };
   return {
     ...toSummary(row),
@@ -91,7 +91,7 @@ async function readIntegration(call: AdminCall<undefined>) {
     global_workspace_access_settings: showGlobalAccess(row.globalWorkspaceAccess),
     allow_all_models: row.allowAllModels,
     workspace_count:
-      row.workspaceId === null ? await call.stores.integrationWorkspaces.count(organisation, { where: lent }) : 1,
+      row.workspaceId === null ? await call.stores.integrationWorkspaces.count(organisation, { where: sharedWith }) : 1,
     secret_mappings: row.secretMappings,
     pricing_adjustments: row.pricingAdjustments,
   };

@@ -59,7 +59,7 @@ export function toProviderChanges(members: ProviderMembers, now: number) {
     expiresAt: expires_at,
     usageLimits: usage_limits ? toStoredUsage(usage_limits, now) : usage_limits,
     rateLimits: rateLimits === undefined ? undefined : toJson(rateLimits),
-    // with a new budget, or none before, usage counts from zero until the next count
+    // a changed budget or a reset makes the provider usable again, until usage is counted
     ...(members.reset_usage || usage_limits !== undefined ? { status: "active" } : {}),
     ...(members.reset_usage ? { lastResetAt: now } : {}),
   };

@@ -204,20 +204,20 @@ async function mergeAuth(call: AdminCall<unknown>, row: SecretReferenceRow, give
   }
   const config = textsOf(checked.output);
   checkAddresses(call, config);
-  const isKept = (name: string) => Object.hasOwn(masked, name) && !Object.hasOwn(given, name);
+  const isPreserved = (name: string) => Object.hasOwn(masked, name) && !Object.hasOwn(given, name);
   const entries = Object.entries(config);
-  const sealed = await sealAuth(call, row.id, Object.fromEntries(entries.filter(([name]) => !isKept(name))));
-  const gone = Object.keys(masked).filter((name) => !Object.hasOwn(config, name));
+  const sealed = await sealAuth(call, row.id, Object.fromEntries(entries.filter(([name]) => !isPreserved(name))));
+  const obsolete = Object.keys(masked).filter((name) => !Object.hasOwn(config, name));
   const before = textsOf(row.authConfig);
   const moved = movingAuthFields.find((name) => before[name] !== config[name]);
-  const kept = entries.map(([name]) => name).filter(isKept);
-  if (moved !== undefined && kept.length > 0) {
-    refuseField(`auth_config.${moved}`, `cannot change alone: send the secrets again with it: ${kept.join(", ")}`);
+  const preserved = entries.map(([name]) => name).filter(isPreserved);
+  if (moved !== undefined && preserved.length > 0) {
+    refuseField(`auth_config.${moved}`, `cannot change alone: send the secrets again with it: ${preserved.join(", ")}`);
   }
   return {
     authConfig: sealed.plain,
-    masked: { ...Object.fromEntries(entries.filter(([name]) => isKept(name))), ...sealed.masked },
-    statements: [...gone.map((name) => removeSecret(call, row.id, name)), ...sealed.statements],
+    masked: { ...Object.fromEntries(entries.filter(([name]) => isPreserved(name))), ...sealed.masked },
+    statements: [...obsolete.map((name) => removeSecret(call, row.id, name)), ...sealed.statements],
   };
 }
 

@@ -257,7 +257,7 @@ async function pingDeployment(call: AdminCall<undefined>) {
     status: outbound.status,
     gateway_base_url: baseUrl ?? null,
     outbound,
-    // no call of the gateway depends on deployments
+    // deployments do not call this gateway
     inbound: { status: "unknown", error: null },
     object: "deployment",
   };

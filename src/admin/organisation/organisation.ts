@@ -109,8 +109,8 @@ async function closeGroups(
   if ([...before].every((group) => after.has(group))) return [];
   const workspaces = await stores.workspaces.all(tenant);
   return workspaces.flatMap((workspace) => {
-    const kept = withoutClosed(workspace, after);
-    return kept ? [stores.workspaces.update(tenant, { id: workspace.id }, { ...kept, lastUpdatedAt: now })] : [];
+    const open = withoutClosed(workspace, after);
+    return open ? [stores.workspaces.update(tenant, { id: workspace.id }, { ...open, lastUpdatedAt: now })] : [];
   });
 }
 

@@ -38,7 +38,7 @@ function requireOpen(
   { effective, param }: { effective: Changes; param: string },
 ): Changes {
   const open = openGroups(organisation);
-  const kept = definedOf(changes).filter(([name, value]) => {
+  const changed = definedOf(changes).filter(([name, value]) => {
     const group = groupOf(name);
     if (group !== undefined && open.has(group)) return true;
     if (value !== null && value !== effective[name]) {
@@ -46,7 +46,7 @@ function requireOpen(
     }
     return false;
   });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(changed);
 }
 
 /** What a body says about the settings of a workspace. */
@@ -101,9 +101,10 @@ export function withoutClosed(
   workspace: WorkspaceRow,
   open: ReadonlySet<string>,
 ): Partial<SettingsColumns> | undefined {
-  const keep = (stored: unknown) => Object.entries(toRecord(stored)).filter(([name]) => open.has(groupOf(name) ?? ""));
-  const settings = keep(workspace.settings);
-  const switches = keep(workspace.securitySettings);
+  const openOnly = (stored: unknown) =>
+    Object.entries(toRecord(stored)).filter(([name]) => open.has(groupOf(name) ?? ""));
+  const settings = openOnly(workspace.settings);
+  const switches = openOnly(workspace.securitySettings);
   const held = [workspace.settings, workspace.securitySettings].flatMap((stored) => Object.keys(toRecord(stored)));
   if (settings.length + switches.length === held.length) return undefined;
   return { settings: toJson(Object.fromEntries(settings)), securitySettings: toJson(Object.fromEntries(switches)) };

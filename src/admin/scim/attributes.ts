@@ -91,10 +91,10 @@ function toTablePath(text: string): string | undefined {
   if (!path) return undefined;
   const { attribute, conditions, part } = path;
   if (attribute !== "emails") return part === undefined ? attribute : `${attribute}.${part}`;
-  const isKept = conditions.every(
+  const isStored = conditions.every(
     (one) => Object.hasOwn(storedEmail, one.attribute) && storedEmail[one.attribute] === one.value,
   );
-  return isKept && (part === undefined || part === "value") ? attribute : undefined;
+  return isStored && (part === undefined || part === "value") ? attribute : undefined;
 }
 
 function setAttribute(draft: UserDraft, path: string, value: unknown): UserDraft {

@@ -97,8 +97,8 @@ async function saveGroup(call: AdminCall<unknown>, row: ScimGroupRow, draft: Gro
   const removed = [...former].filter((id) => !members.has(id));
   await requireUsers(call, added);
   const isRenamed = displayName !== row.displayName;
-  const kept = [...former].filter((id) => members.has(id));
-  const facts = await readMembershipFacts(call, [...added, ...removed, ...(isRenamed ? kept : [])], [row.id]);
+  const remaining = [...former].filter((id) => members.has(id));
+  const facts = await readMembershipFacts(call, [...added, ...removed, ...(isRenamed ? remaining : [])], [row.id]);
   facts.groups.set(row.id, { id: row.id, displayName });
   facts.members.set(row.id, members);
   const plan = await planMemberships(call, facts);

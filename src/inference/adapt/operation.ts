@@ -45,7 +45,7 @@ export interface ServedOperation extends Counting {
   /** The client's response from the upstream's; undefined where the upstream's already has that shape. */
   answer(body: unknown): object | undefined;
   /**
-   * As `answer`, for upstream responses that are not JSON; absent where those are forwarded as they come or refused.
+   * As `answer`, for upstream responses that are not JSON; absent where those are forwarded unchanged or refused.
    */
   readonly answerBytes?: ((answer: BinaryAnswer) => object) | undefined;
   /** Observes the upstream's stream and writes the client's. */
@@ -61,7 +61,7 @@ export interface ServedOperation extends Counting {
 interface MediaFacts {
   /** The client's request is a form where it can be one. */
   readonly isForm: boolean;
-  /** Responses that are not JSON are forwarded to the client as they come. */
+  /** Responses that are not JSON are forwarded to the client unchanged. */
   readonly flows: boolean;
   /** The client asked for plain text. */
   readonly isPlain: boolean;
@@ -75,7 +75,7 @@ interface MediaFacts {
   readonly maxEventBytes: number | undefined;
 }
 
-/** Whether the client sends a form, whether responses are forwarded as they come, and whether bodies are too large for logs. */
+/** Whether the client sends a form, whether responses are forwarded unchanged, and whether bodies are too large for logs. */
 const mediaForms: Readonly<Record<Media, Pick<MediaFacts, "isForm" | "flows" | "isHeavy">>> = {
   none: { isForm: false, flows: false, isHeavy: false },
   images: { isForm: false, flows: false, isHeavy: true },
@@ -84,7 +84,7 @@ const mediaForms: Readonly<Record<Media, Pick<MediaFacts, "isForm" | "flows" | "
 };
 const plainFormats: readonly unknown[] = ["text", "srt", "vtt"];
 
-function toMediaFacts<Name extends OperationName>({ name, adapter, request }: Parts<Name>): MediaFacts {
+function toMediaFacts<Name extends OperationName>({ name, adapter, request }: OperationParts<Name>): MediaFacts {
   const { media, events } = operationFacts[name];
   const form = mediaForms[media];
   return {
@@ -97,7 +97,7 @@ function toMediaFacts<Name extends OperationName>({ name, adapter, request }: Pa
 }
 
 /** What every served operation is made from. */
-interface Parts<Name extends OperationName> {
+interface OperationParts<Name extends OperationName> {
   name: Name;
   adapter: OperationAdapter<Name>;
   request: Operations[Name]["request"];
@@ -112,7 +112,7 @@ function createNativeObserver<Name extends OperationName>({
   request,
   provider,
   options,
-}: Parts<Name>): StreamObserver {
+}: OperationParts<Name>): StreamObserver {
   const { events } = operationFacts[name];
   if (events === "contents") return createContentObserver();
   const corrector = adapter.chunkCorrector?.(request, options);
@@ -130,7 +130,7 @@ function createNativeObserver<Name extends OperationName>({
 /** Token counts of a response, in any of the shapes there are. */
 const usageOf = (answer: object): unknown => Reflect.get(answer, "usage") ?? fromUsageMetadata(answer);
 
-function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation {
+function serve<Name extends OperationName>(parts: OperationParts<Name>): ServedOperation {
   const { name, adapter, request, options } = parts;
   return {
     method: adapter.method ?? "POST",

@@ -37,8 +37,8 @@ function toUsage(stored: unknown): BatchObject["usage"] {
 /** How many lines are done; those of a provider's batch as it reports them, until its results were read. */
 function countsOf(row: GatewayBatchRow, isOver: boolean): NonNullable<BatchObject["request_counts"]> {
   const { total, completed, failed } = row;
-  const told = isOver || row.provider === null ? undefined : storedBatchOf(row).request_counts;
-  return { total, completed: told?.completed ?? completed, failed: told?.failed ?? failed };
+  const reported = isOver || row.provider === null ? undefined : storedBatchOf(row).request_counts;
+  return { total, completed: reported?.completed ?? completed, failed: reported?.failed ?? failed };
 }
 
 /** The response's fields for a provider's batch. */

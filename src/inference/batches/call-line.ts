@@ -138,8 +138,8 @@ export async function callLine(line: BatchRequest, calls: LineCalls): Promise<Li
     const isFailure = status < 200 || status > 299;
     const answer = { status_code: status, request_id: response.headers.get("x-gateway-request-id") ?? "", body };
     const error = isFailure ? errorOf(body, status) : null;
-    const told = write({ id: lineId(batchId), custom_id: customId, response: answer, error });
-    return { text: told, isFailure, tokens: tokensOf(body), cost };
+    const resultLine = write({ id: lineId(batchId), custom_id: customId, response: answer, error });
+    return { text: resultLine, isFailure, tokens: tokensOf(body), cost };
   } catch {
     const error = { code: "answer_unreadable", message: "The response broke off or is too large to store" };
     // the provider charges for the response all the same

@@ -9,7 +9,7 @@ import type { InlineRules } from "../../providers/core/records.ts";
 import { costOfBatchLine } from "../call/cost.ts";
 import { errorOf, type LineResult, lineId, maxAnswerBytes, noTokens, tokensOf, toSkippedResult } from "./call-line.ts";
 import { isBlank } from "./lines.ts";
-import { commit, type HeldBatch, type StepParts, storeResults } from "./progress.ts";
+import { commit, type OpenBatch, type StepParts, storeResults } from "./progress.ts";
 import type { ProviderBatch } from "./provider-batch.ts";
 import { askForRecord, askProvider, ProviderFailure, toSegment } from "./provider-request.ts";
 
@@ -72,9 +72,9 @@ function toOpenAIForm(row: Record<string, unknown>, toLine: CollectParts["toLine
 
 /** A result line of the provider as a line of our output files. */
 function toResult(line: Line, batchId: string, { toLine, ...prices }: LinePrices & Pick<CollectParts, "toLine">) {
-  const told = readRow(line);
-  const row = told && toOpenAIForm(told.row, toLine, prices.model ?? "");
-  if (!told || !row || typeof row.custom_id !== "string") {
+  const found = readRow(line);
+  const row = found && toOpenAIForm(found.row, toLine, prices.model ?? "");
+  if (!found || !row || typeof row.custom_id !== "string") {
     return toSkippedResult(batchId, "", {
       code: "unreadable_row",
       message: "The provider's result line cannot be parsed",
@@ -86,7 +86,7 @@ function toResult(line: Line, batchId: string, { toLine, ...prices }: LinePrices
   const error = isFailure ? errorOf(isObject(row.error) ? row : answer?.body, status) : null;
   const id = typeof row.id === "string" && row.id !== "" ? row.id : lineId(batchId);
   return {
-    text: told.write({ id, custom_id: row.custom_id, response: answer ?? null, error }),
+    text: found.write({ id, custom_id: row.custom_id, response: answer ?? null, error }),
     isFailure,
     tokens: answer ? tokensOf(answer.body) : noTokens,
     cost: isFailure ? null : costOf(answer?.body, prices),
@@ -125,7 +125,7 @@ async function* readAnswer(response: Response): AsyncGenerator<Uint8Array, void>
 
 /** Reads the results, from where the previous process stopped. */
 async function storeAnswers(
-  held: HeldBatch,
+  held: OpenBatch,
   { response, prices }: { response: Response; prices: LinePrices },
   parts: CollectParts,
 ): Promise<void> {
@@ -167,7 +167,7 @@ async function findPrices(row: GatewayBatchRow, parts: StepParts): Promise<LineP
 }
 
 /** Reads one of the provider's two result files into those of the gateway. */
-export async function collectAnswers(held: HeldBatch, batch: ProviderBatch, parts: CollectParts): Promise<void> {
+export async function collectAnswers(held: OpenBatch, batch: ProviderBatch, parts: CollectParts): Promise<void> {
   const path = pathOf(held.row, batch);
   if (path !== undefined) {
     const prices = await findPrices(held.row, parts);

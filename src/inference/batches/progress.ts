@@ -52,12 +52,12 @@ export async function commit(
 }
 
 /** A batch in a step that writes more than once: the row as last written. */
-export interface HeldBatch {
+export interface OpenBatch {
   row: GatewayBatchRow;
 }
 
 /** As `commit`, and continues with the written row; it does not change states. */
-export async function advanceBatch(held: HeldBatch, change: Change, parts: StepParts): Promise<void> {
+export async function advanceBatch(held: OpenBatch, change: Change, parts: StepParts): Promise<void> {
   await commit(held.row, change, parts);
   held.row = { ...held.row, ...change, turn: held.row.turn + 1 };
 }
@@ -70,17 +70,17 @@ export async function end(row: GatewayBatchRow, change: Change, parts: StepParts
   const statements: InStatement[] = [
     control.stores.secrets.remove(tenant, { kind: sealedOptions.kind, recordId: row.id }),
   ];
-  const kept: Change = {};
+  const shownFiles: Change = {};
   for (const name of ["outputFileId", "errorFileId"] as const) {
     const id = row[name];
     if (id === null) continue;
     const file = await control.stores.gatewayFiles.find(tenant, { id });
     const isUsed = file !== undefined && file.bytes > 0;
-    kept[name] = isUsed ? id : null;
+    shownFiles[name] = isUsed ? id : null;
     // the cleanup removes files nobody will see
     statements.push(isUsed ? files.finish(tenant, id, expiresAt) : discard(tenant, id, parts));
   }
-  await commit(row, { ...kept, ...change, leaseUntil: 0 }, parts, statements);
+  await commit(row, { ...shownFiles, ...change, leaseUntil: 0 }, parts, statements);
 }
 
 function discard(tenant: WorkspaceTenant, id: string, { services }: StepParts): InStatement {

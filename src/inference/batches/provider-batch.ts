@@ -20,7 +20,7 @@ const ProviderBatch = v.looseObject({
 });
 export type ProviderBatch = v.InferOutput<typeof ProviderBatch>;
 
-/** Most characters of a batch that is stored as it came. */
+/** Most characters of a batch that is stored unchanged. */
 const maxStoredLength = 64 * 1024;
 /** Most errors of a batch that are stored. */
 const maxErrors = 100;
@@ -50,9 +50,9 @@ export function isFinal(status: string | null): boolean {
 export function toStoredBatch(batch: ProviderBatch): JsonValue {
   const { id, status, output_file_id, error_file_id, created_at, request_counts } = batch;
   const text = JSON.stringify(batch);
-  const kept = { id, status, output_file_id, error_file_id, created_at, request_counts };
+  const short = { id, status, output_file_id, error_file_id, created_at, request_counts };
   // serialised and parsed again, so that it holds JSON values only
-  return JSON.parse(text.length <= maxStoredLength ? text : JSON.stringify(kept));
+  return JSON.parse(text.length <= maxStoredLength ? text : JSON.stringify(short));
 }
 
 /** The batch a row holds. */
@@ -62,7 +62,7 @@ export function storedBatchOf({ providerBatch, providerBatchId }: GatewayBatchRo
 
 /** The errors a provider reports; a batch that failed without a reason gets one that says so. */
 export function errorsOf(batch: ProviderBatch, provider: string): BatchError[] {
-  const told = (batch.errors?.data ?? []).slice(0, maxErrors);
-  if (told.length > 0 || stateOf(batch) !== "failed") return told;
+  const reported = (batch.errors?.data ?? []).slice(0, maxErrors);
+  if (reported.length > 0 || stateOf(batch) !== "failed") return reported;
   return [{ code: "provider_batch_failed", message: `The batch failed at ${provider}`, param: null, line: null }];
 }

@@ -72,7 +72,7 @@ export async function askProvider(
   throw await toFailure(what, row, response);
 }
 
-/** the gateway sets the content type itself */
+/** The gateway sets the content type itself. */
 function contentOf(headers: ProviderRequest["headers"]): Record<string, string> {
   const type = headers?.["content-type"];
   return type === undefined ? {} : { "content-type": type };

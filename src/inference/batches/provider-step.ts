@@ -11,7 +11,7 @@ import {
   commit,
   end,
   fail,
-  type HeldBatch,
+  type OpenBatch,
   openFiles,
   type StepParts,
   toStoredErrors,
@@ -36,7 +36,7 @@ const maxFacts = 16;
 const unknownRoute: ReadonlySet<number> = new Set([404, 405, 501]);
 
 /** Releases a batch until its provider is asked again. */
-function rest(row: GatewayBatchRow, change: Change, parts: StepParts): Promise<void> {
+function release(row: GatewayBatchRow, change: Change, parts: StepParts): Promise<void> {
   const leaseUntil = parts.services.clock.now() + parts.statusCheckMs;
   return commit(row, { ...change, leaseOwner: null, leaseUntil }, parts);
 }
@@ -101,7 +101,7 @@ async function toCreation(row: GatewayBatchRow, rules: BatchRules, parts: StepPa
   return toInlineCreation(row, rules.inline, parts);
 }
 
-async function create(held: HeldBatch, rules: BatchRules, parts: StepParts): Promise<void> {
+async function create(held: OpenBatch, rules: BatchRules, parts: StepParts): Promise<void> {
   const { row } = held;
   if (row.providerAskedAt !== null) {
     const made = rules.inline ? undefined : await findCreated(row, parts);
@@ -143,7 +143,7 @@ async function follow(row: GatewayBatchRow, batch: ProviderBatch, parts: StepPar
     errors: toErrors(batch, row),
   };
   if (!isFinal(status)) {
-    return rest(row, { ...change, ...(!isCancelling && { status }) }, parts);
+    return release(row, { ...change, ...(!isCancelling && { status }) }, parts);
   }
   const { change: opened, statements } = await openFiles(row, now + abandonedAfterMs, parts);
   const next = { ...(!isCancelling && { status: "finalizing" }), finalizingAt: row.finalizingAt ?? now };
@@ -187,7 +187,7 @@ function finish(row: GatewayBatchRow, parts: StepParts): Promise<void> {
   return end(row, { status, errors, [timeOfState[status] ?? "completedAt"]: parts.services.clock.now() }, parts);
 }
 
-function advance(held: HeldBatch, parts: StepParts): Promise<void> {
+function advance(held: OpenBatch, parts: StepParts): Promise<void> {
   const { row } = held;
   const rules = parts.services.providers.get(row.provider ?? "")?.batches ?? { endpoints: [] };
   const wasAsked = row.providerAskedAt !== null;
@@ -220,6 +220,6 @@ export async function takeProviderStep(row: GatewayBatchRow, parts: StepParts): 
     const { code, message } = error;
     const errors = [{ code, message, param: null, line: null }];
     const isWaiting = isWaitedOut(error, held.row, parts.services.clock.now());
-    await (isWaiting ? rest(held.row, { errors: toStoredErrors(errors) }, parts) : fail(held.row, errors, parts));
+    await (isWaiting ? release(held.row, { errors: toStoredErrors(errors) }, parts) : fail(held.row, errors, parts));
   }
 }

@@ -199,7 +199,7 @@ class Runner implements BatchRunner {
     return row && isOpen && row.leaseOwner === this.#owner ? row : undefined;
   }
 
-  /** Whether a step called lines and others are left. The end, and what follows it, is not delayed. */
+  /** Whether a step called lines and left others. Only then the next step waits: the end of a batch is not delayed. */
   async #hasMore(before: GatewayBatchRow): Promise<boolean> {
     const row = await this.#reload(before);
     if (!row || row.position === before.position) return false;

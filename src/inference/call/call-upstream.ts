@@ -16,7 +16,7 @@ function isInfluenced({ customHost, provider }: UnsentCall): boolean {
   return customHost !== undefined || provider.isBaseInfluenced;
 }
 
-/** A key in this gateway's form among what a call sends; undefined for nearly all calls. */
+/** A credential in a call that has the form of this gateway's keys; undefined for nearly all calls. */
 function findKeyOfOwnForm({ credential, headers }: UnsentCall, keyPrefix: string): string | undefined {
   const start = `${keyPrefix}_`;
   const find = (text: string | undefined) =>

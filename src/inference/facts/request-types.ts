@@ -58,7 +58,7 @@ function typeOfRoute(route: string): RequestType | undefined {
 }
 
 /**
- * The type of a request that is forwarded as it came.
+ * The type of a request that is forwarded unchanged.
  *
  * @param operation Name of its route in logs.
  * @param isRead Whether the fields of its body are known.

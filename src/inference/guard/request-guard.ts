@@ -64,8 +64,8 @@ interface GuardParts {
   hooks: TargetHooks;
   context: CallerContext;
 
-  /** Hands over a response that may still be retried. */
-  keep: CallerContext["keepAnswer"];
+  /** Stores a response that may be read again. */
+  store: CallerContext["storeResponse"];
 }
 
 /** The guardrails of one target while it is called; created once for all its attempts. */
@@ -77,7 +77,7 @@ export class TargetGuard {
   readonly #headers: Readonly<Record<string, string | null>>;
   readonly #before: PhaseOutcome;
   readonly #subject: Subject;
-  #kept: object | undefined;
+  #unstored: object | undefined;
   #deadline: number | undefined;
 
   constructor(parts: GuardParts, subject: Subject, before: PhaseOutcome) {
@@ -90,20 +90,20 @@ export class TargetGuard {
   }
 
   /**
-   * Prepares a call: a response that may still be retried waits for its guardrails.
+   * Prepares a call: a response to be stored waits for its guardrails.
    *
    * @param deadline Monotonic time in milliseconds at which the whole request ends.
    */
   begin(deadline: number | undefined): void {
-    const { context, keep } = this.#parts;
+    const { context, store } = this.#parts;
     this.#deadline = deadline;
     this.note();
-    this.#kept = undefined;
+    this.#unstored = undefined;
     // text removed from a request must not be logged either
     if (this.#before.isTransformed) context.log.requestBody = JSON.stringify(this.request);
-    if (!keep) return;
-    context.keepAnswer = (answer) => {
-      this.#kept = answer;
+    if (!store) return;
+    context.storeResponse = (answer) => {
+      this.#unstored = answer;
     };
   }
 
@@ -176,9 +176,9 @@ export class TargetGuard {
     return after;
   }
 
-  /** Hands over the response that may still be retried; `body` is what the guardrails made of it. */
-  keep(body: Body | undefined): void {
-    if (this.#kept) this.#parts.keep?.(body ?? this.#kept);
+  /** Stores the response that may be read again; `body` is what the guardrails made of it. */
+  store(body: Body | undefined): void {
+    if (this.#unstored) this.#parts.store?.(body ?? this.#unstored);
   }
 
   /**
@@ -216,7 +216,7 @@ export class TargetGuard {
     }
     const { requestType, context } = this.#parts;
     requireAnswer(requestType, [answer, after.body], () => noteDiscarded(context.log));
-    this.keep(after.isTransformed ? after.body : undefined);
+    this.store(after.isTransformed ? after.body : undefined);
     return { after, results };
   }
 
@@ -238,8 +238,8 @@ export class TargetGuard {
     const { after } = await this.#judge(answer);
     const includeUsage = asksForUsage(this.request);
     const stream = after.isTransformed ? replay(requestType, after.body, { includeUsage }) : text;
-    const told = { requestType, strict, before: this.#before.results, after: after.results };
-    const body = withStreamResults(stream, told);
+    const streamResults = { requestType, strict, before: this.#before.results, after: after.results };
+    const body = withStreamResults(stream, streamResults);
     context.log.responseBody = body;
     return { ...reply, status: after.isFailed ? hooksFailed : this.status, body };
   }
@@ -280,7 +280,7 @@ export class RequestGuard {
   readonly #kind: RequestKind;
   readonly #context: CallerContext;
   readonly #services: Services;
-  readonly #keep: CallerContext["keepAnswer"];
+  readonly #store: CallerContext["storeResponse"];
 
   readonly #saved: SavedView;
 
@@ -290,7 +290,7 @@ export class RequestGuard {
     this.#saved = saved;
     this.#context = context;
     this.#services = context.services;
-    this.#keep = context.keepAnswer;
+    this.#store = context.storeResponse;
   }
 
   /**
@@ -304,7 +304,7 @@ export class RequestGuard {
     if (known) return known;
     const hooks = this.#services.guardrails.of(attempt.settings.hooks, this.#saved, this.#kind.visibility);
     if (!hooks) {
-      if (this.#keep) this.#context.keepAnswer = this.#keep;
+      if (this.#store) this.#context.storeResponse = this.#store;
       return undefined;
     }
     const entered = this.#enter(hooks, attempt, { request, facts });
@@ -348,7 +348,7 @@ export class RequestGuard {
     const before = isFixed ? hooks.before.filter(({ type }) => type !== "mutator") : hooks.before;
     const outcome = await runHooks(before, subject, services.clock);
     const parts = { requestType, addsToStreams: !isFixed, hooks: { ...hooks, before }, context };
-    const guard = new TargetGuard({ ...parts, keep: this.#keep }, subject, outcome);
+    const guard = new TargetGuard({ ...parts, store: this.#store }, subject, outcome);
     const log = guard.note();
     if (!outcome.isDenied) {
       requireRequest(requestType, request, outcome.body);

@@ -94,9 +94,9 @@ export function answerSoftly(
         ...said,
       })
     : JSON.stringify({ ...answer, hook_results: hookResults });
-  const told = context.numbers?.restore(body) ?? body;
-  log.responseBody = told;
+  const shown = context.numbers?.restore(body) ?? body;
+  log.responseBody = shown;
   log.isDenied = true;
   const type = isStream ? "text/event-stream; charset=utf-8" : "application/json";
-  return { status: 200, headers: { ...thrown.headers, "content-type": type }, body: told };
+  return { status: 200, headers: { ...thrown.headers, "content-type": type }, body: shown };
 }

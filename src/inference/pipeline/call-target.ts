@@ -164,7 +164,7 @@ function conversionOptions(
   received: Received,
 ): ConversionOptions & DialectOptions {
   const { clock } = context.services;
-  const { id, log, keepAnswer } = context;
+  const { id, log, storeResponse } = context;
   log.dropped = null;
   return {
     strict: isStrict(context, settings),
@@ -176,7 +176,7 @@ function conversionOptions(
     created: Math.floor(clock.now() / 1000),
     now: () => Math.floor(clock.now() / 1000),
     overResponses: namesBeta(context, responsesBeta),
-    ...(keepAnswer && { keep: keepAnswer }),
+    ...(storeResponse && { keep: storeResponse }),
     ...(context.numbers && { numbers: context.numbers }),
     drop: (member) => noteDropped(log, member),
   };
@@ -300,7 +300,7 @@ function readStart(opened: Promise<OpenedResponse>, { attempt, destination }: Ru
   });
 }
 
-/** Whether a response is forwarded as it comes. */
+/** Whether a response is forwarded unchanged. */
 function isForwarded(upstream: Response, { media, answerBytes }: ServedOperation): boolean {
   if (!media.flows || answerBytes || !isSuccess(upstream)) return false;
   return media.isPlain || !isJsonType(typeOf(upstream));

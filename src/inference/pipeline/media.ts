@@ -74,7 +74,7 @@ function holdsFiles(body: unknown): boolean {
   );
 }
 
-/** The body of an upstream's request with its headers: the client's form as it came where nothing changed. */
+/** The body of an upstream's request with its headers: the client's original form where nothing changed. */
 export function encodeBody(
   operation: ServedOperation,
   form: SentForm | undefined,
@@ -96,7 +96,7 @@ export function encodeBody(
   };
 }
 
-/** An upstream's response that is forwarded as it comes. */
+/** An upstream's response that is forwarded unchanged. */
 export function forwardResponse(
   upstream: Response,
   { attempt, provider }: { attempt: Attempt; provider: string },

@@ -165,7 +165,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
     const plan = planRequest(config, value, parts);
     // awaited here: returning the promise costs two more turns
     const reply = await runPlan(config, plan, createCaller(value, call, { ...parts, view: config.view }), context);
-    // a response that was reserved for a retry does not know yet that it is the last one
+    // the response was made before it was known that the retries are used up
     if (log.retries === -1) Object.assign(reply.headers, routingHeaders(log.provider ?? "", log));
     return reply;
   } catch (error) {

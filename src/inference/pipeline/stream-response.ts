@@ -68,7 +68,7 @@ function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log }:
   log.answeredModel = observer.model?.() ?? null;
 }
 
-/** A streamed response that is forwarded as it comes; its log row is written when it ends. */
+/** A streamed response that is forwarded unchanged; its log row is written when it ends. */
 export async function answerStream(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { log } = context;
   const { operation, guard, strict } = call;

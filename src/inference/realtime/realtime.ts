@@ -182,8 +182,8 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
 
 /** The error of an upstream that refused the handshake: a status that blames the request is preserved. */
 function toRefusal({ status, headers, text }: RefusedSocket, context: CallerContext): UpstreamError {
-  const told = status >= 400 && status <= 499 ? status : 502;
-  return toProviderError({ status: told, headers }, text, context);
+  const shownStatus = status >= 400 && status <= 499 ? status : 502;
+  return toProviderError({ status: shownStatus, headers }, text, context);
 }
 
 /** The first call of a plan: a session is opened at one target. */

@@ -220,12 +220,12 @@ async function callRecords(
 /** Routes whose body is JSON. */
 const withBody: ReadonlySet<RecordRoute> = new Set(["createBatch", "createFinetune"]);
 
-/** Whether a request about records is forwarded to a provider as it came. */
+/** Whether a request about records is forwarded to a provider unchanged. */
 function isPassed(route: RecordRoute, { provider: { records, isRaw } }: Destination): boolean {
   return !records && (isRaw || route !== "getBatchOutput");
 }
 
-/** Serves a request at a destination; undefined where it is forwarded as it came. */
+/** Serves a request at a destination; undefined where it is forwarded unchanged. */
 async function callAt(
   route: RecordRoute,
   destination: Destination,
@@ -298,7 +298,7 @@ function createBodyReader(context: CallerContext) {
   };
 }
 
-/** Serves a request about records of the provider it names: by the provider's own routes, else forwarded as it came. */
+/** Serves a request about records of the provider it names: by the provider's own routes, else forwarded unchanged. */
 export async function runRecord(route: RecordRoute, context: CallerContext): Promise<Reply> {
   const readBody = createBodyReader(context);
   const config = await readRequestConfig(context);

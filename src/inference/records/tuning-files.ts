@@ -27,11 +27,11 @@ function headersOfTarget(context: CallerContext): Record<string, string> {
   const { headerPrefixes } = context.services;
   const { gatewayKey, providerCredential, traceId } = context;
   const left = new Set(headerPrefixes.flatMap((prefix) => ownNames.map((name) => prefix + name)));
-  const kept = Object.entries(context.headers.values()).filter(
+  const forwarded = Object.entries(context.headers.values()).filter(
     ([name, value]) => !ownHeaders.test(name) && !left.has(name) && !value.includes(gatewayKey),
   );
   const authorization = providerCredential !== undefined && { authorization: `Bearer ${providerCredential}` };
-  return { ...Object.fromEntries(kept), ...authorization, "x-gateway-trace-id": traceId };
+  return { ...Object.fromEntries(forwarded), ...authorization, "x-gateway-trace-id": traceId };
 }
 
 /** Uploads a file of the gateway to the provider of a request; returns its id there. */
@@ -65,13 +65,14 @@ function toUploadError(
   { error, provider }: Record<string, unknown>,
   { log }: CallerContext,
 ): UpstreamError {
-  const told = isObject(error) ? error : {};
-  const message = typeof told.message === "string" ? told.message : `it responded with ${status} without a file id`;
+  const details = isObject(error) ? error : {};
+  const message =
+    typeof details.message === "string" ? details.message : `it responded with ${status} without a file id`;
   const retryAfter = headers.get("retry-after");
   const slug = typeof provider === "string" ? provider : log.provider;
   return new UpstreamError(status, `Cannot upload ${param} to the provider: ${message}`, {
     param,
-    code: typeof told.code === "string" ? told.code : "upload_failed",
+    code: typeof details.code === "string" ? details.code : "upload_failed",
     ...(slug !== null && { provider: slug }),
     ...(retryAfter !== null && { headers: { "retry-after": retryAfter } }),
   });

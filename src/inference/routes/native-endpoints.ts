@@ -2,7 +2,7 @@ import type * as v from "valibot";
 import type { KeyAccess } from "../../auth/access.ts";
 import type { CallerContext } from "../../context.ts";
 import { defineKeyEndpoint, type Endpoint, type Method, type QueryParameter } from "../../endpoint.ts";
-import type { RelayGroup } from "../../providers/core/types.ts";
+import type { NativeGroup } from "../../providers/core/types.ts";
 import * as assistants from "../../schemas/assistants.ts";
 import * as small from "../../schemas/relayed.ts";
 import * as stores from "../../schemas/vector-stores.ts";
@@ -11,7 +11,7 @@ import { runPassthrough } from "../passthrough/passthrough.ts";
 
 /** Native endpoints of one group: requests are forwarded unchanged to providers that have the route. */
 interface Group {
-  group: RelayGroup;
+  group: NativeGroup;
   tag: string;
   /** Headers clients may leave out. */
   headers?: Readonly<Record<string, string>>;

@@ -57,7 +57,7 @@ function outputOf({ output }: KeptContent["response"]): Item[] {
 }
 
 /** Stores the response of a request, unless `store` is false. */
-function createKeeper(request: ResponsesRequest, context: CallerContext) {
+function createResponseRecorder(request: ResponsesRequest, context: CallerContext) {
   const id = toResponseId(context.id);
   return (answer: object): void => {
     // a config may have changed the field: the response has the value that was used
@@ -79,7 +79,7 @@ export async function runResponses(body: JsonBody<ResponsesRequest>, context: Ca
   body.text = "";
   const { value } = body;
   const previous = value.previous_response_id;
-  context.keepAnswer = createKeeper(value, context);
+  context.storeResponse = createResponseRecorder(value, context);
   if (typeof previous !== "string" || !isOwnResponseId(previous)) {
     return runInference("responses", body, context);
   }
@@ -89,10 +89,10 @@ export async function runResponses(body: JsonBody<ResponsesRequest>, context: Ca
 }
 
 /** The response a path names. @throws {NotFoundError} */
-async function requireKept(id: string, context: CallerContext): Promise<ResponsesResponse> {
-  const kept = await lookUp(context.services.responses.find(ownerOf(context), id));
-  if (!kept) throw unknownResponse(id, "response_id");
-  return kept.response as ResponsesResponse; // a stored record is a response
+async function requireStored(id: string, context: CallerContext): Promise<ResponsesResponse> {
+  const found = await lookUp(context.services.responses.find(ownerOf(context), id));
+  if (!found) throw unknownResponse(id, "response_id");
+  return found.response as ResponsesResponse; // a stored record is a response
 }
 
 type Handler = (id: string, context: CallerContext) => Promise<Reply>;
@@ -119,7 +119,7 @@ function toReplay(response: ResponsesResponse, after: string | null): Reply {
 
 /** `GET /responses/{id}`. */
 export const getResponse = ofOwn(async (id, context) => {
-  const response = await requireKept(id, context);
+  const response = await requireStored(id, context);
   const { searchParams: query } = context.url;
   return query.get("stream") === "true" ? toReplay(response, query.get("starting_after")) : jsonReply(response);
 });
@@ -133,7 +133,7 @@ export const deleteResponse = ofOwn(async (id, context) => {
 
 /** `POST /responses/{id}/cancel`. */
 export const cancelResponse = ofOwn(async (id, context) => {
-  await requireKept(id, context);
+  await requireStored(id, context);
   throw new InvalidRequestError(`Cannot cancel response ${id}: it is not running in the background`, {
     param: "response_id",
     code: "not_in_background",

@@ -100,7 +100,7 @@ interface ForwardFacts {
   logsText: boolean;
 }
 
-/** A response that is forwarded as it comes; its log row is written when it ends. */
+/** A response that is forwarded unchanged; its log row is written when it ends. */
 export function forwardBody(
   { status, headers, body }: { status: number; headers: Record<string, string>; body: ReadableStream<Uint8Array> },
   { attempt, provider, logsText }: ForwardFacts,

@@ -19,7 +19,7 @@ function isLast(event: Record<string, unknown>): boolean {
 }
 
 /**
- * Observer of streams of response chunks that are forwarded as they come. Only the end of the stream says that they are
+ * Observer of streams of response chunks that are forwarded unchanged. Only the end of the stream says that they are
  * complete (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
  */
 export function createContentObserver(): StreamObserver {

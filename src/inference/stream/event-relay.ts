@@ -199,19 +199,19 @@ class EventRelay implements RunningStream {
     const { observer, hooks } = this.#options;
     const seen = observer.observe(block);
     if (hooks && seen !== undefined) hooks.see(seen);
-    const kept = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
-    if (hooks && this.#isOver(kept)) return this.#concludeHooked(hooks, kept);
-    if (kept !== undefined) this.#send(kept);
+    const output = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
+    if (hooks && this.#isOver(output)) return this.#concludeHooked(hooks, output);
+    if (output !== undefined) this.#send(output);
     if (observer.isOver()) this.#conclude();
-    return kept !== undefined || this.#ended;
+    return output !== undefined || this.#ended;
   }
 
   /** Whether the response is complete; where it breaks, what came before that is sent. */
-  #isOver(kept: Uint8Array | undefined): boolean {
+  #isOver(output: Uint8Array | undefined): boolean {
     try {
       return this.#options.observer.isOver();
     } catch (error) {
-      if (kept !== undefined) this.#send(kept);
+      if (output !== undefined) this.#send(output);
       throw error;
     }
   }
@@ -287,14 +287,14 @@ class EventRelay implements RunningStream {
     if (this.#ended) return;
     const { attempt, observer } = this.#options;
     const error = this.#describe(cause);
-    const told = toGatewayError(error);
-    told.message = withoutManagedSecrets(told.message, this.#options.context);
+    const shownError = toGatewayError(error);
+    shownError.message = withoutManagedSecrets(shownError.message, this.#options.context);
     this.#reader.cancel().catch(() => {});
     if (!(attempt.signal.reason instanceof AbortReason) || attempt.signal.reason.kind !== "client") {
-      this.#send(observer.failure(toErrorBody(told), told.status));
+      this.#send(observer.failure(toErrorBody(shownError), shownError.status));
     }
     attempt.abort(new AbortReason("client", "the stream is over"));
-    this.#close(told.status, error);
+    this.#close(shownError.status, error);
   }
 
   #describe(cause: unknown): Error {

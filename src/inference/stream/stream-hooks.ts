@@ -12,7 +12,7 @@ const encoder = new TextEncoder();
 interface StreamGuard {
   readonly status: number;
   check(answer: Body, options: { isStreamed: boolean; isCut: boolean }): Promise<PhaseOutcome>;
-  keep(body: Body | undefined): void;
+  store(body: Body | undefined): void;
 }
 
 /** What the guardrails of a stream are made from. */
@@ -144,11 +144,11 @@ export class StreamHooks {
     const { guard, strict, isWatched } = this.#options;
     const answer = isWatched ? this.#assembler.result() : undefined;
     if (!answer) {
-      guard.keep(undefined);
+      guard.store(undefined);
       return undefined;
     }
     const { results } = await guard.check(answer, { isStreamed: true, isCut: this.#isCut });
-    guard.keep(undefined);
+    guard.store(undefined);
     return strict || results.length === 0 ? undefined : this.#encode({ after_request_hooks: results });
   }
 

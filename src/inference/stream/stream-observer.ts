@@ -68,7 +68,7 @@ function join(before: Uint8Array, text: string): Uint8Array | undefined {
 interface CompletionObserverOptions {
   /** The caller requested a trailing chunk with the usage. */
   includeUsage: boolean;
-  /** Corrects malformed chunks. Absent: all are forwarded as they came. */
+  /** Corrects malformed chunks. Absent: all are forwarded unchanged. */
   corrector?: ChunkCorrector | undefined;
 }
 
@@ -161,14 +161,14 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
   const events = new CompletionEvents(options);
 
   const rewrite = (text: string): string => {
-    let kept = "";
+    let output = "";
     for (const { event, data } of readEvents(text)) {
       for (const one of events.pass(data)) {
-        if (event !== "") kept += `event: ${event}\n`;
-        kept += encodeData(one);
+        if (event !== "") output += `event: ${event}\n`;
+        output += encodeData(one);
       }
     }
-    return kept;
+    return output;
   };
 
   return {
@@ -180,9 +180,9 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
         events.done || (corrector !== undefined && ((isEnding && !corrector.isLocal) || corrector.concerns(block)));
       if (at < 0 && !isWhole) return block;
       const start = isWhole ? 0 : startOfEvent(block, at);
-      const kept = join(block.subarray(0, start), rewrite(decoder.decode(block.subarray(start))));
-      if (events.failure !== undefined && kept === undefined) throw events.failure;
-      return kept;
+      const output = join(block.subarray(0, start), rewrite(decoder.decode(block.subarray(start))));
+      if (events.failure !== undefined && output === undefined) throw events.failure;
+      return output;
     },
     state: () => (events.failed ? "failed" : events.done || events.finished ? "complete" : "open"),
     isOver() {

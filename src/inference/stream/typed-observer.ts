@@ -43,8 +43,8 @@ const decoder = new TextDecoder();
 /** Later counts replace earlier ones. */
 function mergeUsage(known: Members | undefined, next: unknown): Members | undefined {
   if (!isObject(next)) return known;
-  const told = Object.entries(next).filter(([, value]) => value !== null && value !== undefined);
-  return { ...known, ...Object.fromEntries(told) };
+  const reported = Object.entries(next).filter(([, value]) => value !== null && value !== undefined);
+  return { ...known, ...Object.fromEntries(reported) };
 }
 
 /** State of a stream. */
@@ -99,7 +99,7 @@ function observeWith(
   };
 }
 
-/** Observer of streams of typed events that are forwarded as they come. */
+/** Observer of streams of typed events that are forwarded unchanged. */
 export function createTypedObserver(stream: TypedStream): StreamObserver {
   const state = new TypedState(stream);
   const observe = (block: Uint8Array): Uint8Array | undefined => {

@@ -35,10 +35,10 @@ const responses: TypedStream = {
   toFailures({ message, type }, { begun, lastText }) {
     const next = lastNumberIn(lastText()) + 1;
     const error = { code: toErrorCode({ type }), message };
-    const told = { type: "error", sequence_number: next, ...error, param: null };
-    if (!isObject(begun?.response)) return [told];
+    const errorEvent = { type: "error", sequence_number: next, ...error, param: null };
+    if (!isObject(begun?.response)) return [errorEvent];
     const response = { ...begun.response, status: "failed", error };
-    return [told, { type: "response.failed", sequence_number: next + 1, response }];
+    return [errorEvent, { type: "response.failed", sequence_number: next + 1, response }];
   },
 };
 

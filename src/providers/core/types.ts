@@ -134,7 +134,7 @@ export interface OperationAdapter<Name extends OperationName> {
 export type OperationAdapters = { readonly [Name in OperationName]?: OperationAdapter<Name> };
 
 /** Routes without an adapter that are passed on to the providers that have them. */
-export type RelayGroup =
+export type NativeGroup =
   | "assistants"
   | "vector_stores"
   | "videos"
@@ -215,7 +215,7 @@ export interface ProviderDefinition<Settings> {
   /** Callers' requests go on as they came on every route, their own authorization with them. Default: no. */
   isRaw?: boolean;
   /** Routes that are passed on as they are and that it has. Default: none. */
-  relays?: readonly RelayGroup[];
+  relays?: readonly NativeGroup[];
   /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
   pathPrefix?: string;
   /** Where paths that are passed on lead, if not to the same path behind `pathPrefix`. */
@@ -300,7 +300,7 @@ export interface BoundProvider {
   passPath(asked: PassedPath): PassedTarget;
   readonly models: BoundNaming;
   /** Routes it has that are passed on as they are. */
-  readonly relays: readonly RelayGroup[];
+  readonly relays: readonly NativeGroup[];
   readonly operations: OperationAdapters;
   /** Whether chats tell how probable their tokens were. */
   readonly hasLogprobs: boolean;

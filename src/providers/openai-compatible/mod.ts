@@ -7,11 +7,11 @@ import type { SettingsDefinition } from "../core/settings.ts";
 import type {
   ConversionOptions,
   ModelNaming,
+  NativeGroup,
   OperationAdapter,
   OperationAdapters,
   Provider,
   ProviderDefinition,
-  RelayGroup,
 } from "../core/types.ts";
 import { encodeWhereAsked, inBatches } from "../shared/embeddings.ts";
 import { requireTextOrObjects } from "../shared/inputs.ts";
@@ -34,7 +34,7 @@ export interface OpenaiCompatibleRules extends MediaRules {
   /** It holds realtime sessions. */
   realtime?: boolean;
   /** Routes that are passed on as they are and that it has. Default: none. */
-  relays?: readonly RelayGroup[];
+  relays?: readonly NativeGroup[];
   /** Path of the Responses API where it is not `/responses` behind the prefix. */
   responsesPath?: string;
   /** Default: those with texts. */
