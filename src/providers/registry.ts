@@ -43,7 +43,7 @@ import { vertexAi } from "./vertex-ai/mod.ts";
 import { voyage } from "./voyage/mod.ts";
 import { workersAi } from "./workers-ai/mod.ts";
 
-/** Providers that come with the gateway. */
+/** Built-in providers. */
 export const builtInProviders: readonly Provider[] = [
   openai,
   ai21,
@@ -92,14 +92,17 @@ export const builtInProviders: readonly Provider[] = [
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;
 
-/** A registry of the built-in providers and those an embedder adds; a slug given twice is the embedder's. */
+/**
+ * A registry of the built-in and additional providers. An additional provider replaces a built-in one with the same
+ * slug.
+ */
 export function createProviderRegistry(added: readonly Provider[] = []): ProviderRegistry {
   return new Map([...builtInProviders, ...added].map((provider) => [provider.slug, provider]));
 }
 
-/** What there is to say of a slug no provider has: those it may have been meant to be, and where all of them stand. */
+/** The error message for an unknown slug, with similar slugs and a link to the list. */
 export function describeUnknownProvider(slug: string, known: Iterable<string>): string {
   const near = findNearest(slug, known);
   const hint = near.length === 0 ? "" : `; did you mean ${near.join(" or ")}?`;
-  return `"${slug.slice(0, 64)}" is not a provider this gateway knows${hint || ";"} docs/providers.md lists all of them`;
+  return `"${slug.slice(0, 64)}" is not a known provider${hint || ";"} docs/providers.md lists all providers`;
 }

@@ -131,7 +131,7 @@ test("POST /v1/batches fails a batch without the role Bedrock needs and reports 
     },
   );
   assert.equal(batch.status, "failed");
-  assert.match(batch.errors?.data[0]?.message ?? "", /name a role that reads and writes S3/);
+  assert.match(batch.errors?.data[0]?.message ?? "", /role_arn is missing/);
 });
 
 test("POST /v1/batches creates a Vertex AI prediction job over Cloud Storage", async () => {

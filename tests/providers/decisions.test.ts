@@ -24,7 +24,7 @@ for (const [provider, path] of [
       wanted: answer,
     },
     {
-      name: "decisions without a model in the answer",
+      name: "decisions without a model in the response",
       operation: "decide",
       request,
       answer: { ...Object(answer), model: undefined, id: "gen-dec-1" },
@@ -38,10 +38,10 @@ const fromUpstream = (body: unknown) => decide?.fromUpstream?.(body, request as 
 const { answers } = Object(answer);
 for (const [name, changed, wanted] of [
   ["none", { ...answers, anger: undefined }, /"anger"/],
-  ["one of another type", { ...answers, refund: answers.queue }, /"refund"/],
+  ["an answer of another type", { ...answers, refund: answers.queue }, /"refund"/],
   ["one without probabilities", { ...answers, queue: { type: "choice", choice: "other" } }, /"queue"/],
 ] as const) {
-  test(`an answer in which a question has ${name} cannot be used`, () => {
+  test(`decideAt() rejects a response in which a question has ${name}`, () => {
     const given = JSON.parse(JSON.stringify({ ...Object(answer), answers: changed }));
     assert.throws(
       () => fromUpstream(given),
@@ -66,13 +66,13 @@ for (const [model, isServed] of [
   });
 }
 
-test("providers that tell log-probabilities are those that say so", () => {
-  const told = builtInProviders.flatMap(({ slug, bind }) => {
+test("hasLogprobs is set for exactly the providers that declare it", () => {
+  const declared = builtInProviders.flatMap(({ slug, bind }) => {
     try {
       return bind(() => null).hasLogprobs ? [slug] : [];
     } catch {
       return []; // it needs settings
     }
   });
-  assert.deepEqual(told.toSorted(), ["azure-openai", "deepseek", "openai"]);
+  assert.deepEqual(declared.toSorted(), ["azure-openai", "deepseek", "openai"]);
 });

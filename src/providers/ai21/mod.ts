@@ -7,7 +7,7 @@ import { complete, embed, isJurassic, jurassicChat } from "./jurassic.ts";
 
 const jambaChat = plainChat("ai21", () => "/chat/completions");
 
-/** Jurassic models have operations of their own; all others speak OpenAI's form. */
+/** Jurassic models have a separate API; all other models use OpenAI's format. */
 const chat: OperationAdapter<"chat"> = {
   path: (request) => (isJurassic(request) ? jurassicChat : jambaChat).path(request),
   toUpstream: (request, options) => (isJurassic(request) ? jurassicChat : jambaChat).toUpstream?.(request, options),

@@ -21,7 +21,7 @@ const settings = v.object({
     addressSetting(
       v.pipe(
         v.string(),
-        v.regex(/^https?:\/\/[^?#]+$/, "must be an address without a query"),
+        v.regex(/^https?:\/\/[^?#]+$/, "must be a URL without a query"),
         v.transform((url) => url.replace(/\/+$/, "")),
       ),
     ),
@@ -45,15 +45,15 @@ type Settings = v.InferOutput<typeof settings>;
 function baseUrlOf(values: Settings, { path }: AddressFacts): string {
   const { foundry_url: url } = values;
   if (url === undefined) {
-    throw new InvalidRequestError(`Cannot call azure-ai: give ${param}`, { param, code: "invalid_header" });
+    throw new InvalidRequestError(`Cannot call azure-ai: set ${param}`, { param, code: "invalid_header" });
   }
-  // models of other makers stand beside the model inference API, not below it
+  // models of other publishers are beside the model inference API, not below it
   if (isOfResource(path) || path.startsWith("/providers/")) return URL.parse(url)?.origin ?? url;
   if (isClaudeAddress(url)) return url.endsWith("/v1") ? url : `${url}/v1`;
   return path.startsWith(`${realtimePath}?`) || path === realtimePath ? realtimeBase(url, values) : url;
 }
 
-/** Resources of the OpenAI kind take keys in a header of their own. */
+/** Azure OpenAI resources expect keys in a different header. */
 function keyHeaders({ url }: SignableRequest, key: string): Record<string, string> {
   if (isClaudeAddress(url)) return { "x-api-key": key };
   const host = URL.parse(url)?.hostname ?? "";

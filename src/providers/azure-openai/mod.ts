@@ -11,7 +11,7 @@ import { withStreamUsage } from "../shared/plain.ts";
 import { azureNaming, baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
 import { passPath } from "./passed-path.ts";
 
-/** Path of an operation: dated versions name the deployment there, `v1` in the body. */
+/** Path of an operation. Dated API versions name the deployment in the path, `v1` names it in the body. */
 function pathOf(settings: DeploymentSettings, model: string, suffix: string): string {
   const { name, apiVersion } = findDeployment(settings, model);
   if (apiVersion === "v1" || name === undefined) return `/v1${suffix}`;
@@ -25,7 +25,7 @@ const toChat = createRequestMap(
 );
 
 /**
- * Path of a session: dated versions take a deployment, `v1` takes it as the model
+ * Path of a session: dated API versions take the deployment as `deployment`, `v1` as `model`
  * (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/realtime-audio-websockets).
  */
 function realtimePath(settings: DeploymentSettings, request: RealtimeRequest): string {
@@ -39,13 +39,16 @@ function realtimePath(settings: DeploymentSettings, request: RealtimeRequest): s
   return toSessionPath("/v1/realtime", { model, deployment: model }, request);
 }
 
-/** Path of the Responses API, which no version names a deployment in (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses). */
+/**
+ * Path of the Responses API; no API version names a deployment in it
+ * (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses).
+ */
 function responsesPath(settings: DeploymentSettings, model: string): string {
   const { apiVersion } = findDeployment(settings, model);
   return apiVersion === "v1" ? "/v1/responses" : `/responses?api-version=${encodeURIComponent(apiVersion)}`;
 }
 
-/** The model the deployment of a request wants to read. */
+/** The model to send in the body for a request's deployment. */
 function modelOf(settings: DeploymentSettings, asked: string): string {
   const { name, apiVersion, model } = findDeployment(settings, asked);
   return (apiVersion === "v1" ? (name ?? model) : model) ?? asked;

@@ -21,7 +21,7 @@ import { createConverseMapper } from "./stream.ts";
 import { tuningCalls } from "./tuning.ts";
 import { FoundationModels } from "./wire.ts";
 
-/** Parts of AWS' model service by the paths they serve; the rest belongs to the runtime. */
+/** Hosts of AWS' model service by their paths; all other paths belong to the runtime host. */
 const hosts: readonly (readonly [RegExp, string])[] = [
   [/^\/(?:rerank|knowledgebases|retrieveAndGenerate|agents|flows)(?:[/?]|$)/, "bedrock-agent-runtime"],
   [/^\/(?:foundation-models|inference-profiles|model-invocation-jobs?|model-customization-jobs)(?:[/?]|$)/, "bedrock"],
@@ -32,7 +32,7 @@ const hosts: readonly (readonly [RegExp, string])[] = [
   [/^\/(?:model-(?:import|copy)-jobs|evaluation-jobs|custom-model-deployments)(?:[/?]|$)/, "bedrock"],
 ];
 
-/** One segment of a path: ids hold colons, and ARNs slashes. */
+/** Path of a call. The model is one segment, although ids contain colons and ARNs slashes. */
 function modelPath(model: string, action: string): string {
   return `/model/${encodeSegment("model", model)}/${action}`;
 }
@@ -116,9 +116,9 @@ export const bedrock = defineProvider<BedrockSettings>({
     baseUrl: ({ region }, { environment }) => `https://s3.${region}.${awsDomain(environment)}`,
     authenticate: () => ({}),
     async authorize(request, settings, tools) {
-      // which objects the operator's own role may read is not for callers to choose from
+      // callers must not choose which objects the operator's own role reads
       if (settings.auth_type === "serviceRole" || usesApiKey(settings, request.credential)) {
-        throw new InvalidRequestError("Cannot reach S3: give keys of AWS, or a role to assume", {
+        throw new InvalidRequestError("Cannot reach S3: send AWS keys or a role to assume", {
           param: "x-gateway-aws-access-key-id",
           code: "invalid_credentials",
         });

@@ -9,11 +9,11 @@ import {
   splitInputs,
   toEmbeddingAnswer,
 } from "../shared/embeddings.ts";
-import { requireTextOrObjects } from "../shared/inputs.ts";
+import { requireStringsOrObjects } from "../shared/inputs.ts";
 import { hasMedia, type MediaInput, readInputs, toAddress } from "../shared/media-inputs.ts";
 import { refuseMember } from "../shared/messages.ts";
 
-/** An answer of models that take media: one vector of all parts. */
+/** A response of multimodal models: one vector for all parts. */
 const Reply = v.looseObject({
   data: v.looseObject({ embedding: v.union([v.array(v.number()), v.string()]) }),
   usage: v.nullish(v.looseObject({ prompt_tokens: v.nullish(v.number()), total_tokens: v.nullish(v.number()) })),
@@ -32,11 +32,14 @@ function toParts({ text, image, video }: MediaInput): object[] {
   return parts.length > 0 ? parts : refuseMember("byteplus", "input", "an input has no text, image or video");
 }
 
-/** Embeddings (https://docs.byteplus.com/en/docs/ModelArk/1409291): of texts in OpenAI's form, of media one input a call. */
+/**
+ * Embeddings (https://docs.byteplus.com/en/docs/ModelArk/1409291): text in OpenAI's form, media with one input per
+ * call.
+ */
 export const embed: OperationAdapter<"embed"> = {
   path: (request) => (isMultimodal(request) ? "/embeddings/multimodal" : "/embeddings"),
   toUpstream(request) {
-    requireTextOrObjects("byteplus", request);
+    requireStringsOrObjects("byteplus", request);
     if (!isMultimodal(request)) return request;
     return { ...request, input: readInputs("byteplus", request).flatMap(toParts) };
   },

@@ -53,13 +53,13 @@ const chat: OperationAdapter<"chat"> = {
   },
 };
 
-/** Bytez (https://docs.bytez.com/model-api/docs/http); its streams are plain text without any word of their end. */
+/** Bytez (https://docs.bytez.com/model-api/docs/http). Streams are plain text without an end marker. */
 export const bytez = defineProvider({
   slug: "bytez",
   settings: { prefix: "bytez", schema: v.object({}) },
   baseUrl: "https://api.bytez.com/models/v2",
   authenticate: keyHeader("authorization", "Key "),
-  // the whole path is the name of a model
+  // the whole path is the model's name
   models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { chat },
 });

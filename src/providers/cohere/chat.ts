@@ -12,7 +12,7 @@ function joinMember(content: Message["content"], member: "text" | "thinking"): s
   return (content ?? []).map((part) => part[member] ?? "").join("");
 }
 
-/** Members of a message OpenAI's answers do not have. */
+/** Message fields that OpenAI's responses do not have. */
 function toExtras({ content, tool_plan, citations }: Message): object {
   const thinking = joinMember(content, "thinking");
   const blocks = (content ?? []).map((part) =>

@@ -30,7 +30,7 @@ const members = {
 export const embed: OperationAdapter<"embed"> = {
   path: () => "/v2/embed",
   toUpstream: (request, { drop }) => ({
-    // required since the third generation of models; this one fits texts of unknown use
+    // required since embed v3; this value suits text of unknown use
     input_type: "search_document",
     embedding_types: ["float"],
     ...copyMembers(request, members, { handled: ["model", "input"], kind: "embed", drop }),

@@ -8,7 +8,7 @@ import { models } from "./models.ts";
 import { cohereRecords } from "./records.ts";
 import { rerank } from "./rerank.ts";
 
-/** Cohere, version 2 of its interface (https://docs.cohere.com/reference/about). */
+/** Cohere, version 2 of its API (https://docs.cohere.com/reference/about). */
 export const cohere = defineProvider({
   slug: "cohere",
   settings: { prefix: "cohere", schema: v.object({}) },

@@ -6,33 +6,33 @@ import { withoutScheme } from "../../lib/secret-values.ts";
 import { version } from "../../version.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
 
-/** Name and version the gateway gives to upstreams. */
+/** Name and version the gateway sends to upstreams. */
 export const productName = `gateway/${version}`;
 
-/** Which models may be called, however they are spelt. */
+/** Restrictions on models, which hold for every spelling of a name. */
 export interface ModelRules {
-  /** Slug of the stored provider they belong to. */
+  /** Slug of the stored provider with the restrictions. */
   readonly slug: string;
   allows(model: string): boolean;
-  /** Whether a model is refused by name. */
+  /** Whether a model is explicitly denied. */
   blocks(model: string): boolean;
 }
 
-/** Where a call goes. */
+/** Target of a call. */
 export interface Destination {
   provider: BoundProvider;
-  /** Address a caller or tenant named instead of the provider's own. */
+  /** Custom host from a caller or tenant; replaces the provider's own. */
   customHost: string | undefined;
   credential: string | undefined;
-  /** The caller's own `authorization`, of a scheme other than bearer, for what is passed on. */
+  /** The caller's own `authorization` with a scheme other than bearer, for passthrough requests. */
   authorization?: string | undefined;
-  /** Set when the gateway keeps the credential; absent when the caller brought it. */
+  /** Set when the credential is stored at the gateway; absent when the caller sent it. */
   managed?: {
-    /** Headers of the integration, by their names in lower case. */
+    /** Headers of the integration, with lower-case names. */
     headers: Readonly<Record<string, string>>;
-    /** The model to ask for: what the request names, less the reference. */
+    /** The model to request: the model of the request without its provider prefix. */
     model: string | undefined;
-    /** The models that may be called; undefined when all may. */
+    /** Restrictions on models; undefined when every model may be called. */
     restrictedTo: ModelRules | undefined;
   };
 }
@@ -40,31 +40,31 @@ export interface Destination {
 /** One call to a provider, ready to be sent. */
 export interface ProviderCall extends Destination {
   method: string;
-  /** Path below the base address, with its query. */
+  /** Path below the base URL, with its query. */
   path: string;
   /** `addressOf` the call. */
   url: string;
-  /** Belongs to the call: the credential is added to it. */
+  /** Belongs to this call only: the credential is added to it. */
   headers: Record<string, string>;
   body?: string | Uint8Array | ReadableStream<Uint8Array>;
-  /** Answer bytes as received. */
+  /** Return response bytes as received. */
   raw: boolean;
   signal: AbortSignal;
 }
 
-/** The address a call goes to. */
+/** The URL a call goes to. */
 export function addressOf(
   { provider, customHost, path }: Pick<ProviderCall, "provider" | "customHost" | "path">,
   environment: AuthTools["environment"] = {},
 ): string {
   const base = customHost ?? provider.baseUrlOf({ path, environment });
-  // a path that brings its own version replaces the one of the base address
+  // a path with its own version replaces the version of the base URL
   return joinUrl(hasVersion(path) ? withoutVersion(base) : base, path);
 }
 
 /**
- * Sends one call. Adds the provider's authentication; a credential of ours wins over any header of the caller. What goes
- * wrong is thrown as it comes: `toCallError` makes it an answer.
+ * Sends one call with the provider's authentication. A stored credential takes precedence over the caller's headers.
+ * Errors are thrown unchanged; convert them with `toCallError`.
  */
 export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response> {
   const { outbound } = tools;
@@ -93,7 +93,7 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
   });
 }
 
-/** The headers of the provider's authentication; the credential and they are noted. */
+/** The headers of the provider's authentication. The credential and these headers are marked as secret. */
 export function authenticate(
   { provider, credential }: Pick<ProviderCall, "provider" | "credential">,
   tools: AuthTools,
@@ -104,13 +104,13 @@ export function authenticate(
   return headers;
 }
 
-/** Notes the credentials among the headers a call is authenticated by: a provider may repeat them in its errors. */
+/** Marks the credentials among the authentication headers as secret: a provider may repeat them in its errors. */
 export function noteSecrets(headers: Readonly<Record<string, string>>, { secrets }: AuthTools): void {
   if (!secrets) return;
   for (const name in headers) if (isSecretHeader(name)) secrets.push(withoutScheme(headers[name] ?? ""));
 }
 
-/** What is waited for, no longer than the call lasts: it may serve other calls too and goes on. */
+/** Waits for a promise until the call is aborted. The promise itself continues, because other calls may share it. */
 export function beforeAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason);
@@ -120,7 +120,7 @@ export function beforeAbort<Value>(work: Promise<Value>, signal: AbortSignal): P
   });
 }
 
-/** Why a call was ended from our side: the reason of its signal. */
+/** Why the gateway aborted a call: the reason of its signal. */
 export class AbortReason extends Error {
   override readonly name = "AbortReason";
   readonly kind: "timeout" | "idle" | "client" | "shutdown";
@@ -130,9 +130,9 @@ export class AbortReason extends Error {
   }
 }
 
-/** The error a caller gets for a call without a usable answer. */
+/** The error for a call without a usable response. */
 export function toCallError(error: unknown, provider: string): Error {
-  // what signing in refused is an answer already
+  // an authentication failure is already an error for the caller
   if (error instanceof GatewayError) return error;
   const failure = toOutboundError(error);
   const options = { cause: error, provider };
@@ -148,28 +148,28 @@ export function toCallError(error: unknown, provider: string): Error {
         code: "invalid_custom_host",
       });
     case "invalid_request":
-      return new InvalidRequestError(`Cannot call ${provider}: a header or the address cannot be sent`, {
+      return new InvalidRequestError(`Cannot call ${provider}: a header or the URL contains invalid characters`, {
         ...options,
         code: "invalid_upstream_request",
       });
     case "connect_timeout":
-      return new UpstreamError(504, `Cannot reach ${provider}: connecting took too long`, {
+      return new UpstreamError(504, `Cannot reach ${provider}: the connection timed out`, {
         ...options,
         code: "upstream_connect_timeout",
       });
     default:
-      return new UpstreamError(502, `Cannot get an answer from ${provider}: ${failureTexts[failure.kind]}`, {
+      return new UpstreamError(502, `Cannot get a response from ${provider}: ${failureStrings[failure.kind]}`, {
         ...options,
         code: `upstream_${failure.kind}`,
       });
   }
 }
 
-const failureTexts: Readonly<
+const failureStrings: Readonly<
   Record<Exclude<OutboundError["kind"], "refused_address" | "invalid_request" | "connect_timeout">, string>
 > = {
   unreachable: "no connection could be made; check the host",
   reset: "it closed the connection",
-  aborted: "the call was ended",
-  bad_answer: "it did not answer in valid HTTP",
+  aborted: "the call was aborted",
+  bad_answer: "its response is not valid HTTP",
 };

@@ -10,8 +10,8 @@ export interface SocketCall extends Omit<ProviderCall, "body" | "raw" | "method"
 }
 
 /**
- * Opens the WebSocket of a call. Adds the provider's authentication, as `sendCall` does. What goes wrong is thrown as it
- * comes: `toCallError` makes it an answer.
+ * Opens the WebSocket of a call with the provider's authentication, as `sendCall` does. Errors are thrown unchanged;
+ * convert them with `toCallError`.
  */
 export async function openCall(call: SocketCall, tools: AuthTools, open: SocketOutbound): Promise<SocketAnswer> {
   const { provider, url, signal, customHost, credential } = call;

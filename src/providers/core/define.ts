@@ -26,7 +26,7 @@ function withOauth(provider: BoundProvider, text: string): BoundProvider {
   });
 }
 
-/** The same path below the base address, behind a prefix where it does not begin with a version of its own. */
+/** The same path below the base URL, with a prefix unless the path already starts with a version. */
 export function passBelow({ path, query, isProxied }: PassedPath, prefix = ""): PassedTarget {
   const isWhole = isProxied || hasVersion(path) || path.startsWith(`${prefix}/`);
   return { path: (isWhole ? path : prefix + path) + query };
@@ -48,7 +48,7 @@ function bindNaming<Settings>(naming: ModelNaming<Settings> = {}, settings: Sett
   };
 }
 
-/** A provider with settings that were read. */
+/** A provider whose settings have been read. */
 function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, settings: Settings): BoundProvider {
   const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
   const { store, records } = definition;
@@ -84,23 +84,23 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
   };
 }
 
-/** Names of operations: those without any setting, and those that settings add. */
+/** Names of operations: those without settings, and those that settings add. */
 function listOperations<Settings>(
   { operations, settings, settingOperations = [] }: ProviderDefinition<Settings>,
   bindPlain: () => BoundProvider,
 ): readonly string[] {
-  // what needs settings to be made tells its operations itself
+  // a provider that needs settings to exist lists its operations itself
   const made = typeof operations !== "function" ? operations : v.is(settings.schema, {}) ? bindPlain().operations : {};
   return [...Object.keys(made), ...settingOperations];
 }
 
-/** Providers with settings that are remembered of one declaration, and the longest settings that are. */
+/** Maximum number of cached providers per declaration, and the maximum size of their settings. */
 const maxBound = 1_000;
 const maxKeyLength = 4_096;
-/** Names of settings that are secrets, or stand beside one: with these a provider is made anew, for no secret outlives its request. */
+/** Secret settings and related ones. Providers with these are not cached, so that no secret outlives its request. */
 const secretName = /secret|token|key|passphrase|password|service_account|credential/;
 
-/** What tells settings apart; undefined where they hold a secret, or are long. */
+/** Cache key of settings; undefined for settings that are secret or too long. */
 function keyOf(values: Readonly<Record<string, string>>): string | undefined {
   for (const name in values) if (secretName.test(name)) return undefined;
   const key = JSON.stringify(values);

@@ -1,9 +1,9 @@
 import { UpstreamError } from "../../errors.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import { rpcStatuses } from "../../lib/rpc-status.ts";
 import { readEvents } from "../../lib/sse.ts";
 
-/** What an upstream says of its failure. */
+/** Fields of an upstream's error. */
 interface UpstreamFailure {
   message: string;
   type?: string;
@@ -12,7 +12,7 @@ interface UpstreamFailure {
 }
 
 type Body = Readonly<Record<string, unknown>>;
-/** Members of a failure as they are found; what is no text or number is left out. */
+/** Error fields as they were found; only strings and numbers count. */
 interface Found {
   message: unknown;
   type?: unknown;
@@ -20,13 +20,13 @@ interface Found {
   code?: unknown;
 }
 
-/** Reads one form of error bodies that several providers share; undefined when the body is of another form. */
+/** Reads one error format that several providers share; undefined when the body has another format. */
 type ErrorFamily = (body: Body) => Found | undefined;
 
-/** Longest text that is shown of a body which is not understood. */
+/** Maximum length of the text shown for an unknown body. */
 const maxShown = 2_000;
 
-/** Members of a validation error as FastAPI writes them (https://fastapi.tiangolo.com/tutorial/handling-errors). */
+/** Fields of a FastAPI validation error (https://fastapi.tiangolo.com/tutorial/handling-errors). */
 function readDetail(detail: unknown): Found | undefined {
   if (typeof detail === "string") return { message: detail };
   const first: unknown = Array.isArray(detail) ? detail[0] : detail;
@@ -42,7 +42,7 @@ function listTexts(items: readonly unknown[], toText: (item: Body) => unknown): 
   return items.map((item) => (isObject(item) ? toText(item) : item)).join(", ");
 }
 
-/** Families of error bodies, the most particular first: the first that reads a body is taken. */
+/** Error formats, most specific first; the first one that reads the body is used. */
 const errorFamilies: Readonly<Record<string, ErrorFamily>> = {
   fault({ fault }) {
     if (!isObject(fault)) return undefined;
@@ -69,7 +69,7 @@ const errorFamilies: Readonly<Record<string, ErrorFamily>> = {
   errorText({ error, code, status, error_description: description }) {
     const message = Array.isArray(error) ? listTexts(error, (item) => item.message) : error;
     if (typeof message !== "string" || message === "") return undefined;
-    // RFC 6749, section 5.2: the text is a word, its description a sentence
+    // RFC 6749, section 5.2: `error` is a code, `error_description` a sentence
     if (typeof description === "string") return { message: description, code: message };
     return { message, code: code ?? status };
   },
@@ -89,17 +89,17 @@ const errorFamilies: Readonly<Record<string, ErrorFamily>> = {
 
 function toText(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
-  return typeof value === "string" && value !== "" ? value : undefined;
+  return nonEmptyString(value);
 }
 
-/** The error object of a text: JSON, a list with one error in it, or the events of a stream. */
+/** The error object in a text: JSON, a list with one error, or server-sent events. */
 function readBody(text: string): Body | undefined {
   const value = parseJson(text) ?? readEventBody(text);
   const first: unknown = Array.isArray(value) ? value[0] : value;
   return isObject(first) ? first : undefined;
 }
 
-/** Upstreams that were asked for a stream may refuse in one. */
+/** Upstreams may return the error of a streaming request as an event. */
 function readEventBody(text: string): unknown {
   if (!/^(?:event|data|id|:)/m.test(text)) return undefined;
   return readEvents(text)
@@ -107,16 +107,16 @@ function readEventBody(text: string): unknown {
     .find((value) => isObject(value) || Array.isArray(value));
 }
 
-/** Name of the exception an AWS service gives in a header (https://docs.aws.amazon.com/awsjson). */
+/** The exception name an AWS service sends in a header (https://docs.aws.amazon.com/awsjson). */
 function readExceptionName(headers: Headers | undefined): string | undefined {
   return /^(?:[\w.]*#)?(\w{1,64})(?:[:;]|$)/.exec(headers?.get("x-amzn-errortype") ?? "")?.[1];
 }
 
 /**
- * What an upstream's error body says, in whichever of the common forms; the text itself where it is none of them.
+ * Reads an upstream's error body in any known format. An unknown body becomes the message.
  *
- * @param status Status of the answer.
- * @param headers Headers of the answer, where there are some.
+ * @param status Status of the response.
+ * @param headers Headers of the response, if any.
  */
 export function readFailure(text: string, status: number, headers?: Headers): UpstreamFailure {
   const body = readBody(text);
@@ -124,7 +124,7 @@ export function readFailure(text: string, status: number, headers?: Headers): Up
   return { message: message ?? (text.trim().slice(0, maxShown) || `status ${status}`), ...details };
 }
 
-/** Members of a failure that are texts; an exception stands for the type and code it does not tell. */
+/** Error fields as strings; an AWS exception name replaces a missing type and code. */
 function textsOf(found: Found | undefined, exception?: string): Partial<UpstreamFailure> {
   const message = toText(found?.message);
   const type = toText(found?.type) ?? exception;
@@ -146,7 +146,7 @@ function readFamily(body: Body): Found | undefined {
   return undefined;
 }
 
-/** Statuses by the words upstreams use for them, in lower case. */
+/** Status codes for the error words of upstreams, in lower case. */
 const statusOfWord: Readonly<Record<string, number>> = {
   // Anthropic (https://docs.claude.com/en/api/errors) and OpenAI (https://platform.openai.com/docs/guides/error-codes)
   invalid_request_error: 400,
@@ -180,26 +180,28 @@ const statusOfWord: Readonly<Record<string, number>> = {
   internalserverexception: 500,
   internalfailure: 500,
   serviceunavailableexception: 503,
-  // the Google APIs'
+  // Google APIs
   ...Object.fromEntries(Array.from(rpcStatuses, ([name, status]) => [name.toLowerCase(), status])),
 };
 
-/** The status that fits an error object which came with status 200. */
+/** The status that fits an error object from a response with status 200. */
 export function statusOfErrorBody(error: unknown): number {
   if (!isObject(error)) return 502;
-  const told = [error.code, error.status, error.type];
-  const number = told.map(Number).find((code) => Number.isInteger(code) && code >= 400 && code <= 599);
+  const values = [error.code, error.status, error.type];
+  const number = values.map(Number).find((code) => Number.isInteger(code) && code >= 400 && code <= 599);
   if (number !== undefined) return number;
-  // AWS' names may have a namespace before and an address behind them
-  const words = told.map((word) => String(word).replace(/^.*#/, "").replace(/:.*$/, "").toLowerCase());
-  // a type says more than a code: `invalid_request_error` may come with any
+  // AWS names may have a namespace before them and a URL after them
+  const words = values.map((word) => String(word).replace(/^.*#/, "").replace(/:.*$/, "").toLowerCase());
+  // the type is more specific than the code: `invalid_request_error` occurs with any code
   const known = [words[2], words[0], words[1]].find((word) => word !== undefined && Object.hasOwn(statusOfWord, word));
   return known === undefined ? 502 : (statusOfWord[known] ?? 502);
 }
 
-/** The failure an error inside a stream, or an answer of status 200, tells of: an object in any common form, or a text. */
+/**
+ * The failure in an error event or in an error response with status 200: an object in any known format, or a string.
+ */
 export function failureOfError(error: unknown, provider: string): UpstreamError {
   const { message, ...details } = textsOf(readFamily({ error }));
-  const shown = message ?? (isObject(error) ? JSON.stringify(error).slice(0, maxShown) : "it does not say why");
+  const shown = message ?? (isObject(error) ? JSON.stringify(error).slice(0, maxShown) : "no reason was given");
   return new UpstreamError(statusOfErrorBody(error), `${provider} error: ${shown}`, { ...details, provider });
 }

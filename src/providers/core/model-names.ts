@@ -2,14 +2,14 @@ import { isObject } from "../../lib/json.ts";
 import { readSegments } from "../../lib/path.ts";
 import { FormRequest } from "./operations.ts";
 
-/** Models a call names, as they are written in it. */
+/** Models a call names, in their original spelling. */
 interface NamedModels {
   names: string[];
-  /** Whether something stands where a model is named that is no name. */
+  /** Whether a model field contains something other than a name. */
   isUnclear: boolean;
 }
 
-/** Members that name models, in lower case and without separators. */
+/** Fields that name models, in lower case and without separators. */
 const modelMembers: ReadonlySet<string> = new Set([
   "model",
   "models",
@@ -32,7 +32,7 @@ const modelMembers: ReadonlySet<string> = new Set([
   "preset",
 ]);
 
-/** Members that hold what a model is asked, or says: a name in them chooses no model. */
+/** Fields with a model's input or output: names inside them do not select a model. */
 const contentMembers: ReadonlySet<string> = new Set([
   "messages",
   "contents",
@@ -71,12 +71,12 @@ const contentMembers: ReadonlySet<string> = new Set([
   "dependentrequired",
 ]);
 
-/** Whether a model is asked, or says, what a member holds. A schema names no model, whatever its properties are called. */
+/** Whether a field contains a model's input or output, or a schema. Property names of a schema are not model fields. */
 function isContent(folded: string): boolean {
   return contentMembers.has(folded) || folded.endsWith("schema");
 }
 
-/** A member's name as lenient readers see it: some ignore its case, and each has its own way to separate words. */
+/** A field's name as lenient parsers see it: without case and word separators. */
 export function foldMember(name: string): string {
   return name
     .normalize("NFKC")
@@ -84,11 +84,11 @@ export function foldMember(name: string): string {
     .replace(/[-_\s]/g, "");
 }
 
-/** Most names that are looked at, and how deep. */
+/** Limits: how many names are checked, and how deep. */
 const maxNames = 10_000;
 const maxDepth = 64;
 
-/** Names in the value of a member that names models. */
+/** Names in the value of a field that names models. */
 function readNames(value: unknown, isModel: boolean, found: NamedModels, depth = 0): void {
   if (depth > maxDepth) found.isUnclear = true;
   if (value === null || value === undefined || found.isUnclear) return;
@@ -104,7 +104,7 @@ function readNames(value: unknown, isModel: boolean, found: NamedModels, depth =
     ? ["id", "name", "slug"].map((name) => value[name]).filter((name) => typeof name === "string")
     : [];
   found.names.push(...named);
-  // `fallbacks` and the like hold whole requests too, which are walked
+  // `fallbacks` and similar fields also contain whole requests, which are searched too
   if (named.length === 0 && isModel) found.isUnclear = true;
 }
 
@@ -124,10 +124,10 @@ function walk(value: unknown, found: NamedModels, skipped: string | undefined, d
 }
 
 /**
- * The models a JSON body names, wherever requests name them: at its top, in a session, a batch or a tool. Not what a prompt
- * or a schema says.
+ * The models a JSON body names, in any place where requests name them: at the top level, in a session, a batch or a
+ * tool, but not inside a prompt or a schema.
  *
- * @param isNamedInPath The path names the model: a top-level `model` beside it chooses nothing.
+ * @param isNamedInPath The path names the model: a top-level `model` beside it has no effect.
  */
 export function modelsInBody(body: unknown, { isNamedInPath = false } = {}): NamedModels {
   const found: NamedModels = { names: [], isUnclear: false };
@@ -135,7 +135,7 @@ export function modelsInBody(body: unknown, { isNamedInPath = false } = {}): Nam
   return found;
 }
 
-/** The models the query of a path names. */
+/** The models in a query. */
 export function modelsInQuery(query: string): string[] {
   const members = [...new URLSearchParams(query)];
   return members
@@ -143,15 +143,15 @@ export function modelsInQuery(query: string): string[] {
     .map(([, value]) => value);
 }
 
-/** Names of headers by which providers choose a model. */
+/** Header names by which providers select a model. */
 const modelHeader = /(?:^|-)(?:models?|target-variant|inference-component)(?:-(?:id|name|deployment))?$/;
 
-/** The models headers name. */
+/** The models in headers. */
 export function modelsInHeaders(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => (modelHeader.test(name.toLowerCase()) ? [value] : []));
 }
 
-/** What stands behind a model in paths: what is done with it. */
+/** Path suffixes after a model: the action to perform. */
 const action =
   /\/(?:(?:chat\/|extensions\/chat\/)?completions|embeddings|responses|messages|images\/\w+|audio\/\w+|rerank|moderations|invoke[\w-]*|converse[\w-]*|count-tokens|(?:async-)?invocations|infer|generate(?:_stream)?|realtime|pipeline\/[\w-]+|text[-_]to[-_]image|v\d+)$/i;
 
@@ -160,20 +160,20 @@ const googleAction = /:(?:[a-z]*(?:Content|Contents|Tokens|Predict)|predict\w*)$
 
 const beforeModel = /(?:^|\/)(?:models?|engines|deployments|endpoints|tunedModels|serving-endpoints)\/(.+)$/i;
 
-/** The model a path names in one of the common ways, such as `/models/<model>:<action>` or `/engines/<model>/completions`. */
+/** The model in a path of a common form, such as `/models/<model>:<action>` or `/engines/<model>/completions`. */
 export function modelInPath(path: string): string | undefined {
   let name = beforeModel.exec(path)?.[1]?.replace(googleAction, "");
   while (name !== undefined && action.test(name)) name = name.replace(action, "");
   return name;
 }
 
-/** Most segments of a path that is looked into, and its most characters. */
+/** Limits of a path that is searched: its segments and its length. */
 const maxSegments = 32;
 const maxLength = 2_048;
 
 /**
- * Whatever a path could be naming: each run of its segments, also without what stands behind a colon. Undefined for a path
- * that cannot be read, or has too many segments.
+ * Every possible model name in a path: each run of segments, with and without the suffix after a colon. Undefined for a
+ * path that is malformed or has too many segments.
  */
 export function namesInPath(segments: readonly string[]): string[] | undefined {
   if (segments.length > maxSegments) return undefined;
@@ -189,7 +189,7 @@ export function namesInPath(segments: readonly string[]): string[] | undefined {
   return [...names];
 }
 
-/** The segments of a path without empty ones; undefined where a percent sign is malformed. */
+/** The segments of a path without empty ones; undefined for malformed percent-encoding. */
 function plainSegments(pathname: string): string[] | undefined {
   try {
     return readSegments(pathname).filter((segment) => segment !== "");
@@ -208,7 +208,7 @@ export function splitPath(path: string): { segments: string[] | undefined; query
   };
 }
 
-/** A name with the first matching form applied until nothing changes: prefixes may be written more than once. */
+/** A name without its prefixes. They are removed until nothing changes, because they may occur more than once. */
 export function withoutPrefixes(name: string, prefix: RegExp): string {
   let plain = name;
   for (let rounds = 0; rounds < 64; rounds++) {

@@ -6,17 +6,17 @@ import { parseJson } from "../../lib/json.ts";
 import { bearer } from "./headers.ts";
 import { requestToken, type TokenTools } from "./token-request.ts";
 
-const text = v.pipe(v.string("must be a text"), v.minLength(1, "must not be empty"), v.maxLength(16_384));
+const text = v.pipe(v.string("must be a string"), v.minLength(1, "must not be empty"), v.maxLength(16_384));
 
-/** An OAuth client that gets its tokens by client credentials (RFC 6749, section 4.4). */
+/** An OAuth client with the client credentials grant (RFC 6749, section 4.4). */
 const OauthSettings = v.object(
   {
     token_url: v.pipe(text, v.regex(/^https?:\/\//, "must start with http:// or https://")),
     client_id: text,
     client_secret: text,
-    scope: v.nullish(v.string("must be a text")),
-    audience: v.nullish(v.string("must be a text")),
-    /** How the client says who it is: in a header, or in the form. */
+    scope: v.nullish(v.string("must be a string")),
+    audience: v.nullish(v.string("must be a string")),
+    /** How the client authenticates: in a header or in the form. */
     auth_method: v.nullish(v.picklist(["basic", "post"], "must be basic or post")),
   },
   "must be a JSON object with token_url, client_id and client_secret",
@@ -24,9 +24,9 @@ const OauthSettings = v.object(
 type OauthSettings = v.InferOutput<typeof OauthSettings>;
 
 /**
- * The settings of an OAuth client in their JSON text.
+ * The settings of an OAuth client from their JSON text.
  *
- * @throws {InvalidRequestError} Naming the member that is wrong; never its value.
+ * @throws {InvalidRequestError} Names the invalid field, never its value.
  */
 export function readOauthSettings(json: string): OauthSettings {
   const result = v.safeParse(OauthSettings, parseJson(json), plainIssues);
@@ -37,7 +37,7 @@ export function readOauthSettings(json: string): OauthSettings {
   throw new InvalidRequestError(`Cannot use ${param}: ${problem}`, { param, code: "invalid_oauth" });
 }
 
-/** A text as `application/x-www-form-urlencoded` writes it (RFC 6749, appendix B). */
+/** A string encoded as `application/x-www-form-urlencoded` (RFC 6749, appendix B). */
 function formEncode(value: string): string {
   return new URLSearchParams({ "": value }).toString().slice(1);
 }
@@ -52,9 +52,9 @@ function fieldsOf({ client_id, client_secret, scope, audience, auth_method }: Oa
 }
 
 /**
- * Authorises a call with the token of an OAuth client, fetched when none that lasts is at hand.
+ * Authorises a call with the token of an OAuth client, from the cache while it is valid.
  *
- * @param origin `fixed` only where the address of the token service is the gateway's own.
+ * @param origin `fixed` only where the token URL is set by the gateway.
  * @throws {UpstreamError} As `requestToken`.
  */
 export async function authorizeByOauth(

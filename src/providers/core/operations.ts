@@ -30,15 +30,15 @@ import type { OcrRequest, OcrResponse } from "../../schemas/ocr.ts";
 import type { RerankRequest, RerankResponse } from "../../schemas/rerank.ts";
 import type { ResponsesRequest, ResponsesResponse } from "../../schemas/responses.ts";
 
-/** What a realtime session is asked for with. */
+/** Request of a realtime session. */
 export interface RealtimeRequest extends Record<string, unknown> {
-  /** Undefined where the session needs none, such as one that transcribes. */
+  /** Undefined when the session needs no model, such as one for transcription. */
   model: string | undefined;
   /** Every other query parameter, in order. */
   query: readonly (readonly [name: string, value: string])[];
 }
 
-/** An answer that is no JSON, such as sound. */
+/** A response that is not JSON, such as audio. */
 export class BinaryAnswer {
   readonly bytes: Uint8Array;
   /** Its content type. */
@@ -50,7 +50,7 @@ export class BinaryAnswer {
   }
 }
 
-/** A request for an upstream that takes it as a form. */
+/** A request that the upstream expects as a form. */
 export class FormRequest {
   readonly members: object;
 
@@ -59,7 +59,7 @@ export class FormRequest {
   }
 }
 
-/** Unified operations: what a client sends and gets, whichever provider serves it. */
+/** Unified operations: what clients send and receive, whichever provider is called. */
 export interface Operations {
   chat: { request: ChatRequest; response: ChatResponse };
   complete: { request: CompletionRequest; response: ChatResponse };
@@ -68,7 +68,7 @@ export interface Operations {
   messages: { request: MessagesRequest; response: MessagesResponse };
   countTokens: { request: CountTokensRequest; response: CountTokensResponse };
   responses: { request: ResponsesRequest; response: ResponsesResponse };
-  /** Counts the tokens of a chat: what answers `countTokens` where a provider counts in another shape. */
+  /** Counts the tokens of a chat, for providers whose token counting is not Anthropic's `countTokens`. */
   countChat: { request: ChatRequest; response: CountTokensResponse };
   rerank: { request: RerankRequest; response: RerankResponse };
   moderate: { request: ModerationRequest; response: ModerationResponse };
@@ -78,10 +78,10 @@ export interface Operations {
   countContents: { request: CountContentsRequest; response: CountContentsResponse };
   embedContent: { request: EmbedContentRequest; response: EmbedContentResponse };
   batchEmbedContents: { request: BatchEmbedContentsRequest; response: BatchEmbedContentsResponse };
-  /** A WebSocket: it has no answer of its own. */
+  /** A WebSocket session; it has no response body. */
   realtime: { request: RealtimeRequest; response: Record<string, never> };
   generateImage: { request: ImageRequest; response: ImageResponse };
-  /** Requests that came as forms hold `FormFile`s. */
+  /** Requests that arrived as forms contain `FormFile`s. */
   editImage: { request: ImageEditRequest; response: ImageResponse };
   speak: { request: SpeechRequest; response: BinaryAnswer };
   transcribe: { request: TranscriptionRequest; response: TranscriptionResponse };

@@ -2,7 +2,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 
-/** Routes of files, batches and tuning jobs. */
+/** Routes of files, batches and fine-tuning jobs. */
 export type RecordRoute =
   | "uploadFile"
   | "listFiles"
@@ -23,107 +23,107 @@ export type RecordRoute =
 
 /** A request about records, as clients send it. */
 export interface RecordRequest {
-  /** The id in the path, decoded; empty where the route has none. */
+  /** The decoded id from the path; empty when the route has no id. */
   id: string;
   query: URLSearchParams;
-  /** Members of the JSON body; none where there is no body. */
+  /** Fields of the JSON body; empty without a body. */
   body: Readonly<Record<string, unknown>>;
   /** Seconds of Unix time. */
   now: number;
-  /** A text nobody else has, of letters and digits: for names that must be new. */
+  /** A unique string of letters and digits, for names that must be new. */
   name: string;
 }
 
-/** How a batch is made whose requests stand in the call that makes it. */
+/** Rules for batches whose requests are part of the call that creates the batch. */
 export interface InlineRules {
-  /** The entry of a line, and members of list headers the call needs for it. May throw what is wrong with the line. */
+  /** The batch entry of a line, and list headers the call needs for it. May throw when the line is invalid. */
   toEntry(
     line: BatchLine,
     options: RowOptions,
   ): { entry: object; headers?: Readonly<Record<string, readonly string[]>> };
-  /** A line of our form from one of theirs, without an id of its own. May throw where it cannot be read. */
+  /** A result line in the gateway's form, without an id. May throw when the row cannot be read. */
   toLine(row: Record<string, unknown>, model: string): object;
 }
 
-/** Batches a provider makes of the file of a batch. */
+/** Batches a provider creates from an input file. */
 export interface BatchRules {
-  /** Routes of the gateway the lines of one may call. */
+  /** Gateway routes the lines may call. */
   endpoints: readonly string[];
-  /** Its jobs take options of their own: `model`, `role_arn`, `job_name`, `output_data_config`. Default: no. */
+  /** Batch jobs take extra options: `model`, `role_arn`, `job_name`, `output_data_config`. Default: no. */
   hasOptions?: boolean;
-  /** The lines are sent in the call that makes the batch. Absent: as a file that is uploaded before. */
+  /** The lines are part of the call that creates the batch. Absent: they are uploaded as a file first. */
   inline?: InlineRules;
 }
 
-/** How a provider answers one route that it has in words of its own. Conversions are pure. */
+/** How a provider serves a route with its native API. Conversions are pure. */
 export interface RecordCall {
   /** Default GET. */
   method?: "GET" | "POST" | "DELETE";
-  /** Path below the provider's base address. */
+  /** Path below the provider's base URL. */
   path(request: RecordRequest): string;
-  /** The upstream's JSON body; absent: it gets none. */
+  /** The upstream's JSON body. Absent: the request has no body. */
   toUpstream?(request: RecordRequest): unknown;
-  /** What a batch or job names as its models, whatever it is. Default: `model`, or that of the options for the provider. */
+  /** Values that name the models of a batch or job, unchecked. Default: `model`, also among the provider's options. */
   modelsOf?(request: RecordRequest): readonly unknown[];
   headers?: Readonly<Record<string, string>>;
-  /** Sent to the service that keeps the provider's files, instead of the provider. */
+  /** Sent to the service that stores the provider's files, instead of the provider. */
   at?: "store";
-  /** The client's body goes on as it comes, with its content type. */
+  /** The client's body is forwarded unchanged, with its content type. */
   passesBody?: true;
-  /** The upstream's bytes come back as they are. */
+  /** The upstream's bytes are returned unchanged. */
   passesAnswer?: true;
-  /** The gateway's answer from the upstream's, which is an empty object where it has no body. Default: as it came. */
+  /** The gateway's response from the upstream's, which is `{}` without a body. Default: the upstream's response. */
   fromUpstream?(body: Record<string, unknown>, request: RecordRequest): object;
-  /** The call whose answer is the client's, made after this one. */
+  /** A second call, whose response is returned to the client. */
   followedBy?: RecordCall;
 }
 
-/** What a conversion of a line may do besides converting. */
+/** Callbacks for the conversion of a line. */
 export interface RowOptions {
-  /** Notes a member that was left out. */
+  /** Records a field that was dropped. */
   drop(member: string): void;
 }
 
-/** The row a provider takes for a line. May throw what is wrong with it. */
+/** The provider's record for a line. May throw when the line is invalid. */
 export type ToRow = (line: BatchLine, purpose: string, options: RowOptions) => unknown;
 
-/** Files that are objects of a store. */
+/** Files that are stored as objects in a bucket. */
 export interface ObjectRules {
-  /** How an upload is sent: in parts by S3's rules, or as one stream. */
+  /** How an upload is sent: as an S3 multipart upload, or as one stream. */
   upload: "parts" | "stream";
-  /** The one bucket whose objects are reached; undefined where none is set. */
+  /** The only bucket whose objects are accessible; undefined when none is set. */
   bucket: string | undefined;
-  /** Path below the address of the store, id and headers of a new object. May throw where settings are missing. */
+  /** Path below the store's base URL, id and headers of a new object. May throw when settings are missing. */
   place(name: string): { path: string; id: string; headers: Readonly<Record<string, string>> };
-  /** Bucket and path of an id; undefined for what is no such id. */
+  /** Bucket and path of an id; undefined when the id has another form. */
   find(id: string): { bucket: string; path: string } | undefined;
   toRow: ToRow;
 }
 
-/** Files that are sent to the provider in a form of its own. */
+/** Files that the provider takes in a different multipart form. */
 export interface FormRules {
-  /** Path below the provider's base address, with its query. */
+  /** Path below the provider's base URL, with its query. */
   path(filename: string): string;
-  /** Name of the form's file. */
+  /** Name of the form's file field. */
   field: string;
-  /** Route of lines that name none. */
+  /** Route for lines that name none. */
   endpoint: string;
   toRow: ToRow;
-  /** Members of the gateway's answer that the upstream's tells. */
+  /** Fields of the gateway's response that come from the upstream's. */
   fromUpstream(body: Record<string, unknown>): object;
 }
 
-/** Where the answers of a batch lie and what they look like. */
+/** Location and format of a batch's results. */
 export interface OutputRules {
-  /** `store`: below the address of the store of objects; `provider`: below that of the provider. */
+  /** `store`: below the base URL of the object store; `provider`: below that of the provider. */
   place: "store" | "provider";
-  /** Path and bucket, from the upstream's own answer to `retrieveBatch`; undefined while there is nothing. */
+  /** Path and bucket, from the upstream's response to `retrieveBatch`; undefined until the output exists. */
   find(batch: Record<string, unknown>): { path: string; bucket?: string } | undefined;
-  /** A line of our form from one of theirs. Absent: theirs are handed on. */
+  /** A result line in the gateway's form. Absent: lines are forwarded unchanged. */
   toLine?(row: Record<string, unknown>, batch: Record<string, unknown>, options: RowOptions): object;
 }
 
-/** How a provider keeps records, where its routes are not OpenAI's. A route that is missing is one it lacks. */
+/** Record routes that differ from OpenAI's. A missing route is not supported. */
 export interface RecordAdapters {
   calls: { readonly [Route in RecordRoute]?: RecordCall };
   objects?: ObjectRules;
@@ -131,7 +131,7 @@ export interface RecordAdapters {
   output?: OutputRules;
 }
 
-/** An id as it is meant: clients may encode what is encoded already. */
+/** The intended id: clients may encode an id that is already encoded. */
 export function decodeId(id: string): string {
   try {
     return id.includes("%") ? decodeURIComponent(id) : id;
@@ -140,19 +140,19 @@ export function decodeId(id: string): string {
   }
 }
 
-/** A member that stands at the top level or among the options for the provider. */
+/** A field at the top level or among the provider's options. */
 export function optionOf({ body }: RecordRequest, name: string): unknown {
   const { provider_options: options } = body;
   return body[name] ?? (isObject(options) ? options[name] : undefined);
 }
 
-/** Unix seconds of an ISO time; null for what is none. */
+/** Unix seconds of an ISO time; null for invalid times. */
 export function toSeconds(time: unknown): number | null {
   const milliseconds = typeof time === "string" ? Date.parse(time) : Number.NaN;
   return Number.isNaN(milliseconds) ? null : Math.floor(milliseconds / 1000);
 }
 
-/** The part of a whole list that `after` and `limit` ask for. */
+/** The page of a complete list that `after` and `limit` select. */
 export function cutPage<Shown extends { id: string }>(all: readonly Shown[], query: URLSearchParams): object {
   const after = query.get("after");
   const limit = Math.min(100, Math.max(1, Number(query.get("limit") ?? 20) || 20));
@@ -163,16 +163,18 @@ export function cutPage<Shown extends { id: string }>(all: readonly Shown[], que
 }
 
 /**
- * A text of a new tuning job.
+ * A required string of a new fine-tuning job.
  *
- * @throws {InvalidRequestError} If it is not there.
+ * @throws {InvalidRequestError} If it is missing.
  */
 export function requireJobText(value: unknown, param: string): string {
   if (typeof value === "string" && value !== "") return value;
-  throw new InvalidRequestError(`Cannot make the job: give ${param}`, { param, code: "invalid_body" });
+  throw new InvalidRequestError(`Cannot make the job: ${param} is missing`, { param, code: "invalid_body" });
 }
 
-/** A hyperparameter of a new tuning job, beside its method or in it; undefined where the provider is to choose. */
+/**
+ * A hyperparameter of a new fine-tuning job, beside or inside its method; undefined when the provider should choose.
+ */
 export function hyperparameterOf({ method, hyperparameters }: RecordRequest["body"], name: string): unknown {
   const ofMethod = isObject(method) ? method[String(method.type)] : undefined;
   const given = isObject(ofMethod) && isObject(ofMethod.hyperparameters) ? ofMethod.hyperparameters : hyperparameters;

@@ -2,31 +2,33 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { plainIssues } from "../../lib/issues.ts";
 
-/** Settings a caller gives in headers `x-gateway-<prefix>-<name>`, the names written with hyphens. */
+/** Settings a caller sends in headers `x-gateway-<prefix>-<name>`, with hyphens in the names. */
 export interface SettingsDefinition<Settings> {
   prefix: string;
-  /** Whether callers may give them beside a stored credential: only where they cannot lead it elsewhere. Default: no. */
+  /**
+   * Whether callers may send them with a stored credential: only if they cannot redirect the credential. Default: no.
+   */
   open?: boolean;
-  /** Members whose names are those of their headers whole, without the prefix. */
+  /** Fields whose headers have no prefix. */
   unprefixed?: readonly string[];
-  /** Members that clients of the provider send in headers without the gateway's prefix too, by their headers' names. */
+  /** Fields that the provider's own clients send in headers without the gateway's prefix, by header name. */
   plain?: readonly string[];
-  /** Further names of entries in routing configs, by the entry they give. */
+  /** Aliases of settings in routing configs, by setting. */
   configNames?: Readonly<Record<string, readonly string[]>>;
   schema: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Settings>;
 }
 
-/** A setting that is a credential: where it is stored it is sealed, and it is shown masked. */
+/** A setting that is a credential: it is encrypted at rest and shown masked. */
 export const secretSetting = <const Schema extends v.GenericSchema>(schema: Schema) =>
   v.pipe(schema, v.metadata({ isSecret: true }));
 
-/** A setting that says where requests, and the credential with them, go. */
+/** A setting that determines where requests and their credential go. */
 export const addressSetting = <const Schema extends v.GenericSchema>(schema: Schema) =>
   v.pipe(schema, v.metadata({ shapesAddress: true }));
 
-/** What is said of a setting besides its form. */
+/** A setting and its attributes. */
 export interface ProviderSetting {
-  /** Its name as a member of configs and integrations. */
+  /** Its field name in configs and integrations. */
   readonly member: string;
   readonly isSecret: boolean;
   readonly shapesAddress: boolean;
@@ -42,38 +44,38 @@ export const headerInteger = (minimum: number, maximum: number) =>
     v.maxValue(maximum, `must be at most ${maximum}`),
   );
 
-/** One label of a host name: whatever a caller puts into the host of an address passes it. */
+/** One label of a host name: every caller's value in a host name must match it. */
 export const hostLabel = (problem: string) => v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, problem));
 
-/** Values a request gives for the members of a schema; undefined when it gives none. */
+/** Values of the settings in a request; undefined without values. */
 type SettingsReader = (read: (name: string) => string | null) => Record<string, string> | undefined;
 
-/** Header of a member, by its name without ours in front. */
+/** Header of a field, without the gateway's prefix. */
 function headerOf({ prefix, unprefixed }: Omit<SettingsDefinition<unknown>, "schema">, name: string): string {
   const written = name.replaceAll("_", "-");
   return unprefixed?.includes(name) ? written : `${prefix}-${written}`;
 }
 
-/** Members of a settings schema and the headers that give them, without the gateway's prefix. */
+/** Fields of a settings schema and their headers, without the gateway's prefix. */
 export function settingHeaders(definition: SettingsDefinition<unknown>) {
   return Object.keys(definition.schema.entries).map((name) => ({ name, header: headerOf(definition, name) }));
 }
 
-/** Marks of an entry; those below an optional or nullish one are its own. */
+/** Metadata of an entry, also below optional and nullish wrappers. */
 function marksOf(entry: v.GenericSchema): Record<string, unknown> {
-  return "wrapped" in entry ? marksOf(entry.wrapped as v.GenericSchema) : v.getMetadata(entry); // wrapped is a schema
+  return "wrapped" in entry ? marksOf(entry.wrapped as v.GenericSchema) : v.getMetadata(entry); // `wrapped` is a schema
 }
 
-/** Settings as configs and integrations name them, with their marks. */
+/** Settings under their names in configs and integrations, with their attributes. */
 export function listSettings(definition: SettingsDefinition<unknown>): ProviderSetting[] {
   return settingHeaders(definition).map(({ name, header }) => {
     const entry = definition.schema.entries[name];
-    const { isSecret = false, shapesAddress = false } = entry ? marksOf(entry as v.GenericSchema) : {}; // none is async
+    const { isSecret = false, shapesAddress = false } = entry ? marksOf(entry as v.GenericSchema) : {}; // no entry is async
     return { member: header.replaceAll("-", "_"), isSecret: isSecret === true, shapesAddress: shapesAddress === true };
   });
 }
 
-/** Members of a routing config that give each setting, by its header: the header's own name first. */
+/** Routing config fields for each setting, by header; the header's own name is first. */
 export function settingMembers(definition: SettingsDefinition<unknown>): ReadonlyMap<string, readonly string[]> {
   const { configNames = {} } = definition;
   return new Map(
@@ -84,7 +86,7 @@ export function settingMembers(definition: SettingsDefinition<unknown>): Readonl
   );
 }
 
-/** A reader of the headers that belong to a provider; `read` gives a gateway header by its name without prefix. */
+/** A reader of a provider's headers; `read` returns a gateway header by its name without the prefix. */
 export function createSettingsReader(definition: SettingsDefinition<unknown>): SettingsReader {
   const names = settingHeaders(definition);
   return (read) => {
@@ -100,9 +102,9 @@ export function createSettingsReader(definition: SettingsDefinition<unknown>): S
 }
 
 /**
- * Settings of a provider from their texts.
+ * Parses the settings of a provider.
  *
- * @throws {InvalidRequestError} Naming the header that is wrong.
+ * @throws {InvalidRequestError} Names the invalid header.
  */
 export function parseSettings<Settings>(
   definition: SettingsDefinition<Settings>,

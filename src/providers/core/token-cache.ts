@@ -1,28 +1,28 @@
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
 
-/** A token and when it ends. */
+/** A token and its expiry. */
 export interface FetchedToken {
   token: string;
   /** Unix milliseconds. */
   expiresAt: number;
 }
 
-/** Keeps tokens until shortly before they end; parallel requests share one fetch. */
+/** Caches tokens until shortly before they expire; parallel requests share one fetch. */
 export interface TokenCache {
   /**
-   * The token of a key; fetched when there is none that lasts.
+   * The cached token for a key, fetched when it is missing or about to expire.
    *
-   * @param key Parts that name tenant, credential and purpose; never joined, so that none can be made to look like another.
+   * @param key Parts that identify tenant, credential and purpose. They are never joined, so two keys cannot collide.
    */
   get(key: readonly string[], load: () => Promise<FetchedToken>): Promise<string>;
 }
 
-/** A token that ends sooner than this is fetched anew. */
+/** A token this close to its expiry is fetched again. */
 const marginMs = 60_000;
 const maxTokens = 5_000;
 
-/** Creates an empty cache. A failed fetch is not remembered. */
+/** Creates an empty cache. A failed fetch is not cached. */
 export function createTokenCache(clock: Clock): TokenCache {
   const known = new BoundedMap<string, FetchedToken>(maxTokens);
   const running = new Map<string, Promise<FetchedToken>>();

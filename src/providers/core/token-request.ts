@@ -6,23 +6,23 @@ import { decodeUtf8, isObject, parseJson } from "../../lib/json.ts";
 import { type Outbound, type OutboundInit, toOutboundError } from "../../lib/outbound.ts";
 import type { FetchedToken, TokenCache } from "./token-cache.ts";
 
-/** Milliseconds a token service has for its answer. */
+/** Timeout of a token request in milliseconds. */
 const timeoutMs = 10_000;
-/** Largest answer of a token service. */
+/** Maximum size of a token response. */
 const maxAnswerBytes = 256 * 1024;
-/** How long a token lasts whose service does not say. */
+/** Token lifetime when the response does not state one. */
 const unstatedMs = 5 * 60_000;
 
-/** What fetching tokens needs of the world. */
+/** Dependencies of token requests. */
 export interface TokenTools {
   outbound: Outbound;
   clock: Clock;
   tokens: TokenCache;
-  /** Beginning of every key of `tokens`. */
+  /** Prefix of every key in `tokens`. */
   tenant: readonly string[];
 }
 
-/** A question to a token service. */
+/** A request to a token service. */
 export interface TokenRequest extends Pick<OutboundInit, "origin"> {
   url: string;
   /** Default POST. */
@@ -30,11 +30,11 @@ export interface TokenRequest extends Pick<OutboundInit, "origin"> {
   headers?: Record<string, string>;
   /** Form fields. */
   fields?: Readonly<Record<string, string>>;
-  /** A JSON body, in place of fields. */
+  /** A JSON body, instead of form fields. */
   json?: object;
-  /** The token in an answer that is not one of OAuth; undefined where it holds none. */
+  /** Reads the token from a response that is not an OAuth response; undefined where it contains none. */
   read?(answer: unknown): FetchedToken | undefined;
-  /** Setting that named the address, for the error when it is refused. */
+  /** Setting that contains the URL, for the error when the URL is rejected. */
   param: string;
 }
 
@@ -45,7 +45,7 @@ const TokenAnswer = v.object({
   expires_in: v.nullish(seconds),
 });
 
-/** What an error answer says (RFC 6749 section 5.2), shortened; the texts of a stranger are not repeated at length. */
+/** The message of an error response (RFC 6749 section 5.2), shortened because the service is not trusted. */
 function describe(json: unknown): string {
   if (!isObject(json)) return "";
   const { error, error_description: description } = json;
@@ -56,7 +56,7 @@ function describe(json: unknown): string {
 function toFailure(status: number, json: unknown, host: string): UpstreamError {
   const isRefused = status >= 400 && status < 500 && status !== 408 && status !== 429;
   const shown = isRefused ? 401 : status;
-  const message = `Cannot get a token from ${host}: it answered ${status}${describe(json)}`;
+  const message = `Cannot get a token from ${host}: it returned status ${status}${describe(json)}`;
   return new UpstreamError(shown, message, { code: isRefused ? "token_refused" : "token_unavailable" });
 }
 
@@ -64,13 +64,13 @@ function toUnavailable(error: unknown, host: string, param: string): Error {
   if (error instanceof UpstreamError) return error;
   const unavailable = (problem: string) =>
     new UpstreamError(502, `Cannot get a token from ${host}: ${problem}`, { cause: error, code: "token_unavailable" });
-  if (error instanceof BodyError) return unavailable("its answer cannot be read");
+  if (error instanceof BodyError) return unavailable("its response cannot be read");
   const failure = toOutboundError(error);
-  if (failure.kind !== "refused_address") return unavailable("it gave no answer");
+  if (failure.kind !== "refused_address") return unavailable("it did not respond");
   return new InvalidRequestError(`Cannot use ${param}: ${failure.message}`, { param, code: "invalid_token_url" });
 }
 
-/** A request's body and its content type; neither where it has none. */
+/** Body and content type of a request; empty for a request without a body. */
 function encode({ fields, json }: Pick<TokenRequest, "fields" | "json">) {
   if (fields) {
     const type = { "content-type": "application/x-www-form-urlencoded" };
@@ -87,17 +87,17 @@ function readOauthAnswer(json: unknown, clock: Clock): FetchedToken | undefined 
 }
 
 /**
- * Asks a service for an access token (RFC 6749, sections 4.4.2 and 5).
+ * Requests an access token (RFC 6749, sections 4.4.2 and 5).
  *
- * @throws {UpstreamError} 401 if it refuses the client, else 502 or the status of its failure.
- * @throws {InvalidRequestError} If its address may not be called.
+ * @throws {UpstreamError} 401 if the service rejects the client, else 502 or the status of the failure.
+ * @throws {InvalidRequestError} If the URL may not be called.
  */
 export async function requestToken(
   { url, origin, method = "POST", headers, param, read, ...content }: TokenRequest,
   { outbound, clock }: Pick<TokenTools, "outbound" | "clock">,
 ): Promise<FetchedToken> {
   const abort = new AbortController();
-  const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the token service did not answer in time")));
+  const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the token service timed out")));
   const host = URL.parse(url)?.host ?? param;
   const { type, ...body } = encode(content);
   const sent = { accept: "application/json", ...type, ...headers };
@@ -108,7 +108,7 @@ export async function requestToken(
     if (response.status !== 200) throw toFailure(response.status, json, host);
     const token = read ? read(json) : readOauthAnswer(json, clock);
     if (token) return token;
-    throw new UpstreamError(502, `Cannot use the answer of ${host}: it holds no bearer token`, {
+    throw new UpstreamError(502, `Cannot use the response of ${host}: it contains no bearer token`, {
       code: "token_unavailable",
     });
   } catch (error) {

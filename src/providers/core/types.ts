@@ -7,27 +7,27 @@ import type { BatchRules, RecordAdapters } from "./records.ts";
 import type { ProviderSetting, SettingsDefinition } from "./settings.ts";
 import type { TokenCache } from "./token-cache.ts";
 
-/** What a conversion may know besides the request. */
+/** Parameters of a conversion besides the request. */
 export interface ConversionOptions {
-  /** Answers hold only what OpenAI's have; otherwise also what the provider adds, such as content blocks. */
+  /** Responses contain only OpenAI's fields; otherwise also the provider's own, such as content blocks. */
   strict: boolean;
-  /** The call goes to a host the caller or an integration names: who answers there is not known. Default: no. */
+  /** The call goes to a custom host of a caller or integration, whose responses are unpredictable. Default: no. */
   hasCustomHost?: boolean;
-  /** Notes a member the provider cannot take and that was left out; it is told to the caller and kept with the log row. */
+  /** Records a field the provider does not support and that was dropped, for the caller and the log row. */
   drop(member: string): void;
-  /** A header the client sent, by its name in lower case, where its value may go upstream. */
+  /** A header the client sent, by its lower-case name, if its value may be forwarded. */
   clientHeader?(name: string): string | undefined;
-  /** A header of the upstream's answer, by its name in lower case. */
+  /** A header of the upstream's response, by its lower-case name. */
   answerHeader?(name: string): string | undefined;
-  /** What stands in the request for numbers JavaScript cannot hold. */
+  /** Placeholder in the request for numbers JavaScript cannot represent. */
   numbers?: ExactNumbers;
-  /** Names the answer where the upstream does not. */
+  /** Id of the response when the upstream returns none. */
   answerId?: string;
-  /** Time of the answer in seconds of Unix time, where the upstream tells none. */
+  /** Creation time of the response in Unix seconds, when the upstream returns none. */
   created?: number;
 }
 
-/** An upstream event of a stream, its framing undone. */
+/** One event of an upstream's stream, without its framing. */
 export interface UpstreamEvent {
   /** Name of the event; empty when it has none. */
   event: string;
@@ -35,36 +35,38 @@ export interface UpstreamEvent {
   data: string;
 }
 
-/** Turns the events of one answer into chunks in the gateway's shape. Its state is in its closure. */
+/** Maps the events of one response to chunks in the gateway's shape. Its state is in its closure. */
 export interface StreamMapper {
-  /** Chunks one event makes, in order: none, one or more. May throw what `UpstreamError` a failure event tells of. */
+  /** Chunks for one event, in order: none, one or more. May throw the `UpstreamError` that a failure event reports. */
   map(event: UpstreamEvent): readonly object[];
-  /** Chunks to make when the upstream writes `[DONE]`, for those that say in no other way that they ended. */
+  /** Chunks to add when the upstream writes `[DONE]`, for streams without another end marker. */
   done?(): readonly object[];
-  /** Whether the answer is whole: an upstream that closes before that failed. */
+  /** Whether the response is complete: if the upstream closes earlier, it failed. */
   isComplete(): boolean;
   /** Usage in the gateway's shape, once it is known. */
   usage(): unknown;
 }
 
-/** Corrects the few chunks of a stream in the gateway's shape that are not as they should be. Its state is in its closure. */
+/** Corrects the few chunks of a stream that differ from the gateway's shape. Its state is in its closure. */
 export interface ChunkCorrector {
-  /** No chunk is corrected but those it is concerned with, and usage stays where it came. Default: the last ones are too. */
+  /**
+   * Only chunks it is concerned with are corrected, and usage stays in place. Default: last chunks are corrected too.
+   */
   readonly isLocal?: boolean;
-  /** Whether an event among these bytes may be such a chunk; the others go on as bytes. */
+  /** Whether an event in these bytes may need correction; other events are forwarded as bytes. */
   concerns(block: Uint8Array): boolean;
   /**
-   * The chunk as it should be: itself where it is right, undefined where nothing of it goes on.
+   * The corrected chunk: the same object when it needs no change, undefined when nothing is left of it.
    *
-   * @throws {UpstreamError} The failure it tells of.
+   * @throws {UpstreamError} The failure the chunk reports.
    */
   correct(chunk: Record<string, unknown>): Record<string, unknown> | undefined;
 }
 
-/** How an upstream frames the events of a stream: server-sent events, AWS' binary messages, or JSON texts, one a line. */
+/** How an upstream frames stream events: server-sent events, AWS' binary messages, or JSON, one value per line. */
 export type StreamFraming = "sse" | "aws" | "lines";
 
-/** What an upstream refused a call with. */
+/** The failed response of an upstream. */
 export interface CallFailure {
   status: number;
   message: string;
@@ -74,66 +76,69 @@ export interface CallFailure {
 export interface OperationAdapter<Name extends OperationName> {
   /** Default POST. */
   method?: "GET" | "POST";
-  /** Whether the provider has the operation for what a request names, such as its model. Default: always. */
+  /** Whether the provider supports the operation for this request, for example for its model. Default: always. */
   serves?(request: Operations[Name]["request"]): boolean;
-  /** Path below the provider's base address. */
+  /** Path below the provider's base URL. */
   path(request: Operations[Name]["request"]): string;
   /**
-   * The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. It travels
-   * as a form where it is a `FormRequest` or holds files, else as JSON.
+   * The upstream's request; must leave its argument unchanged. Absent: the upstream speaks the gateway's dialect. A
+   * `FormRequest` or a request with files is sent as a form, any other request as JSON.
    */
   toUpstream?(request: Operations[Name]["request"], options: ConversionOptions): unknown;
-  /** The gateway's answer from the upstream's. Absent, or without a result: the bytes go back as they came. */
+  /** The gateway's response from the upstream's. Absent, or without a result: the bytes are returned unchanged. */
   fromUpstream?(
     body: unknown,
     request: Operations[Name]["request"],
     options: ConversionOptions,
   ): Operations[Name]["response"] | undefined;
-  /** The gateway's answer from one that is no JSON. Absent: such an answer flows to the client where the operation has them. */
+  /**
+   * The gateway's response from one that is not JSON. Absent: the response streams to the client where operations allow
+   * it.
+   */
   fromBytes?(
     answer: BinaryAnswer,
     request: Operations[Name]["request"],
     options: ConversionOptions,
   ): Operations[Name]["response"];
-  /** Whether the upstream takes forms as they come, whatever is in them: large ones need not be held. Default: no. */
+  /** Whether the upstream accepts forms unchanged, so that large ones need not be buffered. Default: no. */
   takesForms?: boolean;
-  /** Whether the upstream answers with a list, not an object. Default: no. */
+  /** Whether the upstream returns a list instead of an object. Default: no. */
   answersLists?: boolean;
-  /** Whether `fromUpstream` judges a member named `error`: others take it as a failure of the whole. Default: no. */
+  /** Whether `fromUpstream` handles a field named `error`; otherwise it counts as a failure. Default: no. */
   readsErrors?: boolean;
-  /** Maps the upstream's streams. Absent, or without a result: they are in the gateway's shape already. */
+  /** Maps the upstream's streams. Absent, or without a result: they already have the gateway's shape. */
   streamMapper?(request: Operations[Name]["request"], options: ConversionOptions): StreamMapper | undefined;
   /**
-   * Takes the place of `streamMapper` where a stream goes to a client of the same dialect: most of its bytes go through.
-   * With neither all of them do.
+   * Replaces `streamMapper` for streams to a client of the same dialect: most bytes are forwarded. With neither, all of
+   * them are.
    */
   chunkCorrector?(request: Operations[Name]["request"], options: ConversionOptions): ChunkCorrector | undefined;
   /**
-   * The requests that are sent instead of one that holds more than a call takes, in order; undefined where one call does. They
-   * are not split again. Only beside `join`.
+   * Splits a request that exceeds the limits of one call, in order; undefined when one call is enough. The parts are
+   * not split again. Requires `join`.
    */
   split?(request: Operations[Name]["request"]): readonly Operations[Name]["request"][] | undefined;
-  /** The answer to a request from those to its parts, in their order. */
+  /** Joins the responses of the parts, in their order. */
   join?(
     answers: readonly Operations[Name]["response"][],
     request: Operations[Name]["request"],
   ): Operations[Name]["response"];
   /** Default `sse`. */
   framing?: StreamFraming;
-  /** Another request to be sent once in place of one that was refused with a 4xx; undefined where there is none. */
+  /** A modified request to send once after a 4xx response; undefined when there is nothing to modify. */
   repair?(
     request: Operations[Name]["request"],
     failure: CallFailure,
     options: ConversionOptions,
   ): Operations[Name]["request"] | undefined;
-  /** Further headers of the upstream's request; `given` are those it has already, by their names in lower case. */
+  /** Further headers of the upstream's request; `given` are the existing ones, with lower-case names. */
   headers?(request: Operations[Name]["request"], given: Readonly<Record<string, string>>): Record<string, string>;
 }
 
-/** Operations a provider has; the rest is refused. */
+/** Operations a provider supports; all others are rejected. */
 export type OperationAdapters = { readonly [Name in OperationName]?: OperationAdapter<Name> };
 
-/** Routes without an adapter that are passed on to the providers that have them. */
+/** Routes without an adapter, which are forwarded unchanged to the providers that have them. */
 export type NativeGroup =
   | "assistants"
   | "vector_stores"
@@ -143,46 +148,46 @@ export type NativeGroup =
   | "realtime_secrets"
   | "legacy_complete";
 
-/** A request to a provider that answers inside the process. */
+/** A request to a provider that responds inside the process. */
 export interface LocalRequest {
   method: string;
-  /** Path below the base address. */
+  /** Path below the base URL. */
   path: string;
-  /** JSON text; empty when there is none. */
+  /** JSON text; empty for requests without a body. */
   body: string;
   signal: AbortSignal;
 }
 
-/** What the base address of a call may depend on besides settings. */
+/** What the base URL of a call may depend on besides settings. */
 export interface AddressFacts {
-  /** Path below the base address. */
+  /** Path below the base URL. */
   path: string;
   environment: AuthTools["environment"];
 }
 
-/** A request on another route, whose path goes on as it was written. */
+/** A passthrough request on another route; its path is forwarded unchanged. */
 export interface PassedPath {
-  /** What follows `/v1`, or `/v1/proxy`. */
+  /** The path after `/v1`, or after `/v1/proxy`. */
   path: string;
-  /** With its question mark; empty when there is none. */
+  /** With its question mark; empty for requests without a query. */
   query: string;
-  /** Written behind `/proxy`: the whole path below the base address is the caller's. */
+  /** Sent to `/proxy`: the caller chooses the whole path below the base URL. */
   isProxied: boolean;
-  /** The model its body names. */
+  /** The model in its body. */
   model?: string | undefined;
 }
 
 /** How a provider names its models. */
 export interface ModelNaming<Settings> {
-  /** One name for all spellings of a model. Default: the name as it is. */
+  /** One name for all spellings of a model. Default: the name unchanged. */
   canonical?(model: string, settings: Settings): string;
-  /** What a model is a variant of: who refuses that refuses the variant too. Default: nothing. */
+  /** The base model of a variant: denying it denies the variant too. Default: none. */
   variantOf?(canonical: string): string | undefined;
-  /** The model a decoded path names; null: it names none, however it looks. Default, and for undefined: `modelInPath`. */
+  /** The model a decoded path names; null when it names none. Default, and for undefined: `modelInPath`. */
   inPath?(path: string): string | null | undefined;
-  /** Names the settings give what is called, whatever model a request names. */
+  /** Names the settings call, whatever model a request names. */
   own?(settings: Settings): readonly (string | undefined)[];
-  /** Where a path names a model, one in the body beside it chooses nothing. Default: no. */
+  /** When a path names a model, the one in the body has no effect. Default: no. */
   isPathOnly?: boolean;
 }
 
@@ -195,54 +200,56 @@ export interface BoundNaming {
   readonly isPathOnly: boolean;
 }
 
-/** Where a path that is passed on leads. */
+/** The target of a passthrough path. */
 export interface PassedTarget {
-  /** Path below the base address, with its query. */
+  /** Path below the base URL, with its query. */
   path: string;
-  /** Base address the path itself names: as if the caller had named it as custom host. */
+  /** Base URL that the path itself contains; it is treated like a custom host. */
   baseUrl?: string;
 }
 
-/** What is declared of a provider. */
+/** Declaration of a provider. */
 export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
   slug: string;
   settings: SettingsDefinition<Settings>;
-  /** Base address, without a slash at its end; not asked for when the caller names a host. May throw where there is none. */
+  /** Base URL without a trailing slash; not used with a custom host. May throw if the settings are incomplete. */
   baseUrl: string | ((settings: Settings, facts: AddressFacts) => string);
-  /** Whether the settings give the host of the base address, and not only a label of it: it is checked like a custom host. */
+  /**
+   * Whether the settings contain the host of the base URL, not only a label of it: it is checked like a custom host.
+   */
   isBaseInfluenced?: boolean;
-  /** Callers' requests go on as they came on every route, their own authorization with them. Default: no. */
+  /** Forwards callers' requests unchanged on every route, including their own authorization. Default: no. */
   isRaw?: boolean;
-  /** Routes that are passed on as they are and that it has. Default: none. */
+  /** Native routes it supports. Default: none. */
   relays?: readonly NativeGroup[];
-  /** In front of paths that are passed on as they are, such as `/v1`, where the base address does not hold it. */
+  /** Prefix of passthrough paths, such as `/v1`, when the base URL does not contain it. */
   pathPrefix?: string;
-  /** Where paths that are passed on lead, if not to the same path behind `pathPrefix`. */
+  /** Target of passthrough paths, when it is not the same path after `pathPrefix`. */
   passPath?(asked: PassedPath, settings: Settings): PassedTarget;
-  /** How its models are named, if not by one plain name each. */
+  /** How its models are named. Default: a model has exactly one name. */
   models?: ModelNaming<Settings>;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
-  /** As `authenticate`, for providers that sign requests or fetch tokens; it comes after it and wins. */
+  /** As `authenticate`, for providers that sign requests or fetch tokens; runs after it and takes precedence. */
   authorize?(request: SignableRequest, settings: Settings, tools: AuthTools): Promise<Record<string, string>>;
-  /** The operations, or what makes them of the settings. */
+  /** The operations, or a function that creates them from the settings. */
   operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
-  /** Chats tell how probable their tokens were, in OpenAI's form. Default: no. */
+  /** Chats support log probabilities in OpenAI's form. Default: no. */
   hasLogprobs?: boolean;
-  /** Names in lower case of headers clients of this provider send: they go along unasked. Never ones with credentials. */
+  /** Lower-case names of client headers to forward by default. Never headers with credentials. */
   clientHeaders?: readonly string[];
-  /** Headers of calls that have them from nowhere else, their names in lower case. */
+  /** Default headers, with lower-case names. */
   defaultHeaders?: Readonly<Record<string, string>>;
-  /** Operations it has only where settings ask for them, for documentation. */
+  /** Operations it supports only with certain settings, for documentation. */
   settingOperations?: readonly OperationName[];
-  /** Answers instead of the network, for providers without one. */
+  /** Responds without the network, for providers that have none. */
   local?(request: LocalRequest, settings: Settings): Promise<Response>;
-  /** Files, batches and tuning jobs, where its routes for them are not OpenAI's. */
+  /** Files, batches and fine-tuning jobs, when its routes differ from OpenAI's. */
   records?(settings: Settings): RecordAdapters;
-  /** Batches it makes of files. Absent: it has none. */
+  /** Batches it creates from files. Absent: none. */
   batches?: BatchRules;
-  /** The service that keeps its files, where they are objects of another one. */
+  /** The object store of its files, when it is a separate service. */
   store?: Pick<ProviderDefinition<Settings>, "baseUrl" | "authenticate" | "authorize">;
 }
 
@@ -250,33 +257,33 @@ export interface ProviderDefinition<Settings> {
 export interface SignableRequest {
   method: string;
   url: string;
-  /** By their names in lower case. */
+  /** With lower-case names. */
   headers: Readonly<Record<string, string>>;
-  /** Undefined where it is streamed or absent. */
+  /** Undefined when it is streamed or absent. */
   body: string | Uint8Array | undefined;
-  /** The body comes as a stream. */
+  /** The body is a stream. */
   isStreamed?: boolean;
   credential: string | undefined;
 }
 
-/** What authentication may use of the world. */
+/** Dependencies of authentication. */
 export interface AuthTools {
-  /** Sends requests; addresses that data can influence are checked. */
+  /** Sends requests; URLs that callers or tenants can influence are checked. */
   outbound: Outbound;
   clock: Clock;
-  /** Tokens that were fetched, shared by parallel requests. Keys begin with the tenant. */
+  /** Cached tokens, shared by parallel requests. Keys begin with the tenant. */
   tokens: TokenCache;
   /** The caller's organisation and workspace: part of every key of `tokens`. */
   tenant: readonly string[];
-  /** What the caller says of the request: clouds may note it with what is spent. */
+  /** The caller's metadata of the request; clouds may record it with the costs. */
   metadata?: Readonly<Record<string, string>>;
-  /** Ids of organisations that may act as the operator in clouds. Default: none. */
+  /** Ids of organisations that may use the operator's cloud identity. Default: none. */
   identityOrganisations?: ReadonlySet<string>;
-  /** The operator's own identity in clouds, from the environment. */
+  /** The operator's own cloud identity, from the environment. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Takes what a call is authenticated by, so that nothing repeats it. */
+  /** Marks the credentials of a call as secret, so that nothing repeats them. */
   secrets?: string[];
-  /** Reads a small file the environment names, such as a federated token. */
+  /** Reads a small file named by the environment, such as a federated token. */
   readFile?(path: string): Promise<string>;
 }
 
@@ -284,29 +291,29 @@ export interface AuthTools {
 export interface BoundProvider {
   readonly slug: string;
   /**
-   * Base address where nothing is known of the call.
+   * Base URL without knowledge of the call.
    *
    * @throws {InvalidRequestError} If settings it needs are missing.
    */
   readonly baseUrl: string;
-  /** Base address of one call; throws like `baseUrl`. */
+  /** Base URL of one call; throws like `baseUrl`. */
   baseUrlOf(facts: AddressFacts): string;
-  /** Whether a caller or tenant named the base address. */
+  /** Whether a caller or tenant set the base URL. */
   readonly isBaseInfluenced: boolean;
-  /** Whether requests go on as they came, their authorization with them. */
+  /** Whether requests are forwarded unchanged, with their authorization. */
   readonly isRaw: boolean;
   readonly pathPrefix: string;
-  /** Where a path that is passed on leads; throws what `baseUrl` throws. */
+  /** Target of a passthrough path; throws like `baseUrl`. */
   passPath(asked: PassedPath): PassedTarget;
   readonly models: BoundNaming;
-  /** Routes it has that are passed on as they are. */
+  /** Native routes it supports. */
   readonly relays: readonly NativeGroup[];
   readonly operations: OperationAdapters;
-  /** Whether chats tell how probable their tokens were. */
+  /** Whether chats support log probabilities. */
   readonly hasLogprobs: boolean;
-  /** Names of client headers that go along unasked. */
+  /** Names of client headers to forward by default. */
   readonly clientHeaders: readonly string[];
-  /** Headers of calls that have them from nowhere else. */
+  /** Default headers. */
   readonly defaultHeaders: Readonly<Record<string, string>> | undefined;
   authenticate(credential: string | undefined): Record<string, string>;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
@@ -316,36 +323,36 @@ export interface BoundProvider {
   readonly store: BoundProvider | undefined;
 }
 
-/** A provider as the registry holds it. */
+/** A provider as the registry stores it. */
 export interface Provider {
   readonly slug: string;
-  /** Whether callers may give settings beside a stored credential. */
+  /** Whether callers may send settings with a stored credential. */
   readonly hasOpenSettings: boolean;
-  /** Whether it answers inside the process. */
+  /** Whether it responds inside the process. */
   readonly isLocal: boolean;
-  /** Whether requests go on as they came on every route. */
+  /** Whether requests are forwarded unchanged on every route. */
   readonly isRaw: boolean;
   /** Names of its operations, for documentation. */
   readonly operationNames: readonly string[];
-  /** Batches it makes of files. */
+  /** Batches it creates from files. */
   readonly batches: BatchRules | undefined;
-  /** Headers that give its settings, without the gateway's prefix. */
+  /** Headers of its settings, without the gateway's prefix. */
   readonly settingHeaders: readonly string[];
-  /** Its settings as members of configs and integrations. */
+  /** Its settings as fields of configs and integrations. */
   readonly settings: readonly ProviderSetting[];
-  /** Those of them a caller with a credential of its own may give without the prefix. */
+  /** Settings that a caller with its own credential may send without the prefix. */
   readonly plainHeaders: readonly string[];
-  /** Members of a routing config that give its settings, by their headers. */
+  /** Routing config fields of its settings, by header. */
   readonly settingMembers: ReadonlyMap<string, readonly string[]>;
   /**
-   * Applies a caller's settings; `read` gives the value of a gateway header by its name without prefix.
+   * Applies a caller's settings; `read` returns a gateway header by its name without the prefix.
    *
-   * @throws {InvalidRequestError} If a setting is not what the provider takes.
+   * @throws {InvalidRequestError} If a setting is invalid.
    */
   bind(read: (name: string) => string | null): BoundProvider;
 }
 
-/** The adapter of an operation; undefined where the provider does not have it for this request. */
+/** The adapter of an operation; undefined when the provider does not support it for this request. */
 export function findOperation<Name extends OperationName>(
   provider: BoundProvider,
   name: Name,
@@ -358,7 +365,7 @@ export function findOperation<Name extends OperationName>(
 /**
  * As `findOperation`.
  *
- * @throws {InvalidRequestError} If the provider does not have the operation.
+ * @throws {InvalidRequestError} If the provider does not support the operation.
  */
 export function requireOperation<Name extends OperationName>(
   provider: BoundProvider,

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { OperationAdapter } from "../core/types.ts";
 import { encodeVector, requireNumbers } from "../shared/embeddings.ts";
-import { requireTexts } from "../shared/inputs.ts";
+import { requireStrings } from "../shared/inputs.ts";
 import { copyMembers } from "../shared/members.ts";
 import { EmbedAnswer } from "./wire.ts";
 
@@ -14,7 +14,7 @@ export const embed: OperationAdapter<"embed"> = {
     return {
       ...copyMembers(request, {}, { handled, kind: "embed", drop }),
       model: request.model,
-      text: requireTexts("cortex", request),
+      text: requireStrings("cortex", request),
     };
   },
   fromUpstream(body, request) {

@@ -12,7 +12,7 @@ const settings = v.object({
       v.pipe(
         v.string(),
         v.regex(/^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,3}$/, "must be 1 to 4 host labels joined with dots"),
-        // host names have no underscores: accounts that do are reached with hyphens
+        // host names have no underscores: account names use hyphens instead
         v.transform((account) => account.toLowerCase().replaceAll("_", "-")),
       ),
     ),
@@ -33,7 +33,7 @@ export const cortex = defineProvider({
   baseUrl({ account }) {
     const param = "x-gateway-snowflake-account";
     if (account) return `https://${account}.snowflakecomputing.com/api/v2`;
-    throw new InvalidRequestError(`Cannot call cortex: give ${param}`, { param, code: "invalid_header" });
+    throw new InvalidRequestError(`Cannot call cortex: set ${param}`, { param, code: "invalid_header" });
   },
   authenticate: (credential, { token_type: type }) =>
     credential === undefined ? {} : { ...bearer(credential), "x-snowflake-authorization-token-type": type },

@@ -22,8 +22,8 @@ function createMapper({ strict }: ConversionOptions): StreamMapper {
   let roleSent = false;
   return {
     map({ data }) {
-      const { usage: told, choices, ...chunk } = v.parse(Chunk, JSON.parse(data));
-      usage = told ?? usage;
+      const { usage: reported, choices, ...chunk } = v.parse(Chunk, JSON.parse(data));
+      usage = reported ?? usage;
       if (!choices && (chunk.error || chunk.error_code)) {
         throw new UpstreamError(502, `databricks error: ${chunk.message ?? JSON.stringify(chunk.error)}`, {
           provider: "databricks",
@@ -44,7 +44,10 @@ function createMapper({ strict }: ConversionOptions): StreamMapper {
   };
 }
 
-/** Chat (https://docs.databricks.com/machine-learning/foundation-model-apis/api-reference): contents may be lists with reasoning. */
+/**
+ * Chat (https://docs.databricks.com/machine-learning/foundation-model-apis/api-reference); content may be a list with
+ * reasoning.
+ */
 export function chatOperation(path: string): OperationAdapter<"chat"> {
   return {
     path: () => path,

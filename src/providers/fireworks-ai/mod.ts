@@ -10,7 +10,7 @@ import { createRecords } from "./records.ts";
 
 const HostLabel = hostLabel("must be part of a host name");
 
-/** Fireworks (https://docs.fireworks.ai/api-reference/post-chatcompletions); files and tuning jobs belong to an account. */
+/** Fireworks (https://docs.fireworks.ai/api-reference/post-chatcompletions); files and fine-tuning jobs belong to an account. */
 export const fireworks = openaiCompatible({
   slug: "fireworks-ai",
   baseUrl: "https://api.fireworks.ai/inference/v1",
@@ -20,7 +20,7 @@ export const fireworks = openaiCompatible({
   own: { generateImage: fireworksImages },
   models: {
     canonical: (model) => withoutPrefixes(model, /^accounts\/fireworks\/models\//),
-    // a deployment of it may stand behind
+    // a deployment may follow the model
     variantOf: (model) => (model.includes("#") ? model.replace(/#.*$/, "") : undefined),
     inPath: (path) => /(?:^|\/)(?:workflows|image_generation)\/(.+?)(?:\/text_to_image)?$/i.exec(path)?.[1],
   },
@@ -36,7 +36,7 @@ export const fireworks = openaiCompatible({
     store: {
       baseUrl({ account_id: account }) {
         if (account !== undefined) return `https://api.fireworks.ai/v1/accounts/${account}`;
-        throw new InvalidRequestError("Cannot reach files of fireworks-ai: name the account", {
+        throw new InvalidRequestError("Cannot reach files of fireworks-ai: set the account", {
           param: "x-gateway-fireworks-account-id",
           code: "invalid_header",
         });

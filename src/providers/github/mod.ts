@@ -7,7 +7,8 @@ import { bearer } from "../core/headers.ts";
 export const github = defineProvider({
   slug: "github",
   settings: { prefix: "github", schema: v.object({}) },
-  // it took the place of an address at Azure (https://github.blog/changelog/2025-07-17-deprecation-of-azure-endpoint-for-github-models)
+  // replaces the former Azure endpoint
+  // (https://github.blog/changelog/2025-07-17-deprecation-of-azure-endpoint-for-github-models)
   baseUrl: "https://models.github.ai/inference",
   authenticate: bearer,
   operations: inferenceOperations({}),

@@ -16,7 +16,7 @@ import { speak } from "./speech.ts";
 import { createGeminiMapper } from "./stream.ts";
 import { ListModelsResponse } from "./wire.ts";
 
-/** Words for how soon an answer is needed (https://ai.google.dev/api/generate-content). */
+/** Service tiers by OpenAI's names (https://ai.google.dev/api/generate-content). */
 const serviceTiers: Readonly<Record<string, string>> = { default: "standard" };
 
 const host: GeminiHost = {
@@ -72,7 +72,7 @@ const models: OperationAdapter<"models"> = {
   },
 };
 
-/** The Gemini API (https://ai.google.dev/api); the key travels in a header, never in an address. */
+/** The Gemini API (https://ai.google.dev/api); the key is sent in a header, never in a URL. */
 export const google = defineProvider({
   slug: "google",
   baseUrl: "https://generativelanguage.googleapis.com",

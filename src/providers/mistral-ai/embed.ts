@@ -1,6 +1,6 @@
 import type { OperationAdapter } from "../core/types.ts";
 import { embeddingList } from "../shared/embeddings.ts";
-import { requireTexts } from "../shared/inputs.ts";
+import { requireStrings } from "../shared/inputs.ts";
 import { copyMembers, type MemberMap } from "../shared/members.ts";
 import { modelName } from "./request.ts";
 
@@ -18,7 +18,7 @@ export const embed: OperationAdapter<"embed"> = {
   toUpstream: (request, { drop }) => ({
     ...copyMembers(request, members, { handled: ["model", "input"], kind: "embed", drop }),
     model: modelName(request.model),
-    input: requireTexts("mistral-ai", request),
+    input: requireStrings("mistral-ai", request),
   }),
   fromUpstream: embeddingList,
 };

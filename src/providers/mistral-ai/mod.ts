@@ -14,7 +14,7 @@ export const mistral = defineProvider({
   slug: "mistral-ai",
   settings: {
     prefix: "mistral",
-    // chooses between two operations of one host: harmless beside a stored credential
+    // selects between two operations of one host: harmless with a stored credential
     open: true,
     schema: v.object({ fim_completion: v.optional(v.picklist(["true", "false"], "must be true or false")) }),
   },

@@ -2,9 +2,9 @@ import * as v from "valibot";
 import { bearer } from "../core/headers.ts";
 import { secretSetting } from "../core/settings.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
-import { rightButForExtras } from "../openai-compatible/vendors/declare.ts";
+import { extraFieldRules } from "../openai-compatible/vendors/declare.ts";
 
-/** Modal (https://modal.com/docs/guide/webhook-proxy-auth): servers of one's own, behind a pair of proxy tokens. */
+/** Modal (https://modal.com/docs/guide/webhook-proxy-auth): custom servers, protected by a pair of proxy tokens. */
 export const modal = openaiCompatible({
   slug: "modal",
   baseUrl: "https://api.modal.com/v1",
@@ -18,5 +18,5 @@ export const modal = openaiCompatible({
     ...(key !== undefined && { "modal-key": key }),
     ...(secret !== undefined && { "modal-secret": secret }),
   }),
-  ...rightButForExtras,
+  ...extraFieldRules,
 });

@@ -3,7 +3,7 @@ import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
 import type { OperationAdapter } from "../core/types.ts";
 import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
-import { requireTexts } from "../shared/inputs.ts";
+import { requireStrings } from "../shared/inputs.ts";
 import { copyMembers, type MemberMap } from "../shared/members.ts";
 
 const Reply = v.looseObject({
@@ -28,7 +28,7 @@ const embed: OperationAdapter<"embed"> = {
     return {
       ...copyMembers(request, members, { handled, kind: "embed", drop }),
       model,
-      texts: requireTexts("nomic", request),
+      texts: requireStrings("nomic", request),
     };
   },
   fromUpstream(body, request) {

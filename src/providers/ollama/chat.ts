@@ -5,13 +5,13 @@ import { imageOf, isGiven, readMessages, refuseMember, requireOneChoice } from "
 import { createOpenaiLikeMapper, fromOpenaiLike } from "../shared/openai-like.ts";
 import { toFreeTools, toPlainRequest } from "../shared/plain.ts";
 
-/** Images are part of the request here: the server does not fetch any. */
+/** Images must be inline: the server does not fetch URLs. */
 function requireInlineImages(request: ChatRequest): void {
   for (const { content } of readMessages(request)) {
     if (!Array.isArray(content)) continue;
     const images = content.flatMap((part) => imageOf(part) ?? []);
     if (images.some(({ url }) => !url.startsWith("data:"))) {
-      refuseMember("ollama", "messages", "it takes images as data URLs only");
+      refuseMember("ollama", "messages", "it accepts images as data URLs only");
     }
   }
 }

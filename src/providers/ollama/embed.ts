@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { OperationAdapter } from "../core/types.ts";
 import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
-import { requireTexts } from "../shared/inputs.ts";
+import { requireStrings } from "../shared/inputs.ts";
 import { copyMembers, type MemberMap } from "../shared/members.ts";
 
 const Reply = v.looseObject({
@@ -26,7 +26,7 @@ export const embed: OperationAdapter<"embed"> = {
     return {
       ...copyMembers(request, members, { handled, kind: "embed", drop }),
       model,
-      input: requireTexts("ollama", request),
+      input: requireStrings("ollama", request),
     };
   },
   fromUpstream(body, request) {

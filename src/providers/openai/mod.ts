@@ -5,10 +5,10 @@ import { mediaOperations } from "../openai-compatible/media.ts";
 import { openaiCompatible, textOperations } from "../openai-compatible/mod.ts";
 import type { RequestBody } from "../openai-compatible/request.ts";
 
-/** Models that do not reason: they refuse the member that says how much. */
+/** Models without reasoning: they reject `reasoning_effort`. */
 const reasonsNot = /^(?:ft:)?(?:gpt-3\.5|gpt-4|chatgpt-4o)/;
 
-/** Leaves an effort out where the model knows none (https://platform.openai.com/docs/guides/reasoning). */
+/** Drops an effort level the model does not support (https://platform.openai.com/docs/guides/reasoning). */
 export function leaveOutEffort(body: RequestBody, { drop }: ConversionOptions): void {
   if (body.reasoning_effort === undefined || !reasonsNot.test(String(body.model))) return;
   if (body.reasoning_effort !== null && body.reasoning_effort !== "none") drop("reasoning_effort");
@@ -21,7 +21,7 @@ export const openai = openaiCompatible({
   baseUrl: "https://api.openai.com/v1",
   chat: { developer: true, replay: "none", adapt: leaveOutEffort },
   hasLogprobs: true,
-  hidesThoughts: true,
+  hidesReasoning: true,
   moderates: true,
   realtime: true,
   relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],

@@ -4,12 +4,12 @@ import { openaiCompatible } from "../openai-compatible/mod.ts";
 import { toOpenrouter } from "../openai-compatible/vendors/adaptations.ts";
 import { decideAt } from "../shared/decisions.ts";
 
-/** OpenRouter (https://openrouter.ai/docs/api-reference/overview): names the application that calls, and which hosts may serve. */
+/** OpenRouter (https://openrouter.ai/docs/api-reference/overview): its settings identify the calling application. */
 export const openrouter = openaiCompatible({
   slug: "openrouter",
   baseUrl: "https://openrouter.ai/api",
   pathPrefix: "/v1",
-  // models of other makers answer chats only
+  // other vendors' models support chat only
   decide: decideAt("openrouter", "/alpha/decisions", ({ model }) => !/^(?!~?typesafe\/)[^/]+\//.test(model)),
   // https://openrouter.ai/docs/api-reference/rerank
   rerank: { top_n: "top_n" },
@@ -27,7 +27,7 @@ export const openrouter = openaiCompatible({
   clientHeaders: ["http-referer", "x-title"],
   defaultHeaders: { "x-title": "AI gateway" },
   model: "openrouter/auto",
-  // behind a colon stands which variant is to serve (https://openrouter.ai/docs/guides/routing/model-variants)
+  // a suffix after a colon selects the variant (https://openrouter.ai/docs/guides/routing/model-variants)
   models: {
     canonical: (model) => model.replace(/^~/, ""),
     variantOf: (model) => (model.includes(":") ? model.replace(/:.*$/, "") : undefined),

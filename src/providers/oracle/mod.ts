@@ -11,7 +11,7 @@ import { createCohereV2Mapper, fromCohereV2Answer, toCohereV2Request } from "./c
 import { fromEmbedAnswer, splitEmbedRequest, toEmbedRequest } from "./embed.ts";
 import { createGenericMapper, fromGenericAnswer, toGenericRequest } from "./generic.ts";
 
-/** An Oracle Cloud identifier, or a fingerprint: nothing that ends the quotes of a header. */
+/** An Oracle Cloud identifier or fingerprint; it contains no character that could end a quoted header value. */
 const identifier = v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._:-]{1,255}$/, "must be an identifier")));
 
 const settings = v.object({
@@ -31,10 +31,10 @@ type Settings = v.InferOutput<typeof settings>;
 function requireText(value: string | undefined, name: string): string {
   if (value) return value;
   const param = `x-gateway-oracle-${name}`;
-  throw new InvalidRequestError(`Cannot call oracle: give ${param}`, { param, code: "invalid_header" });
+  throw new InvalidRequestError(`Cannot call oracle: set ${param}`, { param, code: "invalid_header" });
 }
 
-/** How the models of one format are asked, and what they answer. */
+/** Request and response conversion for one model format. */
 interface Format {
   toRequest(request: ChatRequest, options: ConversionOptions): object;
   fromAnswer(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse;
@@ -47,14 +47,14 @@ const formats: Readonly<Record<NonNullable<Settings["api_format"]>, Format>> = {
   COHEREV2: { toRequest: toCohereV2Request, fromAnswer: fromCohereV2Answer, createMapper: createCohereV2Mapper },
 };
 
-/** The format of a model by its name, where the settings name none: the newer one for those that came after it. */
+/** The format of a model from its name, when the settings set none. Newer Cohere models use the v2 format. */
 function formatOf(model: string, { api_format: stated }: Settings): Format {
   if (stated !== undefined) return formats[stated];
   if (!model.startsWith("cohere.")) return formats.GENERIC;
   return /^cohere\.command-a-(?!03-2025)/.test(model) ? formats.COHEREV2 : formats.COHERE;
 }
 
-/** Where a model is, and whose account pays. */
+/** Serving mode and compartment of a request. */
 function placeOf(model: string, { compartment_id: compartment, tenancy, serving_mode: servingType }: Settings) {
   const place = servingType === "DEDICATED" ? { endpointId: model } : { modelId: model };
   return {

@@ -8,7 +8,7 @@ import { toChatAnswer, toChoice, toHead } from "../shared/answers.ts";
 import { toTextCompletion } from "../shared/completions.ts";
 import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
 import { pathSegment } from "../shared/hosts.ts";
-import { requireTexts } from "../shared/inputs.ts";
+import { requireStrings } from "../shared/inputs.ts";
 import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   readMessages,
@@ -81,7 +81,7 @@ const complete: OperationAdapter<"complete"> = {
   toUpstream(request, { drop }) {
     refuseStream("palm", request);
     const { prompt } = request;
-    if (typeof prompt !== "string") refuseMember("palm", "prompt", "it takes one prompt, as text");
+    if (typeof prompt !== "string") refuseMember("palm", "prompt", "the prompt must be a single string");
     const maxTokens = maxTokensOf(request);
     return {
       ...copyMembers(request, members, { handled, drop }),
@@ -90,15 +90,17 @@ const complete: OperationAdapter<"complete"> = {
     };
   },
   fromUpstream(body, { model }, options) {
-    const texts = v.parse(TextReply, body).candidates.map(({ output }) => ({ text: output, finishReason: "stop" }));
-    return toTextCompletion(toHead("palm", {}, options), model, texts);
+    const completions = v
+      .parse(TextReply, body)
+      .candidates.map(({ output }) => ({ text: output, finishReason: "stop" }));
+    return toTextCompletion(toHead("palm", {}, options), model, completions);
   },
 };
 
 const embed: OperationAdapter<"embed"> = {
   path: pathOf("embedText"),
   toUpstream(request, { drop }) {
-    const [text] = requireTexts("palm", request);
+    const [text] = requireStrings("palm", request);
     requireNumbers("palm", request);
     const handledHere = ["model", "input", "encoding_format"];
     return { ...copyMembers(request, {}, { handled: handledHere, kind: "embed", drop }), text };
@@ -107,7 +109,7 @@ const embed: OperationAdapter<"embed"> = {
   ...inBatches(1),
 };
 
-/** PaLM (https://ai.google.dev/palm_docs), which Google has retired; the key travels in a header. */
+/** PaLM (https://ai.google.dev/palm_docs), which Google has retired; the key is sent in a header. */
 export const palm = defineProvider({
   slug: "palm",
   settings: { prefix: "palm", schema: v.object({}) },

@@ -1,19 +1,19 @@
 import type { ChatResponse, Usage } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
 
-/** Token counts of an upstream, by what they count. */
+/** Token counts of an upstream, by kind. */
 export interface TokenCounts {
-  /** Everything sent, cached or not. */
+  /** All input tokens, cached or not. */
   prompt: number | null | undefined;
-  /** Everything made, reasoning included. */
+  /** All output tokens, including reasoning. */
   completion: number | null | undefined;
-  /** Read from a cache; part of `prompt`. */
+  /** Tokens read from a cache; part of `prompt`. */
   cached?: number | null | undefined;
   /** Part of `completion`. */
   reasoning?: number | null | undefined;
 }
 
-/** Usage in the gateway's shape; undefined when nothing was counted. */
+/** Usage in the gateway's shape; undefined without token counts. */
 export function toUsage({ prompt, completion, cached, reasoning }: TokenCounts): Usage | undefined {
   if (typeof prompt !== "number" && typeof completion !== "number") return undefined;
   const prompt_tokens = prompt ?? 0;
@@ -27,27 +27,27 @@ export function toUsage({ prompt, completion, cached, reasoning }: TokenCounts):
   };
 }
 
-/** A call of a tool in the gateway's shape. */
+/** A tool call in the gateway's shape. */
 export interface UnifiedToolCall {
   id: string;
   type: "function";
   function: { name: string; arguments: string };
 }
 
-/** Arguments of a call as JSON text, whichever form the upstream gave them. */
+/** Arguments of a call as JSON text, from any form. */
 export function toArguments(value: unknown): string {
   if (typeof value === "string") return value === "" ? "{}" : value;
   return JSON.stringify(value ?? {});
 }
 
-/** Id and time of an answer. */
+/** Id and creation time of a response. */
 export interface AnswerHead {
   id: string;
-  /** Unix seconds; 0 when nobody tells. */
+  /** Unix seconds; 0 when unknown. */
   created: number;
 }
 
-/** Id and time of an answer: the upstream's, else those the gateway gives it, else what is the same in all answers. */
+/** Id and time of a response: the upstream's, else the gateway's, else a constant. */
 export function toHead(
   provider: string,
   { id, created }: { id?: string | null | undefined; created?: number | null | undefined },
@@ -56,20 +56,20 @@ export function toHead(
   return { id: id ?? options.answerId ?? `chatcmpl-${provider}`, created: created ?? options.created ?? 0 };
 }
 
-/** The id of a call the upstream gave none; the same in each conversion of one answer. */
+/** The id for a call without an upstream id; it is the same in every conversion of one response. */
 export function callId(answerId: string, index: number): string {
   return `call_${answerId.replace(/[^A-Za-z0-9]/g, "").slice(-24)}_${index}`;
 }
 
-/** What an assistant said. */
+/** Content of an assistant message. */
 interface AssistantMessage {
   content: string | null;
   toolCalls?: readonly UnifiedToolCall[];
-  /** Members only answers that need not be strict have. */
+  /** Fields for responses that need not be strict. */
   extras?: object;
 }
 
-/** One choice of an answer. */
+/** One choice of a response. */
 export function toChoice(
   { content, toolCalls = [], extras }: AssistantMessage,
   finish_reason: string,
@@ -79,14 +79,14 @@ export function toChoice(
   return { index, message, logprobs, finish_reason };
 }
 
-/** What a chat answer is made from. */
+/** What a chat response is made from. */
 interface ChatAnswer extends AnswerHead {
   model: string;
   choices: readonly Record<string, unknown>[];
   usage: Usage | undefined;
 }
 
-/** A chat answer in the gateway's shape. */
+/** A chat response in the gateway's shape. */
 export function toChatAnswer({ id, created, model, choices, usage }: ChatAnswer): ChatResponse {
   return {
     id,
@@ -98,14 +98,14 @@ export function toChatAnswer({ id, created, model, choices, usage }: ChatAnswer)
   };
 }
 
-/** What makes chunks of one stream: they share id, time and model. */
+/** Creates the chunks of one stream, which share id, time and model. */
 export type ChunkMaker = (
   delta: object,
   finishReason?: string | null,
   choice?: { index?: number; logprobs?: unknown },
 ) => object;
 
-/** Chunks of a stream with this head. */
+/** Creates chunks with this head. */
 export function createChunkMaker({ id, created }: AnswerHead, model: string): ChunkMaker {
   return (delta, finish_reason = null, { index = 0, logprobs } = {}) => ({
     id,

@@ -4,13 +4,13 @@ import { plainIssues } from "../../lib/issues.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 
-/** A part of a message that is not text, as it was sent. */
+/** A content part that is not text, as it was sent. */
 export interface ForeignPart {
   type: string;
   value: Record<string, unknown>;
 }
 
-/** A call of a tool. */
+/** A tool call. */
 interface ToolCall {
   id: string;
   name: string;
@@ -18,23 +18,23 @@ interface ToolCall {
   arguments: string;
 }
 
-/** A message with its forms made one: contents are lists of parts, old roles have their new names. */
+/** A normalised message: content is a list of parts, and old roles have their new names. */
 export interface PlainMessage {
   role: "system" | "user" | "assistant" | "tool";
   parts: (string | ForeignPart)[];
   calls: ToolCall[];
-  /** The call a tool's message answers. */
+  /** Id of the call that a tool message answers. */
   callId: string;
 }
 
-/** A function a model may call. */
+/** A function the model may call. */
 export interface ToolFunction {
   name: string;
   description: string | undefined;
   parameters: Record<string, unknown>;
 }
 
-/** Which tool is to be called. */
+/** The tool choice. */
 type ToolChoice = { kind: "auto" | "none" | "required" } | { kind: "function"; name: string };
 
 const Call = v.looseObject({
@@ -57,7 +57,7 @@ const Tool = v.looseObject({
   }),
 });
 
-/** @throws {InvalidRequestError} Always: a member of the request is not what the provider takes. */
+/** @throws {InvalidRequestError} Always: the provider does not accept this field. */
 export function refuseValue(param: string, problem: string): never {
   throw new InvalidRequestError(`Invalid ${param}: ${problem}`, { param, code: "invalid_value" });
 }
@@ -79,9 +79,9 @@ function partsOf(content: v.InferOutput<typeof Message>["content"]): (string | F
 }
 
 /**
- * The messages of a request, for providers that have forms of their own.
+ * Messages in one normalised form, for providers with their own formats.
  *
- * @throws {InvalidRequestError} If one cannot be read.
+ * @throws {InvalidRequestError} If a message cannot be read.
  */
 export function readMessages({ messages }: ChatRequest): PlainMessage[] {
   return messages.map((one, index) => {
@@ -91,7 +91,7 @@ export function readMessages({ messages }: ChatRequest): PlainMessage[] {
     const { role, content, tool_calls: calls, tool_call_id: id, name } = result.output;
     const known = Object.hasOwn(roles, role) ? roles[role] : undefined;
     return {
-      role: known ?? refuseValue(`${param}.role`, `${role} is no role`),
+      role: known ?? refuseValue(`${param}.role`, `${role} is not a known role`),
       parts: partsOf(content),
       calls: calls.map((call) => ({ id: call.id, name: call.function.name, arguments: call.function.arguments })),
       callId: id ?? name ?? "",
@@ -99,7 +99,7 @@ export function readMessages({ messages }: ChatRequest): PlainMessage[] {
   });
 }
 
-/** The text of parts; others are left to the caller. */
+/** The text of the parts, joined; other parts are ignored. */
 export function textOf(parts: PlainMessage["parts"]): string {
   return parts.filter((part) => typeof part === "string").join("");
 }
@@ -113,12 +113,12 @@ export function argumentsOf({ arguments: text }: ToolCall): Record<string, unkno
 /**
  * The functions of a request.
  *
- * @throws {InvalidRequestError} If there is a tool of another kind: without it the answer would not be what was asked.
+ * @throws {InvalidRequestError} If there is another kind of tool: leaving it out would change the response.
  */
 export function readTools({ tools }: ChatRequest): ToolFunction[] {
   return (tools ?? []).map((one, index) => {
     const result = v.safeParse(Tool, one);
-    if (!result.success) return refuseValue(`tools[${index}]`, `this provider takes functions only, not ${one.type}`);
+    if (!result.success) return refuseValue(`tools[${index}]`, `this provider accepts only functions, not ${one.type}`);
     const { name, description, parameters } = result.output.function;
     return {
       name,
@@ -129,9 +129,9 @@ export function readTools({ tools }: ChatRequest): ToolFunction[] {
 }
 
 /**
- * The choice of a tool.
+ * The tool choice.
  *
- * @throws {InvalidRequestError} If it is none of the known ones.
+ * @throws {InvalidRequestError} If the value is unknown.
  */
 export function readToolChoice({ tool_choice: choice }: ChatRequest): ToolChoice | undefined {
   if (choice === undefined || choice === null) return undefined;
@@ -139,21 +139,21 @@ export function readToolChoice({ tool_choice: choice }: ChatRequest): ToolChoice
   const named = isObject(choice) && isObject(choice.function) ? choice.function.name : undefined;
   return typeof named === "string"
     ? { kind: "function", name: named }
-    : refuseValue("tool_choice", "this provider takes auto, none, required or a function");
+    : refuseValue("tool_choice", "this provider accepts auto, none, required or a function");
 }
 
-/** What a request wants of the form of its answer: undefined for plain text, a null schema for any JSON. */
+/** The requested response format: undefined for plain text, a null schema for any JSON. */
 export function readJsonFormat({
   response_format: format,
 }: ChatRequest): { name?: string; schema: object | null } | undefined {
   if (!isObject(format) || format.type === "text") return undefined;
   if (format.type === "json_object") return { schema: null };
   const wanted = isObject(format.json_schema) ? format.json_schema : {};
-  if (!isObject(wanted.schema)) return refuseValue("response_format", "it holds no schema");
+  if (!isObject(wanted.schema)) return refuseValue("response_format", "it contains no schema");
   return { schema: wanted.schema, ...(typeof wanted.name === "string" && { name: wanted.name }) };
 }
 
-/** @throws {InvalidRequestError} If more than one answer is asked for. */
+/** @throws {InvalidRequestError} If the request asks for more than one choice. */
 export function requireOneChoice({ n }: ChatRequest): void {
-  if (typeof n === "number" && n > 1) refuseValue("n", "this provider gives one answer");
+  if (typeof n === "number" && n > 1) refuseValue("n", "this provider returns one choice");
 }

@@ -9,18 +9,18 @@ function toTextChoice(choice: Record<string, unknown>, said: unknown): Record<st
   return { index, text: typeof content === "string" ? content : "", logprobs: null, finish_reason };
 }
 
-/** A text completion made of a chat answer. */
+/** A text completion from a chat response. */
 export function toTextAnswer(answer: ChatResponse): ChatResponse {
   const choices = answer.choices.map((choice) => toTextChoice(choice, choice.message));
   return { ...answer, object: "text_completion", choices };
 }
 
-/** A stream of a text completion made of a chat's. */
+/** A text completion stream from a chat stream. */
 export function toTextMapper(chat: StreamMapper): StreamMapper {
   const toText = (chunk: object): object => {
-    const { choices, ...head } = chunk as { choices: readonly Record<string, unknown>[] }; // chunks have them
-    const texts = choices.map((choice) => toTextChoice(choice, choice.delta));
-    return { ...head, object: "text_completion", choices: texts };
+    const { choices, ...head } = chunk as { choices: readonly Record<string, unknown>[] }; // every chunk has choices
+    const completions = choices.map((choice) => toTextChoice(choice, choice.delta));
+    return { ...head, object: "text_completion", choices: completions };
   };
   return {
     map: (event) => chat.map(event).map(toText),
@@ -34,9 +34,9 @@ export function toTextMapper(chat: StreamMapper): StreamMapper {
 export function toTextCompletion(
   { id, created }: AnswerHead,
   model: string,
-  texts: readonly { text: string; finishReason: string }[],
+  completions: readonly { text: string; finishReason: string }[],
 ): ChatResponse {
-  const choices = texts.map(({ text, finishReason: finish_reason }, index) => ({
+  const choices = completions.map(({ text, finishReason: finish_reason }, index) => ({
     index,
     text,
     logprobs: null,

@@ -4,12 +4,12 @@ import { isObject } from "../../lib/json.ts";
 import { type EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import { refuseMember } from "./messages.ts";
 
-/** What of a request its answer depends on. */
+/** The request fields that control the response. */
 type Asked = Pick<EmbeddingRequest, "model" | "encoding_format">;
 
 /**
- * A vector as it was asked for: where base64 was, numbers become the bytes of 32-bit floats, little endian
- * (https://platform.openai.com/docs/api-reference/embeddings/create). What is no list of numbers stays as it is.
+ * A vector in the requested encoding: for base64, numbers become 32-bit little-endian floats
+ * (https://platform.openai.com/docs/api-reference/embeddings/create). Values that are not number lists stay unchanged.
  */
 export function encodeVector(values: unknown, { encoding_format: format }: Pick<Asked, "encoding_format">): unknown {
   if (format !== "base64" || !Array.isArray(values)) return values;
@@ -20,21 +20,21 @@ export function encodeVector(values: unknown, { encoding_format: format }: Pick<
 }
 
 /**
- * Lets the forms of vectors pass that the gateway can make of numbers.
+ * Accepts the encodings the gateway can produce from numbers.
  *
- * @throws {InvalidRequestError} For other forms.
+ * @throws {InvalidRequestError} For other encodings.
  */
 export function requireNumbers(provider: string, { encoding_format: format }: Asked): void {
   if (!format || format === "float" || format === "base64") return;
-  refuseMember(provider, "encoding_format", "it gives vectors as numbers only");
+  refuseMember(provider, "encoding_format", "it returns vectors as numbers only");
 }
 
-/** Usage of what was embedded; nothing where nothing was counted. */
+/** Usage of an embedding request; undefined without token counts. */
 function usageOf(tokens: number | null | undefined, total = tokens): EmbeddingResponse["usage"] {
   return { prompt_tokens: tokens ?? 0, total_tokens: total ?? 0 };
 }
 
-/** An embedding answer in the gateway's shape. */
+/** An embeddings response in the gateway's shape. */
 export function toEmbeddingAnswer(
   vectors: readonly unknown[],
   asked: Asked,
@@ -48,7 +48,7 @@ export function toEmbeddingAnswer(
   return { object: "list", data, model: asked.model, usage: usageOf(tokens) };
 }
 
-/** Lists in OpenAI's form; where only all tokens are counted, they are those of the input. */
+/** Lists in OpenAI's form. When only total tokens are reported, they count as input tokens. */
 export function embeddingList(body: unknown, asked: Asked): EmbeddingResponse {
   const { data, model, usage } = v.parse(EmbeddingResponse, body);
   const tokens = usage?.prompt_tokens ?? usage?.total_tokens;
@@ -62,25 +62,25 @@ export function embeddingList(body: unknown, asked: Asked): EmbeddingResponse {
   };
 }
 
-/** As `embeddingList`, for answers that are already what was asked for in most cases: those go back as they came. */
+/** As `embeddingList`, but returns undefined for responses that need no change. */
 export function encodeWhereAsked(body: unknown, asked: Asked): EmbeddingResponse | undefined {
   const [first]: readonly unknown[] = isObject(body) && Array.isArray(body.data) ? body.data : [];
   if (asked.encoding_format !== "base64" || !isObject(first) || !Array.isArray(first.embedding)) return undefined;
   return { ...v.parse(EmbeddingResponse, body), ...embeddingList(body, asked) };
 }
 
-/** Requests of at most so many inputs each; undefined where the request has no more. */
+/** Splits a request into requests with at most `size` inputs; undefined when it has no more than that. */
 export function splitInputs(size: number, request: EmbeddingRequest): readonly EmbeddingRequest[] | undefined {
   const { input } = request;
   if (!Array.isArray(input) || input.length <= size || typeof input[0] === "number") return undefined;
   const count = Math.ceil(input.length / size);
   return Array.from({ length: count }, (_, at) => {
     const some = input.slice(at * size, (at + 1) * size);
-    return { ...request, input: some as EmbeddingRequest["input"] }; // a part of a list is of the list's type
+    return { ...request, input: some as EmbeddingRequest["input"] }; // part of a list has the list's type
   });
 }
 
-/** One answer from those of requests that were split: the vectors in order, the usage summed. */
+/** Joins the responses of split requests: vectors in order, usage summed. */
 export function joinEmbeddings(answers: readonly EmbeddingResponse[], { model }: Asked): EmbeddingResponse {
   const sum = (member: "prompt_tokens" | "total_tokens") =>
     answers.reduce((all, { usage }) => all + (usage?.[member] ?? 0), 0);
@@ -92,7 +92,7 @@ export function joinEmbeddings(answers: readonly EmbeddingResponse[], { model }:
   };
 }
 
-/** Members of an adapter of a provider that takes at most so many inputs a call. */
+/** Adapter functions for a provider with a maximum number of inputs per call. */
 export function inBatches(size: number) {
   return {
     split: (request: EmbeddingRequest) => splitInputs(size, request),

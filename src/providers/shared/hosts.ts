@@ -1,9 +1,9 @@
 import { InvalidRequestError } from "../../errors.ts";
 
-/** The base address of a provider that has none of its own: the caller or the integration names it. */
+/** The base URL of a provider without a public host: the caller or the integration must set a custom host. */
 export function hostRequired(provider: string): () => never {
   return () => {
-    throw new InvalidRequestError(`Cannot call ${provider}: name its address in x-gateway-custom-host`, {
+    throw new InvalidRequestError(`Cannot call ${provider}: set its URL in x-gateway-custom-host`, {
       param: "x-gateway-custom-host",
       code: "custom_host_required",
     });
@@ -11,10 +11,10 @@ export function hostRequired(provider: string): () => never {
 }
 
 /**
- * A text as one segment of a path.
+ * A string as one path segment.
  *
- * @param param The member it comes from.
- * @throws {InvalidRequestError} If it would lead elsewhere.
+ * @param param The field it comes from.
+ * @throws {InvalidRequestError} If it would change the path.
  */
 export function encodeSegment(param: string, text: string): string {
   if (text === "" || text === "." || text === "..") return refuseSegment(param);
@@ -22,37 +22,37 @@ export function encodeSegment(param: string, text: string): string {
 }
 
 /**
- * A text as a part of a segment.
+ * A string as part of a path segment.
  *
- * @throws {InvalidRequestError} If it has no bytes: half of a surrogate pair.
+ * @throws {InvalidRequestError} If it is not valid Unicode: half of a surrogate pair.
  */
 export function encodeText(param: string, text: string): string {
   return text.isWellFormed() ? encodeURIComponent(text) : refuseSegment(param);
 }
 
 function refuseSegment(param: string): never {
-  throw new InvalidRequestError(`Invalid ${param}: it cannot stand in the path of a request`, {
+  throw new InvalidRequestError(`Invalid ${param}: it cannot be part of a URL path`, {
     param,
     code: "invalid_parameter",
   });
 }
 
-/** As `encodeSegment`, with `@` as it is. */
+/** As `encodeSegment`, but leaves `@` unescaped. */
 export function pathSegment(param: string, text: string): string {
   return encodeSegment(param, text).replaceAll("%40", "@");
 }
 
 /**
- * A model's name as the segments of a path.
+ * A model's name as path segments.
  *
- * @throws {InvalidRequestError} If a segment would lead elsewhere.
+ * @throws {InvalidRequestError} If a segment would change the path.
  */
 export function modelPath(model: string): string {
   const segments = model.split("/").map((segment) => pathSegment("model", segment));
   return `/${segments.join("/")}`;
 }
 
-/** A query, with its question mark, in which a member stands that it may have already: the one given wins. */
+/** Adds a parameter to a query with its question mark; an existing parameter takes precedence. */
 export function addQuery(query: string, name: string, value: string): string {
   if (new URLSearchParams(query).has(name)) return query;
   const member = `${name}=${encodeURIComponent(value)}`;

@@ -3,23 +3,24 @@ import { readInputs } from "./media-inputs.ts";
 import { refuseMember } from "./messages.ts";
 
 /**
- * Texts to embed, as a list.
+ * Strings to embed, as a list.
  *
- * @throws {InvalidRequestError} If the input is lists of tokens, which belong to another provider's tokenizer, or holds media.
+ * @throws {InvalidRequestError} If the input contains media or token lists, which depend on another provider's
+ * tokenizer.
  */
-export function requireTexts(provider: string, request: EmbeddingRequest): string[] {
+export function requireStrings(provider: string, request: EmbeddingRequest): string[] {
   return readInputs(provider, request).map(({ text, image, video }) =>
-    text === undefined || image || video ? refuseMember(provider, "input", "this model embeds texts") : text,
+    text === undefined || image || video ? refuseMember(provider, "input", "this model embeds text") : text,
   );
 }
 
 /**
- * Lets texts pass, and the objects some providers take in their place.
+ * Accepts strings, and the input objects some providers support.
  *
- * @throws {InvalidRequestError} If the input is lists of tokens.
+ * @throws {InvalidRequestError} If the input is token lists.
  */
-export function requireTextOrObjects(provider: string, { input }: EmbeddingRequest): void {
+export function requireStringsOrObjects(provider: string, { input }: EmbeddingRequest): void {
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   const isTokens = (item: unknown) => typeof item === "number" || Array.isArray(item);
-  if (list.some(isTokens)) refuseMember(provider, "input", "it embeds texts, not lists of tokens");
+  if (list.some(isTokens)) refuseMember(provider, "input", "it embeds text, not lists of tokens");
 }

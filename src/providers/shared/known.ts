@@ -1,9 +1,10 @@
-/** Kinds of requests whose members differ. */
+/** Kinds of requests with different fields. */
 export type RequestKind = "text" | "embed" | "image" | "speech";
 
 /**
- * Members of OpenAI's requests (https://platform.openai.com/docs/api-reference) and those the gateway documents beside them.
- * A provider without one of these leaves it out; every other member belongs to the provider or its model.
+ * Fields of OpenAI's requests (https://platform.openai.com/docs/api-reference) and those the gateway documents beside
+ * them. A provider that does not support one of them drops it; unknown fields are forwarded to the provider or its
+ * model.
  */
 const known: Readonly<Record<RequestKind, ReadonlySet<string>>> = {
   text: new Set([
@@ -91,16 +92,16 @@ const known: Readonly<Record<RequestKind, ReadonlySet<string>>> = {
   speech: new Set(["model", "input", "voice", "instructions", "response_format", "speed", "stream_format"]),
 };
 
-/** Whether a member is OpenAI's or the gateway's; others are the provider's own and go on as they are. */
+/** Whether a field is OpenAI's or the gateway's; other fields are provider-specific and forwarded unchanged. */
 export function isKnownMember(name: string, kind: RequestKind = "text"): boolean {
   return known[kind].has(name);
 }
 
 /**
- * Members that belong to the provider, less those an adapter takes itself. Known ones it does not take are named as left
- * out.
+ * The provider-specific fields, without those the adapter handles. Known fields it does not handle are reported as
+ * dropped.
  *
- * @param takes Whether the adapter converts a member, or answers to it.
+ * @param takes Whether the adapter handles a field.
  */
 export function passUnknown(
   request: Readonly<Record<string, unknown>>,

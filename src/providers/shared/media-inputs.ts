@@ -3,19 +3,19 @@ import { isObject } from "../../lib/json.ts";
 import type { EmbeddingRequest } from "../../schemas/embeddings.ts";
 import { refuseMember } from "./messages.ts";
 
-/** A picture or film of an input: where it lies, or its bytes. */
+/** An image or video of an input: its URL or its bytes. */
 export interface Medium {
-  /** Address; never a data URL. */
+  /** URL; never a data URL. */
   url?: string;
   /** Bytes, in base64. */
   base64?: string;
-  /** Media type; told by the input, else by the first bytes or the ending. */
+  /** Media type: stated by the input, else guessed from the first bytes or the file extension. */
   type: string;
-  /** Further members, such as the part of a film. */
+  /** Further fields, such as the segment of a video. */
   more: Readonly<Record<string, unknown>>;
 }
 
-/** One input of a request for embeddings. */
+/** One input of an embeddings request. */
 export interface MediaInput {
   text?: string | undefined;
   image?: Medium | undefined;
@@ -24,7 +24,7 @@ export interface MediaInput {
   sent: unknown;
 }
 
-/** Media types by how their bytes begin in base64, and by the endings of addresses. */
+/** Media types by base64 prefix and by file extension. */
 const beginnings = [
   [/^\/9j\//, "image/jpeg"],
   [/^iVBOR/, "image/png"],
@@ -44,7 +44,7 @@ function typeOf(text: string, table: typeof beginnings | typeof endings, kind: "
   return found?.startsWith(kind) ? found : kind === "image" ? "image/jpeg" : "video/mp4";
 }
 
-/** A medium given as an address, a data URL, base64, or an object that holds one of them. */
+/** A medium given as a URL, a data URL, base64, or an object with one of them. */
 function readMedium(given: unknown, kind: "image" | "video"): Medium | undefined {
   const { url, base64, mime_type: stated, text: _, ...more } = isObject(given) ? given : { url: given };
   const source = typeof base64 === "string" ? base64 : url;
@@ -71,32 +71,32 @@ function readInput(sent: unknown): MediaInput | undefined {
 }
 
 /**
- * The inputs of a request, texts and media in one form.
+ * The inputs of a request, text and media in one form.
  *
- * @throws {InvalidRequestError} If they are lists of tokens: those belong to another provider's tokenizer.
+ * @throws {InvalidRequestError} If they are token lists, which depend on another provider's tokenizer.
  */
 export function readInputs(provider: string, { input }: Pick<EmbeddingRequest, "input">): MediaInput[] {
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   return list.map(
-    (one) => readInput(one) ?? refuseMember(provider, "input", "it embeds texts and media, not lists of tokens"),
+    (one) => readInput(one) ?? refuseMember(provider, "input", "it embeds text and media, not lists of tokens"),
   );
 }
 
-/** Whether a request has inputs besides texts. */
+/** Whether a request has inputs besides text. */
 export function hasMedia({ input }: Pick<EmbeddingRequest, "input">): boolean {
   return Array.isArray(input) && input.some((one) => isObject(one));
 }
 
-/** A medium as an address: a data URL where its bytes were given. */
+/** A medium as a URL: a data URL when its bytes were given. */
 export function toAddress({ url, base64, type }: Medium): string {
   return url ?? `data:${type};base64,${base64 ?? ""}`;
 }
 
 /**
- * The bytes of a medium, in base64, for providers that fetch nothing.
+ * The bytes of a medium in base64, for providers that do not fetch URLs.
  *
- * @throws {InvalidRequestError} If only its address was given.
+ * @throws {InvalidRequestError} If only its URL was given.
  */
 export function requireBytes(provider: string, { base64 }: Medium): string {
-  return base64 ?? refuseMember(provider, "input", "it fetches no addresses: send the bytes of the image in base64");
+  return base64 ?? refuseMember(provider, "input", "it does not fetch URLs: send the image in base64");
 }

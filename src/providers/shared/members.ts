@@ -1,25 +1,25 @@
 import { passUnknown, type RequestKind } from "./known.ts";
 import { isGiven } from "./messages.ts";
 
-/** Members whose absence changes nothing: the gateway itself acts on them, or they are the default. */
+/** Fields that may be omitted without a report: the gateway handles them, or they have their default value. */
 const silent: ReadonlySet<string> = new Set(["stream_options", "messages", "model", "stream", "n"]);
 
-/** What a provider takes of a request under its own names. */
+/** Request fields a provider supports, under its own names. */
 export interface MemberMap {
-  /** Names by the request's names, or functions that make the value. */
+  /** The provider's name of each field, or its name and a function that converts the value. */
   readonly [name: string]: string | readonly [name: string, convert: (value: never) => unknown];
 }
 
-/** What copying members goes by. */
+/** How fields are copied. */
 interface MemberRules {
-  /** Members the adapter converts itself. */
+  /** Fields the adapter converts itself. */
   handled: readonly string[];
   /** Default: text. */
   kind?: RequestKind;
   drop: (member: string) => void;
 }
 
-/** Members under the provider's names, apart from those that belong to the provider and keep their names. */
+/** Fields under the provider's names, separate from unknown fields, which keep their names. */
 export function splitMembers(
   request: Readonly<Record<string, unknown>>,
   map: MemberMap,
@@ -33,7 +33,7 @@ export function splitMembers(
     if (rule === undefined) continue;
     if (typeof rule === "string") taken[rule] = value;
     else {
-      const converted = rule[1](value as never); // the map names the type of each member
+      const converted = rule[1](value as never); // the map fits the type of each field
       if (converted !== undefined) taken[rule[0]] = converted;
     }
   }
@@ -41,8 +41,8 @@ export function splitMembers(
 }
 
 /**
- * As `splitMembers`, in one object. It stands before what an adapter makes itself: a member of the provider's own replaces
- * nothing of that.
+ * As `splitMembers`, in one object. Spread it before the fields an adapter sets itself, so that a provider-specific
+ * field cannot replace them.
  */
 export function copyMembers(
   request: Readonly<Record<string, unknown>>,
@@ -53,14 +53,14 @@ export function copyMembers(
   return { ...unknown, ...taken };
 }
 
-/** A conversion that keeps a number within bounds; other values are the provider's business. */
+/** A conversion that keeps a number within bounds; other values are left to the provider. */
 export const clamp = (minimum: number, maximum: number) => (value: unknown) =>
   typeof value === "number" ? Math.min(Math.max(value, minimum), maximum) : value;
 
-/** A list of one where a single text may be given. */
+/** A single value as a list. */
 export const toList = (value: unknown) => (Array.isArray(value) ? value : [value]);
 
-/** The most tokens a chat answer may have, under either of its names. */
+/** Maximum output tokens of a chat, under either of its names. */
 export function maxTokensOf(request: { max_completion_tokens?: unknown; max_tokens?: unknown }): unknown {
   return request.max_completion_tokens ?? request.max_tokens ?? undefined;
 }

@@ -23,12 +23,12 @@ const Message = v.looseObject({
   tool_call_id: v.nullish(v.string()),
   name: v.nullish(v.string()),
 });
-/** One message of a chat request, its parts known. */
+/** One message of a chat request, with typed parts. */
 export type Message = v.InferOutput<typeof Message>;
 
 const Messages = v.array(Message);
 
-/** A request cannot be answered as it was asked; tells the member. */
+/** Rejects a field the provider does not support. */
 export function refuseMember(provider: string, param: string, problem: string): never {
   throw new InvalidRequestError(`Cannot call ${provider}: ${problem}`, { param, code: "unsupported_parameter" });
 }
@@ -46,7 +46,7 @@ export function readMessages({ messages }: ChatRequest): Message[] {
   throw new InvalidRequestError(`Invalid ${param}: ${issue.message}`, { param, code: "invalid_message" });
 }
 
-/** Texts of a content, joined; undefined when it holds anything else. */
+/** Text of a content, joined; undefined when it contains anything else. */
 function readPlainText(content: Message["content"]): string | undefined {
   if (typeof content === "string") return content;
   if (!content) return "";
@@ -59,12 +59,12 @@ function readPlainText(content: Message["content"]): string | undefined {
 }
 
 /**
- * Texts of a content, for providers that take nothing else.
+ * Text of a content, for providers that accept only text.
  *
- * @throws {InvalidRequestError} If it holds anything else.
+ * @throws {InvalidRequestError} If it contains anything else.
  */
 export function requireText(provider: string, content: Message["content"]): string {
-  return readPlainText(content) ?? refuseMember(provider, "messages", "it takes text only");
+  return readPlainText(content) ?? refuseMember(provider, "messages", "it accepts only text");
 }
 
 /** The image of a part. */
@@ -74,51 +74,51 @@ export function imageOf({ image_url }: Part): { url: string; detail?: string } |
   return { url: image_url.url, ...(typeof image_url.detail === "string" && { detail: image_url.detail }) };
 }
 
-/** Whether a part of a message is what a model thought, open or sealed. */
-export function isThoughtPart(part: unknown): boolean {
+/** Whether a content part is reasoning, readable or encrypted. */
+export function isReasoningPart(part: unknown): boolean {
   return isObject(part) && (part.type === "thinking" || part.type === "redacted_thinking");
 }
 
-/** A member that is given: neither absent nor null. */
+/** Whether a value is present: neither undefined nor null. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
 /**
- * Refuses more than one choice, for providers that make one.
+ * Rejects more than one choice, for providers that return one.
  *
  * @throws {InvalidRequestError}
  */
 export function requireOneChoice(provider: string, { n }: { n?: number | null | undefined }): void {
-  if (typeof n === "number" && n > 1) refuseMember(provider, "n", "it makes one choice a request; leave n out");
+  if (typeof n === "number" && n > 1) refuseMember(provider, "n", "it returns one choice per request; leave n out");
 }
 
 /**
- * Refuses tools, for providers without them. Tools that must not be called change nothing.
+ * Rejects tools, for providers without tool calls. Tools with `tool_choice: "none"` are accepted.
  *
  * @throws {InvalidRequestError}
  */
 export function refuseTools(provider: string, request: ChatRequest): void {
   const { tools, functions, tool_choice } = request;
   const has = [tools, functions].some((list) => Array.isArray(list) && list.length > 0);
-  if (has && tool_choice !== "none") refuseMember(provider, "tools", "it has no tools");
+  if (has && tool_choice !== "none") refuseMember(provider, "tools", "it does not support tools");
 }
 
 /**
- * Refuses formats of the answer other than text, for providers without them.
+ * Rejects response formats other than text, for providers without them.
  *
  * @throws {InvalidRequestError}
  */
 export function refuseResponseFormat(provider: string, { response_format: format }: ChatRequest): void {
   if (!isGiven(format) || Reflect.get(Object(format), "type") === "text") return;
-  refuseMember(provider, "response_format", "it cannot be held to a format of the answer");
+  refuseMember(provider, "response_format", "it does not support response formats");
 }
 
 /**
- * Refuses streams, for providers that answer whole.
+ * Rejects streams, for providers without streaming.
  *
  * @throws {InvalidRequestError}
  */
 export function refuseStream(provider: string, { stream }: { stream?: boolean | null | undefined }): void {
-  if (stream === true) refuseMember(provider, "stream", "it does not stream; leave stream out");
+  if (stream === true) refuseMember(provider, "stream", "it does not support streaming; leave stream out");
 }

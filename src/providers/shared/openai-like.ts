@@ -71,7 +71,7 @@ const OpenaiUsage = v.looseObject({
   completion_tokens_details: v.nullish(v.looseObject({ reasoning_tokens: count })),
 });
 
-/** Usage whose counts have OpenAI's names; undefined for anything else. */
+/** Usage with OpenAI's field names; undefined for anything else. */
 export function readUsage(usage: unknown): Usage | undefined {
   const result = v.safeParse(OpenaiUsage, usage);
   if (!result.success) return undefined;
@@ -90,26 +90,26 @@ const finishReasons: ReadonlyMap<string, string> = new Map([
   ["content_filter", "content_filter"],
 ]);
 
-/** Why an answer ended, in the gateway's words; whoever asked for tools has not just stopped. */
+/** The finish reason in the gateway's terms; a stop with tool calls becomes `tool_calls`. */
 function toFinishReason(word: string | null | undefined, hasCalls: boolean): string {
   return finishReasons.get(word ?? "") ?? (hasCalls ? "tool_calls" : "stop");
 }
 
-/** Text of a thinking part: some send it as parts of its own. */
+/** Text of a reasoning part; some providers send it as a list of parts. */
 function thinkingOf({ thinking }: Part): string {
   if (typeof thinking === "string") return thinking;
   if (!Array.isArray(thinking)) return "";
   return thinking.map((part) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join("");
 }
 
-/** What a message or a piece of one says, its parts sorted by kind. */
+/** Content of a message or delta, with its parts sorted by kind. */
 function readSaid({ content, reasoning_content, reasoning }: Message) {
   const parts = Array.isArray(content) ? content : [];
-  const thoughts = parts.filter(({ type }) => type === "thinking");
+  const thinkingParts = parts.filter(({ type }) => type === "thinking");
   return {
     text: typeof content === "string" ? content : parts.map((part) => part.text ?? "").join(""),
-    thoughts,
-    reasoning: reasoning_content ?? reasoning ?? thoughts.map(thinkingOf).join(""),
+    thinkingParts,
+    reasoning: reasoning_content ?? reasoning ?? thinkingParts.map(thinkingOf).join(""),
     parts,
   };
 }
@@ -127,16 +127,16 @@ function toToolCalls(calls: readonly ToolCall[], answerId: string): UnifiedToolC
   }));
 }
 
-/** Answers that are OpenAI's but for details: content in parts, arguments as objects, other words for the end. */
+/** Responses that differ from OpenAI's in details: content in parts, arguments as objects, other finish reasons. */
 export function fromOpenaiLike(body: unknown, { model }: ChatRequest, options: ConversionOptions): ChatResponse {
   const { choices, usage, ...given } = v.parse(Reply, body);
   const head = toHead("0", given, options);
   const converted = choices.map(({ index, message, finish_reason, logprobs }) => {
-    const { text, thoughts, reasoning, parts } = readSaid(message);
+    const { text, thinkingParts, reasoning, parts } = readSaid(message);
     const toolCalls = toToolCalls(message.tool_calls ?? [], head.id);
     const extras = {
       ...(reasoning !== "" && { reasoning_content: reasoning }),
-      ...(thoughts.length > 0 && { content_blocks: parts.map(toBlock) }),
+      ...(thinkingParts.length > 0 && { content_blocks: parts.map(toBlock) }),
     };
     const content = text === "" && toolCalls.length > 0 ? null : text;
     return toChoice(
@@ -155,7 +155,7 @@ interface ChoiceState {
   hasEnded: boolean;
 }
 
-/** Pieces of calls: who they are once, then only arguments. */
+/** Tool call deltas: id and name once, then only arguments. */
 function toCallDeltas(calls: readonly ToolCall[], state: ChoiceState, answerId: string): object[] {
   return calls.map((call) => {
     const upstreamIndex = call.index ?? (call.function?.name ? state.calls.size : state.calls.size - 1);
@@ -171,8 +171,8 @@ function toCallDeltas(calls: readonly ToolCall[], state: ChoiceState, answerId: 
 }
 
 function toDelta(message: Message, { strict }: ConversionOptions): Record<string, unknown> {
-  const { text, thoughts, reasoning } = readSaid(message);
-  const blocks = thoughts.map((part, index) => {
+  const { text, thinkingParts, reasoning } = readSaid(message);
+  const blocks = thinkingParts.map((part, index) => {
     const thinking = { thinking: thinkingOf(part) };
     return { index, delta: part.signature ? { ...thinking, signature: part.signature } : thinking };
   });
@@ -183,7 +183,7 @@ function toDelta(message: Message, { strict }: ConversionOptions): Record<string
   };
 }
 
-/** Maps streams that are OpenAI's but for the same details. */
+/** Maps streams that differ from OpenAI's in the same details. */
 export function createOpenaiLikeMapper(
   provider: string,
   { model }: ChatRequest,

@@ -7,7 +7,7 @@ export function documentText(document: RerankDocument): string {
   return typeof document === "string" ? document : document.text;
 }
 
-/** Members only some providers take; the gateway itself gives documents back where it is asked for them. */
+/** Fields only some providers support; the gateway itself returns documents when they are requested. */
 const optional = [
   ...(["top_n", "return_documents", "max_chunks_per_doc", "max_tokens_per_doc"] as const),
   ...(["priority", "rank_fields", "truncation", "parameters"] as const),
@@ -15,10 +15,10 @@ const optional = [
 type OptionalMember = (typeof optional)[number];
 const known: ReadonlySet<string> = new Set(["model", "query", "documents", ...optional]);
 
-/** Members a provider takes, by its names for them. */
+/** Fields a provider supports, with its names for them. */
 export type RerankMembers = { readonly [Name in OptionalMember]?: string };
 
-/** Values of the members a provider takes, under its names; those it does not take are told. */
+/** Values of the fields a provider supports, under its names; other fields are reported as dropped. */
 export function takenMembers(
   request: RerankRequest,
   members: RerankMembers,
@@ -35,12 +35,14 @@ export function takenMembers(
   return taken;
 }
 
-/** Members nobody knows: they go on as they are. */
+/** Unknown fields, which are forwarded unchanged. */
 export function unknownMembers(request: RerankRequest): Record<string, unknown> {
   return Object.fromEntries(Object.entries(request).filter(([name]) => !known.has(name)));
 }
 
-/** Turns a request into that of a provider whose body is Cohere's (https://docs.cohere.com/reference/rerank) but for names. */
+/**
+ * Converts a request for a provider whose body is Cohere's (https://docs.cohere.com/reference/rerank) with other names.
+ */
 export function toRerankBody(
   request: RerankRequest,
   members: RerankMembers,
@@ -55,15 +57,15 @@ export function toRerankBody(
   };
 }
 
-/** What a provider says of one document. */
+/** A provider's result for one document. */
 interface RankedDocument {
   index: number;
   score: number;
-  /** As it came back. */
+  /** The document as the provider returned it. */
   text?: string | undefined;
 }
 
-/** What a rerank answer is made from. */
+/** What a rerank response is made from. */
 interface Ranking {
   id?: string | null | undefined;
   model?: string | null | undefined;
@@ -74,15 +76,15 @@ interface Ranking {
 
 const Index = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** Counts that can be told: whole numbers that are not negative. */
+/** Valid token counts: whole numbers that are not negative. */
 function counted(name: string, value: number | null | undefined): Record<string, number> {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? { [name]: value } : {};
 }
 
 /**
- * A rerank answer in the gateway's shape: sorted, cut to what was asked for, documents where they were.
+ * A rerank response in the gateway's shape: sorted, cut to the requested number, with documents when requested.
  *
- * @throws {Error} If a result is of no document of the request.
+ * @throws {Error} If a result refers to no document of the request.
  */
 export function toRerankAnswer(
   { id, model, results, searchUnits, totalTokens }: Ranking,
@@ -135,7 +137,7 @@ const Reply = v.looseObject({
 });
 
 /**
- * Reads the forms answers have that are Cohere's but for names: results or data, with relevance scores or scores.
+ * Reads responses like Cohere's with other names: results or data, with relevance scores or scores.
  *
  * @throws {Error} If there are no results, or one has no score.
  */
@@ -156,13 +158,13 @@ export function readRanking(body: unknown): Ranking {
   };
 }
 
-/** How a provider whose interface is Cohere's but for names reranks. */
+/** How a provider whose rerank API is like Cohere's is called. */
 interface RerankRules {
   path: string;
   members: RerankMembers;
 }
 
-/** Reranking by a provider whose interface is Cohere's but for names. */
+/** Reranking by a provider whose API is like Cohere's. */
 export function rerankLikeCohere({ path, members }: RerankRules): OperationAdapter<"rerank"> {
   return {
     path: () => path,

@@ -1,7 +1,7 @@
 import type { SpeechRequest } from "../../schemas/audio.ts";
 import { refuseMember } from "./messages.ts";
 
-/** Content types of the formats of speech (https://platform.openai.com/docs/api-reference/audio/createSpeech). */
+/** Content types by speech format (https://platform.openai.com/docs/api-reference/audio/createSpeech). */
 export const speechTypes: Readonly<Record<string, string>> = {
   mp3: "audio/mpeg",
   opus: "audio/opus",
@@ -17,10 +17,10 @@ export function voiceOf({ voice }: SpeechRequest): string {
 }
 
 /**
- * The format of speech.
+ * The speech format.
  *
- * @param fallback Where the request names none.
- * @throws {InvalidRequestError} If the provider does not have it.
+ * @param fallback Used when the request names none.
+ * @throws {InvalidRequestError} If the provider does not support it.
  */
 export function formatOf<Format extends string>(
   provider: string,
@@ -31,11 +31,11 @@ export function formatOf<Format extends string>(
   const wanted = asked ?? fallback;
   return (
     formats.find((format) => format === wanted) ??
-    refuseMember(provider, "response_format", `it gives speech as ${formats.join(", ")}`)
+    refuseMember(provider, "response_format", `it returns speech as ${formats.join(", ")}`)
   );
 }
 
-/** Samples of 16 bits, little endian, one channel, as a WAV file (http://soundfile.sapp.org/doc/WaveFormat/). */
+/** A WAV file from 16-bit little-endian mono samples (http://soundfile.sapp.org/doc/WaveFormat/). */
 export function toWav(samples: Uint8Array, rate: number): Uint8Array {
   const file = new Uint8Array(44 + samples.length);
   const view = new DataView(file.buffer);

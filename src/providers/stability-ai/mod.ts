@@ -31,7 +31,7 @@ export const stability = defineProvider({
     inPath(path) {
       const [, engine] = /(?:^|\/)generation\/([^/]+)/i.exec(path) ?? [];
       const [, service] = /(?:^|\/)v2beta\/(?:stable-image\/generate\/)?(.+)$/i.exec(path) ?? [];
-      // which of these is meant is told in the form
+      // the form selects one of them
       return service === "sd3" ? null : (engine ?? service);
     },
   },

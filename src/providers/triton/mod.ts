@@ -10,7 +10,7 @@ import { refuseMember, refuseStream, requireOneChoice } from "../shared/messages
 
 const Reply = v.looseObject({ text_output: v.string() });
 
-/** What the server is told when the request does not say: it has no defaults of its own. */
+/** Request defaults: the server has none. */
 const defaults = { max_tokens: 100, temperature: 0.7, top_p: 0.7, top_k: 50 };
 
 const members = {
@@ -30,7 +30,7 @@ const complete: OperationAdapter<"complete"> = {
     requireOneChoice("triton", request);
     refuseStream("triton", request);
     const { prompt } = request;
-    if (typeof prompt !== "string") refuseMember("triton", "prompt", "it takes one prompt, as text");
+    if (typeof prompt !== "string") refuseMember("triton", "prompt", "the prompt must be a single string");
     const copied = copyMembers(request, members, { handled: ["model", "prompt"], drop });
     return { ...defaults, ...copied, text_input: prompt };
   },

@@ -30,7 +30,7 @@ function createImages(settings: VertexSettings): OperationAdapter<"generateImage
   };
 }
 
-/** The request with its model's name without the publisher. */
+/** The request, with the publisher removed from its model's name. */
 function withPlainName<Request extends { model?: string | null | undefined }>(request: Request): Request {
   return request.model ? { ...request, model: readModel(request.model).name } : request;
 }
@@ -70,7 +70,7 @@ export const vertexAi = defineProvider({
     const { service_account_json: serviceAccount, auth_type: authType } = settings;
     const needsProject = request.url.includes("/publishers/google/models/") && projectOf(settings) === undefined;
     if (needsProject && !isApiKey(request.credential)) {
-      throw new InvalidRequestError("Cannot call vertex-ai: name the project in x-gateway-vertex-project-id", {
+      throw new InvalidRequestError("Cannot call vertex-ai: set the project in x-gateway-vertex-project-id", {
         param: "x-gateway-vertex-project-id",
         code: "invalid_header",
       });

@@ -34,12 +34,15 @@ export const VertexSettings = v.object({
 });
 export type VertexSettings = v.InferOutput<typeof VertexSettings>;
 
-/** Project of the calls: the service account's wins. */
+/** Project of the calls; the service account's project takes precedence. */
 export function projectOf({ project_id: named, service_account_json: account }: VertexSettings): string | undefined {
   return account?.project_id ?? named;
 }
 
-/** Address of the service in a region (https://cloud.google.com/vertex-ai/docs/reference/rest#rest_endpoints); without a project keys are taken at the global one. */
+/**
+ * Base URL of the service in a region (https://cloud.google.com/vertex-ai/docs/reference/rest#rest_endpoints). API keys
+ * without a project use the global one.
+ */
 export function baseUrlOf(settings: VertexSettings, { path }: { path: string } = { path: "" }): string {
   // https://cloud.google.com/text-to-speech/docs/reference/rest
   if (path.startsWith("/v1/text:")) return "https://texttospeech.googleapis.com";
@@ -58,7 +61,7 @@ export function baseUrlOf(settings: VertexSettings, { path }: { path: string } =
 export function locationPath(settings: VertexSettings, version = "v1"): string {
   const project = projectOf(settings);
   if (project !== undefined) return `/${version}/projects/${project}/locations/${settings.region}`;
-  throw new InvalidRequestError("Cannot call vertex-ai: name the project in x-gateway-vertex-project-id", {
+  throw new InvalidRequestError("Cannot call vertex-ai: set the project in x-gateway-vertex-project-id", {
     param: "x-gateway-vertex-project-id",
     code: "invalid_header",
   });

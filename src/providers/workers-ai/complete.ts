@@ -7,13 +7,13 @@ import { chat, sharedMembers } from "./chat.ts";
 
 const asChat = ({ model }: { model: string }) => ({ model, messages: [] });
 
-/** Text completions: the same models, given a prompt (https://developers.cloudflare.com/workers-ai/models/). */
+/** Text completions: the chat models with a prompt (https://developers.cloudflare.com/workers-ai/models/). */
 export const complete: OperationAdapter<"complete"> = {
   path: ({ model }) => modelPath(model),
   toUpstream(request, { drop }) {
     requireOneChoice("workers-ai", request);
     const { prompt, max_tokens } = request;
-    if (typeof prompt !== "string") refuseMember("workers-ai", "prompt", "it takes one prompt, as text");
+    if (typeof prompt !== "string") refuseMember("workers-ai", "prompt", "the prompt must be a single string");
     const handled = ["model", "prompt", "max_tokens"];
     return {
       ...copyMembers(request, sharedMembers, { handled, drop }),

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { OperationAdapter } from "../core/types.ts";
 import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
 import { modelPath } from "../shared/hosts.ts";
-import { requireTexts } from "../shared/inputs.ts";
+import { requireStrings } from "../shared/inputs.ts";
 import { copyMembers } from "../shared/members.ts";
 
 const Reply = v.looseObject({ result: v.looseObject({ data: v.array(v.array(v.number())) }) });
@@ -16,7 +16,7 @@ export const embed: OperationAdapter<"embed"> = {
     const members = { pooling: "pooling" };
     return {
       ...copyMembers(request, members, { handled, kind: "embed", drop }),
-      text: requireTexts("workers-ai", request),
+      text: requireStrings("workers-ai", request),
     };
   },
   fromUpstream: (body, request) => toEmbeddingAnswer(v.parse(Reply, body).result.data, request, undefined),

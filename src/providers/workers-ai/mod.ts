@@ -19,10 +19,10 @@ export const workersAi = defineProvider({
   baseUrl({ account_id: account }) {
     const param = "x-gateway-workers-ai-account-id";
     if (account) return `https://api.cloudflare.com/client/v4/accounts/${account}/ai/run`;
-    throw new InvalidRequestError(`Cannot call workers-ai: give ${param}`, { param, code: "invalid_header" });
+    throw new InvalidRequestError(`Cannot call workers-ai: set ${param}`, { param, code: "invalid_header" });
   },
   authenticate: bearer,
-  // the whole path is the name of a model
+  // the whole path is the model's name
   models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { chat, complete, embed, generateImage },
 });

@@ -3,23 +3,29 @@ import { isObject } from "../../../lib/json.ts";
 import type { ConversionOptions } from "../../core/types.ts";
 import type { RequestBody } from "../request.ts";
 
-/** `thinking` where a request says only how much to think; DeepSeek's form (https://api-docs.deepseek.com/guides/thinking_mode). */
+/**
+ * Sets `thinking` from a request that only has an effort level, in DeepSeek's form
+ * (https://api-docs.deepseek.com/guides/thinking_mode).
+ */
 export function addThinking(body: RequestBody): void {
   const { reasoning_effort: effort, thinking } = body;
   if (typeof effort !== "string" || isObject(thinking)) return;
   body.thinking = { type: effort === "none" ? "disabled" : "enabled" };
 }
 
-/** As `addThinking`, for providers that do not know `reasoning_effort` (https://docs.z.ai/guides/capabilities/thinking-mode). */
+/** As `addThinking`, for providers without `reasoning_effort` (https://docs.z.ai/guides/capabilities/thinking-mode). */
 export function replaceEffort(body: RequestBody): void {
   addThinking(body);
   delete body.reasoning_effort;
 }
 
-/** Open models that think unless told otherwise, and refuse to do so in answers that come whole. */
+/** Open models that think by default, but reject thinking in non-streaming requests. */
 const thinksInStreamsOnly = /^qwen3-[0-9.]+b(?:-a[0-9.]+b)?$/;
 
-/** Switches of Qwen's models (https://docs.siliconflow.cn/en/api-reference/chat-completions/chat-completions, https://www.alibabacloud.com/help/en/model-studio/deep-thinking). */
+/**
+ * Qwen's fields for thinking (https://docs.siliconflow.cn/en/api-reference/chat-completions/chat-completions,
+ * https://www.alibabacloud.com/help/en/model-studio/deep-thinking).
+ */
 export function toQwenThinking(body: RequestBody): void {
   const { thinking, reasoning_effort: effort } = body;
   delete body.thinking;
@@ -56,7 +62,7 @@ export function toOpenrouter(body: RequestBody): void {
 
 const grokThinks = /^grok-(?:3-mini|4)(?!.*non-reasoning)/;
 
-/** Models that think refuse some members (https://docs.x.ai/docs/guides/reasoning). */
+/** Reasoning models reject some fields (https://docs.x.ai/docs/guides/reasoning). */
 export function leaveOutForGrok(body: RequestBody, { drop }: ConversionOptions): void {
   if (!grokThinks.test(String(body.model))) return;
   for (const member of ["presence_penalty", "frequency_penalty", "stop"]) {
@@ -68,12 +74,12 @@ export function leaveOutForGrok(body: RequestBody, { drop }: ConversionOptions):
 
 const statusOfMinimax: Readonly<Record<number, number>> = { 1002: 429, 1004: 401, 1008: 402, 2013: 400 };
 
-/** MiniMax tells of failures with status 200 (https://platform.minimax.io/docs/api-reference/errorcode). */
-export function checkMinimax({ base_resp: told }: Record<string, unknown>): void {
-  if (!isObject(told)) return;
-  const code = Number(told.status_code ?? 0);
+/** MiniMax reports failures with status 200 (https://platform.minimax.io/docs/api-reference/errorcode). */
+export function checkMinimax({ base_resp: status }: Record<string, unknown>): void {
+  if (!isObject(status)) return;
+  const code = Number(status.status_code ?? 0);
   if (code === 0) return;
-  throw new UpstreamError(statusOfMinimax[code] ?? 502, `minimax error: ${String(told.status_msg ?? code)}`, {
+  throw new UpstreamError(statusOfMinimax[code] ?? 502, `minimax error: ${String(status.status_msg ?? code)}`, {
     provider: "minimax",
     code: String(code),
   });

@@ -2,29 +2,29 @@ import * as v from "valibot";
 import type { ModelNaming, Provider } from "../../core/types.ts";
 import { type OpenaiCompatibleRules, openaiCompatible } from "../mod.ts";
 
-/** A provider that speaks OpenAI's shapes and has no settings of its own. */
+/** A provider that speaks OpenAI's shapes and has no settings. */
 export interface CompatDeclaration extends OpenaiCompatibleRules {
   /** Name in `x-gateway-provider`. */
   slug: string;
-  /** Base address, without a slash at its end; of some it depends on the path below it. */
+  /** Base URL without a trailing slash; for some providers it depends on the path below it. */
   baseUrl: string | ((settings: object, facts: { path: string }) => string);
-  /** How its models are named, if not by one plain name each. */
+  /** How its models are named. Default: a model has exactly one name. */
   models?: ModelNaming<object>;
-  /** Default: the credential as a bearer token; none where the caller has none. */
+  /** Default: the credential as a bearer token; no header when the caller has no credential. */
   authenticate?: (credential: string | undefined) => Record<string, string>;
 }
 
-/** Answers of servers that speak OpenAI's shapes and add what their models thought, or facts of their own. */
-export const rightButForExtras = { answers: {}, mostlyRight: true } as const;
+/** Response rules for servers that speak OpenAI's shapes and add reasoning or other fields. */
+export const extraFieldRules = { answers: {}, rarelyChanged: true } as const;
 
-/** The provider of a declaration; whose answers differ in no stated way is held to OpenAI's members only. */
+/** The provider of a declaration. Default response rules: `extraFieldRules`. */
 export function declareCompatible(declaration: CompatDeclaration): Provider {
   return openaiCompatible({
-    ...(!declaration.answers && rightButForExtras),
+    ...(!declaration.answers && extraFieldRules),
     ...declaration,
     settings: { prefix: declaration.slug, schema: v.object({}) },
   });
 }
 
-/** Servers of this age know `max_tokens` alone. */
+/** Rules for older servers, which only know `max_tokens`. */
 export const oldTokenLimit = { max_completion_tokens: "max_tokens" } as const;

@@ -6,8 +6,8 @@ import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../.
 const Reply = v.looseObject({ scores: v.array(v.number()), input_tokens: v.nullish(v.number()) });
 
 /**
- * Reranking by DeepInfra (https://deepinfra.com/Qwen/Qwen3-Reranker-0.6B/api): the model stands in the path, and each
- * document comes with its own query.
+ * Reranking by DeepInfra (https://deepinfra.com/Qwen/Qwen3-Reranker-0.6B/api). The path contains the model, and each
+ * document needs its own copy of the query.
  */
 export const deepinfraRerank: OperationAdapter<"rerank"> = {
   path: ({ model }) => `/inference${modelPath(model)}`,
@@ -19,7 +19,8 @@ export const deepinfraRerank: OperationAdapter<"rerank"> = {
   }),
   fromUpstream(body, request, options) {
     const { scores, input_tokens: totalTokens } = v.parse(Reply, body);
-    if (scores.length !== request.documents.length) throw new RangeError("not one score for each document");
+    if (scores.length !== request.documents.length)
+      throw new RangeError("the number of scores differs from the number of documents");
     return toRerankAnswer({ results: scores.map((score, index) => ({ index, score })), totalTokens }, request, options);
   },
 };

@@ -5,8 +5,8 @@ import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./decl
 import { hyperbolicImages, siliconflowImages } from "./images.ts";
 
 /**
- * Hosts of open models and resellers that take what OpenAI takes, some members aside. Members they do not list are sent on:
- * most of these hosts add their own.
+ * Hosts of open models and resellers that accept OpenAI's fields with a few exceptions. Undocumented fields are
+ * forwarded, because most of these hosts add fields.
  */
 const declarations: readonly CompatDeclaration[] = [
   /** https://docs.sambanova.ai/cloud/api-reference/endpoints/chat */
@@ -29,7 +29,7 @@ const declarations: readonly CompatDeclaration[] = [
       ],
     },
     answers: { zeros: true },
-    mostlyRight: true,
+    rarelyChanged: true,
   },
   /** https://docs.lemonfox.ai/apis/chat */
   {
@@ -56,7 +56,7 @@ const declarations: readonly CompatDeclaration[] = [
       ],
     },
     answers: { zeros: true },
-    mostlyRight: true,
+    rarelyChanged: true,
   },
   /** https://docs.nscale.com/docs/inference/chat */
   {
@@ -153,7 +153,7 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed"],
     model: "solar-pro",
     embedModel: "solar-embedding-1-large-query",
-    embedsTexts: true,
+    embedsStringsOnly: true,
   },
   /** https://novita.ai/docs/api-reference/model-apis-llm-create-chat-completion */
   {
@@ -177,7 +177,7 @@ const declarations: readonly CompatDeclaration[] = [
     rerank: { top_n: "top_n", return_documents: "return_documents", max_chunks_per_doc: "max_chunks_per_doc" },
     own: { generateImage: siliconflowImages },
     model: "deepseek-ai/DeepSeek-V2-Chat",
-    embedsTexts: true,
+    embedsStringsOnly: true,
     chat: { rename: oldTokenLimit, thinking: true, adapt: toQwenThinking },
     answers: {},
   },

@@ -1,15 +1,15 @@
 import * as v from "valibot";
-import { isObject } from "../../../lib/json.ts";
+import { isObject, stringOf } from "../../../lib/json.ts";
 import type { OperationAdapter } from "../../core/types.ts";
 import { modelPath } from "../../shared/hosts.ts";
 import {
+  type GeneratedImage,
+  imageMembers,
   modelOf,
-  type Picture,
-  pictureMembers,
   ratioOf,
   requireAddresses,
   requireBytes,
-  requireOnePicture,
+  requireOneImage,
   sizeOf,
   toFilteredAnswer,
   toImageAnswer,
@@ -19,7 +19,7 @@ import type { RequestBody } from "../request.ts";
 
 type ImageAdapter = OperationAdapter<"generateImage">;
 
-/** Members of OpenAI's own models of pictures. */
+/** Fields that only OpenAI's own image models have. */
 export const gptImageMembers = [
   "quality",
   "style",
@@ -33,7 +33,7 @@ export const gptImageMembers = [
 
 /** Together AI's names (https://docs.together.ai/reference/post-images-generations). */
 export function toTogetherImage(body: RequestBody): void {
-  const size = sizeOf({ size: typeof body.size === "string" ? body.size : undefined });
+  const size = sizeOf({ size: stringOf(body.size) });
   delete body.size;
   if (size) Object.assign(body, size);
   if (body.response_format === "b64_json") body.response_format = "base64";
@@ -41,20 +41,21 @@ export function toTogetherImage(body: RequestBody): void {
 
 const filters: Readonly<Record<string, true>> = { CONTENT_FILTERED: true, ERROR: true };
 
-const StabilityPictures = v.array(
-  v.looseObject({ base64: v.nullish(v.string()), finishReason: v.nullish(v.string()) }),
-);
-const FireworksPictures = v.union([
-  StabilityPictures,
+const StabilityImages = v.array(v.looseObject({ base64: v.nullish(v.string()), finishReason: v.nullish(v.string()) }));
+const FireworksImages = v.union([
+  StabilityImages,
   v.looseObject({ base64: v.array(v.string()), finishReason: v.nullish(v.string()) }),
 ]);
 
-/** Whether a model of Fireworks AI is called as a workflow (https://docs.fireworks.ai/api-reference/generate-a-new-image-from-a-text-prompt). */
+/**
+ * Whether Fireworks AI serves the model as a workflow
+ * (https://docs.fireworks.ai/api-reference/generate-a-new-image-from-a-text-prompt).
+ */
 const isFlux = (model: string) => /(?:^|\/)flux[^/]*$/i.test(model);
 
 const fluxRatios = ["1:1", "21:9", "16:9", "3:2", "5:4", "4:5", "2:3", "9:16", "9:21", "4:3", "3:4"];
 
-/** Pictures of Fireworks AI (https://docs.fireworks.ai/api-reference/post-image_generation). */
+/** Images of Fireworks AI (https://docs.fireworks.ai/api-reference/post-image_generation). */
 export const fireworksImages: ImageAdapter = {
   path(request) {
     const model = modelOf("fireworks-ai", request).replace(/^(?!accounts\/)/, "accounts/fireworks/models/");
@@ -63,9 +64,9 @@ export const fireworksImages: ImageAdapter = {
   answersLists: true,
   toUpstream(request, { drop }) {
     requireBytes("fireworks-ai", request);
-    const options = { handled: pictureMembers, kind: "image", drop } as const;
+    const options = { handled: imageMembers, kind: "image", drop } as const;
     if (isFlux(modelOf("fireworks-ai", request))) {
-      requireOnePicture("fireworks-ai", request);
+      requireOneImage("fireworks-ai", request);
       const members = { seed: "seed", guidance_scale: "guidance_scale", num_inference_steps: "num_inference_steps" };
       const ratio = ratioOf(request, fluxRatios);
       return {
@@ -83,17 +84,17 @@ export const fireworksImages: ImageAdapter = {
     };
   },
   fromUpstream(body, _request, options) {
-    const found = v.parse(FireworksPictures, body);
+    const found = v.parse(FireworksImages, body);
     const list = Array.isArray(found) ? found : found.base64.map((base64) => ({ ...found, base64 }));
-    const kept = list.filter(({ finishReason }) => !Object.hasOwn(filters, finishReason ?? ""));
-    const pictures = kept.flatMap(({ base64 }): Picture[] => (base64 ? [{ b64_json: base64 }] : []));
-    return toFilteredAnswer("fireworks-ai", pictures, { ...options, reason: list[0]?.finishReason });
+    const accepted = list.filter(({ finishReason }) => !Object.hasOwn(filters, finishReason ?? ""));
+    const results = accepted.flatMap(({ base64 }): GeneratedImage[] => (base64 ? [{ b64_json: base64 }] : []));
+    return toFilteredAnswer("fireworks-ai", results, { ...options, reason: list[0]?.finishReason });
   },
 };
 
-const SiliconflowPictures = v.looseObject({ images: v.array(v.looseObject({ url: v.string() })) });
+const SiliconflowImages = v.looseObject({ images: v.array(v.looseObject({ url: v.string() })) });
 
-/** Pictures of SiliconFlow (https://docs.siliconflow.cn/en/api-reference/images/images-generations). */
+/** Images of SiliconFlow (https://docs.siliconflow.cn/en/api-reference/images/images-generations). */
 export const siliconflowImages: ImageAdapter = {
   path: () => "/images/generations",
   toUpstream(request, { drop }) {
@@ -114,26 +115,26 @@ export const siliconflowImages: ImageAdapter = {
     return {
       ...(typeof size === "string" && size !== "auto" && { image_size: size }),
       ...(typeof n === "number" && { batch_size: n }),
-      ...copyMembers(request, members, { handled: pictureMembers, kind: "image", drop }),
+      ...copyMembers(request, members, { handled: imageMembers, kind: "image", drop }),
       model: modelOf("siliconflow", request),
       prompt,
     };
   },
   fromUpstream: (body, _request, options) =>
     toImageAnswer(
-      v.parse(SiliconflowPictures, body).images.map(({ url }) => ({ url })),
+      v.parse(SiliconflowImages, body).images.map(({ url }) => ({ url })),
       options,
     ),
 };
 
-const HyperbolicPictures = v.looseObject({ images: v.array(v.looseObject({ image: v.string() })) });
+const HyperbolicImages = v.looseObject({ images: v.array(v.looseObject({ image: v.string() })) });
 
-/** Pictures of Hyperbolic (https://docs.hyperbolic.xyz/docs/image-apis). */
+/** Images of Hyperbolic (https://docs.hyperbolic.xyz/docs/image-apis). */
 export const hyperbolicImages: ImageAdapter = {
   path: () => "/v1/image/generation",
   toUpstream(request, { drop }) {
     requireBytes("hyperbolic", request);
-    requireOnePicture("hyperbolic", request);
+    requireOneImage("hyperbolic", request);
     const names = [
       "steps",
       "cfg_scale",
@@ -153,7 +154,7 @@ export const hyperbolicImages: ImageAdapter = {
     ];
     const members = Object.fromEntries(names.map((name) => [name, name]));
     return {
-      ...copyMembers(request, members, { handled: pictureMembers, kind: "image", drop }),
+      ...copyMembers(request, members, { handled: imageMembers, kind: "image", drop }),
       model_name: modelOf("hyperbolic", request),
       prompt: request.prompt,
       ...sizeOf(request),
@@ -161,15 +162,15 @@ export const hyperbolicImages: ImageAdapter = {
   },
   fromUpstream: (body, _request, options) =>
     toImageAnswer(
-      v.parse(HyperbolicPictures, body).images.map(({ image }) => ({ b64_json: image })),
+      v.parse(HyperbolicImages, body).images.map(({ image }) => ({ b64_json: image })),
       options,
     ),
 };
 
-const TogetherPictures = v.looseObject({ data: v.array(v.looseObject({})), created: v.nullish(v.number()) });
+const TogetherImages = v.looseObject({ data: v.array(v.looseObject({})), created: v.nullish(v.number()) });
 
-/** An answer in OpenAI's shape that tells no time. */
+/** A response in OpenAI's shape without a creation time. */
 export const withTime: NonNullable<ImageAdapter["fromUpstream"]> = (body, _request, { created = 0 }) => {
-  const answer = v.parse(TogetherPictures, body);
+  const answer = v.parse(TogetherImages, body);
   return isObject(body) ? { ...body, data: answer.data, created: answer.created ?? created } : undefined;
 };

@@ -4,7 +4,7 @@ import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./decl
 const penalties = ["presence_penalty", "frequency_penalty"] as const;
 const sampling = ["max_tokens", "temperature", "top_p"] as const;
 
-/** Providers that know some of OpenAI's members alone: whatever else a request holds is left out and told. */
+/** Providers that support only some of OpenAI's fields; all other fields of a request are dropped and reported. */
 const declarations: readonly CompatDeclaration[] = [
   /** https://docs.endpoints.anyscale.com/text-generation/query-a-model */
   {

@@ -8,7 +8,7 @@ import { minimaxSpeech } from "./speech.ts";
 
 const glmReasons = { sensitive: "content_filter", network_error: "stop" } as const;
 
-/** Providers whose answers hold more than OpenAI's, such as what a model thought, or hold it elsewhere. */
+/** Providers whose responses have fields beyond OpenAI's, such as reasoning, or have them in other places. */
 const declarations: readonly CompatDeclaration[] = [
   /** https://docs.together.ai/reference/chat-completions-1 */
   {
@@ -18,7 +18,7 @@ const declarations: readonly CompatDeclaration[] = [
     pathPrefix: "/v1",
     // https://docs.together.ai/reference/rerank-1
     rerank: { top_n: "top_n", return_documents: "return_documents", rank_fields: "rank_fields" },
-    embedsTexts: true,
+    embedsStringsOnly: true,
     operations: ["chat", "complete", "embed", "generateImage"],
     media: {
       generateImage: {
@@ -109,7 +109,7 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed", "models"],
     model: "qwen-turbo",
     embedModel: "text-embedding-v1",
-    embedsTexts: true,
+    embedsStringsOnly: true,
     embedsAtMost: 10,
     chat: { thinking: true, adapt: toQwenThinking },
     answers: {},
@@ -130,7 +130,7 @@ const declarations: readonly CompatDeclaration[] = [
     operations: ["chat", "embed", "models"],
     model: "glm-3-turbo",
     embedModel: "embedding-2",
-    embedsTexts: true,
+    embedsStringsOnly: true,
     chat: { rename: oldTokenLimit, thinking: true, systemText: true, adapt: replaceEffort },
     answers: { finishReasons: glmReasons },
   },
