@@ -198,8 +198,8 @@ export interface CallerContext extends RequestContext {
   isCounted: boolean;
   /** The workspace a key of the organisation acts in, once the request named it. */
   namedWorkspaceId?: string;
-  /** What the route asks of a request that is passed on; set by its row. */
-  relay?: RelayRules;
+  /** Requirements of a native route; set by its endpoint. */
+  nativeRoute?: NativeRouteRules;
   /** Checks the body with the parameters of a target, where the request left some of it to its config. */
   checkComplete?: (body: object) => void;
   /** Stores a non-streaming response that may be read again. */
@@ -222,8 +222,8 @@ export interface FinishedCall {
 /** Takes a finished request: writes its row, counts it. Never throws, and nobody waits for it. */
 type CallSink = (call: FinishedCall) => void;
 
-/** What a known route asks of requests that are passed on. */
-export interface RelayRules {
+/** Requirements of a native route, whose requests are forwarded unchanged. */
+export interface NativeRouteRules {
   /** The provider must have it. */
   readonly group: NativeGroup;
   /** Headers clients may leave out, by their names in lower case. */

@@ -7,8 +7,8 @@ import type { Destination } from "../../providers/core/call.ts";
  *
  * @throws {InvalidRequestError} 400, on which a fallback continues with the next target.
  */
-export function requireNativeRoute({ provider }: Destination, { relay, log }: CallerContext): void {
-  if (!relay || provider.isRaw || provider.relays.includes(relay.group)) return;
+export function requireNativeRoute({ provider }: Destination, { nativeRoute, log }: CallerContext): void {
+  if (!nativeRoute || provider.isRaw || provider.nativeGroups.includes(nativeRoute.group)) return;
   throw new InvalidRequestError(`Cannot call ${log.operation} on ${provider.slug}: this provider does not have it`, {
     code: "unsupported_endpoint",
   });

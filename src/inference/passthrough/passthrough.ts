@@ -167,7 +167,7 @@ function preparePassthrough(
   }
   // the provider may repeat the caller's own credential in its errors
   if (headers.authorization !== undefined) context.log.secrets.push(withoutScheme(headers.authorization));
-  for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
+  for (const [name, value] of Object.entries(context.nativeRoute?.headers ?? {})) headers[name] ??= value;
   Object.assign(headers, destination.managed?.headers);
   guard?.addHeaders(headers);
   const length = context.headers.get("content-length");

@@ -49,7 +49,7 @@ function sampleContext(
     });
   }
   const { row, params } = findRow(rows, request.method, url.pathname);
-  const relay = row && "relay" in row && row.relay;
+  const nativeRoute = row && "nativeRoute" in row && row.nativeRoute;
   const sample: CallerContext = {
     ...context,
     services: withoutCalls(context),
@@ -62,7 +62,7 @@ function sampleContext(
     headers: sent,
     header: createHeaderReader(sent, services.headerPrefixes),
     log: { ...context.log, operation: (row && operationNameOf(row)) ?? "proxy" },
-    ...(relay && { relay }),
+    ...(nativeRoute && { nativeRoute }),
   };
   sample.metadata = { ...readRequestMetadata(sample), ...metadata };
   return { context: sample, row };

@@ -293,16 +293,16 @@ function toEndpoint(
   { group, tag, headers = {}, bodyTypes = ["application/json"] }: Group,
   { body, answer, query, ...names }: Route,
 ): Endpoint {
-  const relay = { group, headers };
+  const nativeRoute = { group, headers };
   return defineKeyEndpoint({
     ...names,
     tag,
     access,
-    relay,
+    nativeRoute,
     ...(body && { documentedBody: { schema: body, types: bodyTypes } }),
     ...(answer && { response: answer }),
     ...(query && { query }),
-    handle: (context: CallerContext) => runPassthrough(Object.assign(context, { relay })),
+    handle: (context: CallerContext) => runPassthrough(Object.assign(context, { nativeRoute })),
   });
 }
 

@@ -222,7 +222,7 @@ export interface ProviderDefinition<Settings> {
   /** Forwards callers' requests unchanged on every route, including their own authorization. Default: no. */
   isRaw?: boolean;
   /** Native routes it supports. Default: none. */
-  relays?: readonly NativeGroup[];
+  nativeGroups?: readonly NativeGroup[];
   /** Prefix of passthrough paths, such as `/v1`, when the base URL does not contain it. */
   pathPrefix?: string;
   /** Target of passthrough paths, when it is not the same path after `pathPrefix`. */
@@ -307,7 +307,7 @@ export interface BoundProvider {
   passPath(asked: PassedPath): PassedTarget;
   readonly models: BoundNaming;
   /** Native routes it supports. */
-  readonly relays: readonly NativeGroup[];
+  readonly nativeGroups: readonly NativeGroup[];
   readonly operations: OperationAdapters;
   /** Whether chats support log probabilities. */
   readonly hasLogprobs: boolean;

@@ -34,7 +34,7 @@ export interface OpenaiCompatibleRules extends MediaRules {
   /** Supports realtime sessions. */
   realtime?: boolean;
   /** Native routes it supports. Default: none. */
-  relays?: readonly NativeGroup[];
+  nativeGroups?: readonly NativeGroup[];
   /** Path of the Responses API when it is not `/responses` after the prefix. */
   responsesPath?: string;
   /** Default: the text operations. */
@@ -185,7 +185,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
-    ...(options.relays && { relays: options.relays }),
+    ...(options.nativeGroups && { nativeGroups: options.nativeGroups }),
     authenticate: options.authenticate ?? bearer,
     ...(options.clientHeaders && { clientHeaders: options.clientHeaders }),
     ...(options.defaultHeaders && { defaultHeaders: options.defaultHeaders }),
