@@ -293,7 +293,7 @@ export const configEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: "/v1/configs",
-    summary: "Save a config",
+    summary: "Create a config",
     access: access("create"),
     audit: audit("create"),
     body: CreateConfig,

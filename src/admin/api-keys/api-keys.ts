@@ -334,7 +334,7 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: "/v1/api-keys/:id/rotate",
-    summary: "Give an API key a new secret",
+    summary: "Rotate the secret of an API key",
     access: access("rotate"),
     audit: audit("rotate"),
     bodyOptional: true,

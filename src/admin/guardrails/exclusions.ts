@@ -50,14 +50,14 @@ export const exclusionEndpoints: readonly AdminEndpoint[] = (["input", "output"]
     defineRead({
       ...row,
       method: "GET",
-      summary: `List the workspaces ${guardrails} leave out`,
+      summary: `List the workspaces excluded from ${guardrails}`,
       access: access("list"),
       handle: (call) => listExclusions(call, direction),
     }),
     defineWrite({
       ...row,
       method: "PUT",
-      summary: `Say which workspaces ${guardrails} leave out`,
+      summary: `Change the workspaces excluded from ${guardrails}`,
       access: access("update"),
       audit: { resource: "workspace_exclusions", action: "update" },
       body: UpdateExclusions,

@@ -282,7 +282,7 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
       ...row,
       method: "POST",
       path: all,
-      summary: `Save ${words.one}`,
+      summary: `Create ${words.one}`,
       access: access("create"),
       audit: audit("create"),
       body: CreateGuardrail,

@@ -288,7 +288,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
   defineWrite({
     ...all,
     method: "POST",
-    summary: "Add a gateway installation",
+    summary: "Create a gateway installation",
     access: access("create"),
     audit: audit("create"),
     body: CreateDeployment,
@@ -324,7 +324,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     path: "/v1/deployments/:id/ping",
     access: access("read"),
-    summary: "Ask a gateway installation whether it is alive",
+    summary: "Check whether a gateway installation is alive",
     handle: pingDeployment,
   }),
 ];

@@ -209,7 +209,7 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: all,
-    summary: "Save a partial",
+    summary: "Create a partial",
     access: access("create"),
     audit: audit("create"),
     body: CreatePartial,

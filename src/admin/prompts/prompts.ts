@@ -216,7 +216,7 @@ export const promptEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: all,
-    summary: "Save a prompt",
+    summary: "Create a prompt",
     access: access("create"),
     audit: audit("create"),
     body: CreatePrompt,

@@ -196,7 +196,7 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
     access: access("list"),
     query: [
       { name: "role", description: "admin or member" },
-      { name: "email", description: "One address" },
+      { name: "email", description: "Exact e-mail address" },
       { name: "status", description: statuses.join(", ") },
       { name: "currentPage", description: "Page, counted from 0" },
       { name: "pageSize", description: "Rows per page; default 50, at most 1000" },

@@ -144,7 +144,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
     access: access("list"),
     query: [
       { name: "role", description: "admin, manager or member" },
-      { name: "email", description: "One address" },
+      { name: "email", description: "Exact e-mail address" },
       { name: "current_page", description: "Page, counted from 0" },
       { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],

@@ -109,7 +109,7 @@ export const userEndpoints: readonly AdminEndpoint[] = [
     access: access("list"),
     query: [
       { name: "role", description: "owner, admin or member" },
-      { name: "email", description: "One address" },
+      { name: "email", description: "Exact e-mail address" },
       { name: "currentPage", description: "Page, counted from 0" },
       { name: "pageSize", description: "Rows per page; default 50, at most 1000" },
     ],

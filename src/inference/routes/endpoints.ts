@@ -135,7 +135,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/decisions",
     operation: "decide",
     tag: "Decisions",
-    summary: "Answer questions about a state with probabilities",
+    summary: "Decide questions about a state, with probabilities",
     access: inferenceAccess,
     body: DecisionsRequest,
     response: DecisionsResponse,
