@@ -240,22 +240,22 @@ for (const seed of [1, 2, 3]) {
     const seen = new Map<number, number>();
     for (let round = 0; round < rounds / 3; round++) {
       const { path, init } = mutate(random);
-      const told = () =>
+      const reported = () =>
         JSON.stringify({ seed, round, path, ...init, body: init.body && Buffer.from(init.body).toString() });
       const response = await gateway.fetch(path, init);
       const text = await response.text();
       const { status } = response;
       seen.set(status, (seen.get(status) ?? 0) + 1);
       // 502: echo was asked for a status that is not an error; 599: it was asked for this one
-      assert.ok(status < 500 || status === 502 || status === 599, `${status} ${text} ${told()}`);
-      assert.ok(response.headers.get("x-gateway-trace-id"), told());
+      assert.ok(status < 500 || status === 502 || status === 599, `${status} ${text} ${reported()}`);
+      assert.ok(response.headers.get("x-gateway-trace-id"), reported());
       if (status < 400 || init.method === "HEAD") continue;
       const { error, message } = JSON.parse(text);
-      assert.equal(typeof error.message, "string", told());
+      assert.equal(typeof error.message, "string", reported());
       assert.equal(error.message, message);
-      assert.notEqual(error.code, "internal_error", `${text} ${told()}`);
-      assert.equal(response.headers.get("content-type"), "application/json", told());
-      assert.doesNotMatch(text, /node_modules|\.ts:|SQLITE|at [A-Za-z.]+ \(/, told());
+      assert.notEqual(error.code, "internal_error", `${text} ${reported()}`);
+      assert.equal(response.headers.get("content-type"), "application/json", reported());
+      assert.doesNotMatch(text, /node_modules|\.ts:|SQLITE|at [A-Za-z.]+ \(/, reported());
     }
     // the mutations must reach both accepted and refused requests to be useful
     for (const status of [200, 400]) assert.ok((seen.get(status) ?? 0) > 3, `${status}: ${seen.get(status)}`);

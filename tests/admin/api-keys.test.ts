@@ -22,7 +22,7 @@ let organisationId: string;
 let workspaceId: string;
 let owner: string;
 /** Users of the default workspace. */
-const people = { manager: crypto.randomUUID(), member: crypto.randomUUID() };
+const userIds = { manager: crypto.randomUUID(), member: crypto.randomUUID() };
 /** A member of the organisation who is in no workspace. */
 const outsider = crypto.randomUUID();
 const managing = ["create", "read", "update", "delete", "list", "rotate"].flatMap((verb) => [
@@ -47,16 +47,16 @@ before(async () => {
     args: [organisationId, workspaceId, id, role],
   });
   await database.write([
-    user(people.manager, "manager"),
-    user(people.member, "member"),
+    user(userIds.manager, "manager"),
+    user(userIds.member, "member"),
     user(outsider, "outsider"),
-    member(people.manager, "manager"),
-    member(people.member, "member"),
+    member(userIds.manager, "manager"),
+    member(userIds.member, "member"),
   ]);
   for (const role of ["manager", "member"] as const) {
     const scopes = JSON.stringify([...managing, "completions.write", "configs.list"]);
     const id = await insertKey(database, keyOf[role], { kind: "workspace-user", scopes });
-    await database.write([{ sql: "UPDATE api_keys SET user_id = ? WHERE id = ?", args: [people[role], id] }]);
+    await database.write([{ sql: "UPDATE api_keys SET user_id = ? WHERE id = ?", args: [userIds[role], id] }]);
   }
 });
 after(() => gateway.close());
@@ -81,7 +81,7 @@ const mint = (kind: string, body: object, key?: string) =>
   done<Minted>(call<Minted>(gateway, `POST /api-keys/${kind}`, { body, ...(key && { key }) }));
 const mintService = (body: object = {}) => mint("workspace/service", { ...service, ...body }, workspaceKey);
 const mintUser = (body: object = {}) =>
-  mint("workspace/user", { ...service, user_id: people.member, ...body }, workspaceKey);
+  mint("workspace/user", { ...service, user_id: userIds.member, ...body }, workspaceKey);
 const show = (id: string) => done<Shown>(call<Shown>(gateway, `GET /api-keys/${id}`));
 const change = (id: string, body: object) => done(call(gateway, `PUT /api-keys/${id}`, { body }));
 const rotate = (id: string, body?: object) =>
@@ -116,7 +116,7 @@ async function withJson(table: string, column: string, value: unknown, work: () 
 for (const [kind, body, type] of [
   ["organisation/service", { scopes: ["configs.list"] }, "organisation-service"],
   ["workspace/service", { scopes: ["configs.list"], workspace_id: "default" }, "workspace-service"],
-  ["workspace/user", { scopes: ["configs.list"], workspace_id: "default", user_id: people.member }, "workspace-user"],
+  ["workspace/user", { scopes: ["configs.list"], workspace_id: "default", user_id: userIds.member }, "workspace-user"],
 ] as const) {
   test(`POST /api-keys/${kind} makes a key that works and is shown once`, async () => {
     const minted = await mint(kind, { name: "A key", ...body });
@@ -132,7 +132,7 @@ for (const [kind, body, type] of [
         type,
         organisationId,
         type === "organisation-service" ? null : workspaceId,
-        type === "workspace-user" ? people.member : null,
+        type === "workspace-user" ? userIds.member : null,
         "active",
         "api-key",
       ],
@@ -232,7 +232,7 @@ for (const [name, body, param] of [
   ["a kind", { kind: "organisation-service" }, "kind"],
   ["permissions", { permissions: [] }, "permissions"],
   ["another type than its path", { type: "organisation-service" }, "type"],
-  ["a person for a service", { user_id: people.member }, "user_id"],
+  ["a person for a service", { user_id: userIds.member }, "user_id"],
   ["two limits of one kind", { rate_limits: Array(2).fill({ type: "tokens", unit: "rpm", value: 1 }) }, "rate_limits"],
   ["an unknown unit", { rate_limits: [{ type: "tokens", unit: "rpy", value: 1 }] }, "rate_limits.0.unit"],
   ["a negative limit", { rate_limits: [{ type: "tokens", unit: "rpm", value: -1 }] }, "rate_limits.0.value"],
@@ -291,7 +291,7 @@ for (const [path, key, body, wanted] of [
   ["workspace/user", workspaceKey, { user_id: "not-an-id" }, "400 AB01"],
   ["workspace/user", workspaceKey, { user_id: outsider }, "400 AB01"],
   ["workspace/user", workspaceKey, { user_id: crypto.randomUUID() }, "400 AB01"],
-  ["workspace/user", workspaceKey, { user_id: people.member, scopes: ["workspace_user_api_keys.list"] }, "400 AB01"],
+  ["workspace/user", workspaceKey, { user_id: userIds.member, scopes: ["workspace_user_api_keys.list"] }, "400 AB01"],
 ] as const) {
   test(`POST /api-keys/${path} with ${JSON.stringify(body)} answers ${wanted}`, async () => {
     const sent = { ...service, ...body };
@@ -355,13 +355,13 @@ test("the scope family depends on the kind of key", async () => {
 });
 
 test("members of a workspace manage their own keys only and see no service keys", async () => {
-  const theirs = await mintUser({ user_id: people.manager, scopes: ["configs.list"] });
+  const theirs = await mintUser({ user_id: userIds.manager, scopes: ["configs.list"] });
   const ofService = await mintService({ scopes: ["configs.list"] });
   const by = (role: "manager" | "member", route: string, body?: object) =>
     refusal(call(gateway, route, { key: keyOf[role], ...(body && { body }) }));
   const own = await mint("workspace/user", { name: "mine", scopes: ["configs.list"] }, keyOf.member);
-  assert.equal((await show(own.id)).user_id, people.member);
-  const forManager = { ...service, user_id: people.manager };
+  assert.equal((await show(own.id)).user_id, userIds.member);
+  const forManager = { ...service, user_id: userIds.manager };
   assert.equal(await by("member", "POST /api-keys/workspace/user", forManager), "403 AB03");
   assert.equal(await by("member", "POST /api-keys/workspace/service", service), "403 AB03");
   for (const { id } of [theirs, ofService]) {
@@ -375,7 +375,7 @@ test("members of a workspace manage their own keys only and see no service keys"
   assert.deepEqual(await kinds("member"), ["workspace-user"]);
   assert.deepEqual(await kinds("manager"), ["workspace-service", "workspace-user"]);
   assert.equal(await by("member", `DELETE /api-keys/${own.id}`), "200 ");
-  const forMember = { ...service, user_id: people.member };
+  const forMember = { ...service, user_id: userIds.member };
   assert.equal(await by("manager", "POST /api-keys/workspace/user", forMember), "200 ");
   assert.equal(await by("manager", "POST /api-keys/workspace/service", service), "200 ");
 });
@@ -459,8 +459,8 @@ for (const [member, value, cleared] of [
     const { id } = await mintService(full);
     const first = (await show(id))[member];
     await change(id, { name: "Other name" });
-    const kept = await show(id);
-    assert.deepEqual([kept[member], kept.name], [first, "Other name"]);
+    const preserved = await show(id);
+    assert.deepEqual([preserved[member], preserved.name], [first, "Other name"]);
     await change(id, { [member]: value });
     const replaced = (await show(id))[member];
     assert.notDeepEqual(replaced, first);
@@ -501,7 +501,7 @@ test("PUT /api-keys accepts a record as it was shown", async () => {
 test("PUT /api-keys refuses to change the owner of a key", async () => {
   const { id } = await mintUser();
   for (const [body, wanted] of [
-    [{ user_id: people.manager }, "400 AB01"],
+    [{ user_id: userIds.manager }, "400 AB01"],
     [{ user_id: null }, "400 AB01"],
     [{ type: "workspace-service" }, "400 AB01"],
     [{ role: "admin" }, "400 AB01"],
@@ -510,7 +510,7 @@ test("PUT /api-keys refuses to change the owner of a key", async () => {
     [{ usage_limits: { credit_limit: 1, alert_threshold: 1 } }, "400 AB01"],
     [{ workspace_id: "other" }, "403 AB03"],
     [{ organisation_id: "other" }, "403 AB03"],
-    [{ user_id: people.member, type: "workspace-user", workspace_id: "default" }, "200 "],
+    [{ user_id: userIds.member, type: "workspace-user", workspace_id: "default" }, "200 "],
   ] as const) {
     assert.equal(await refusal(call(gateway, `PUT /api-keys/${id}`, { body })), wanted, JSON.stringify(body));
   }
@@ -592,7 +592,7 @@ test("lifetimes of user keys follow the workspace, else the organisation", async
   const refused = (body: object) =>
     refusal(
       call(gateway, "POST /api-keys/workspace/user", {
-        body: { ...service, workspace_id: workspaceId, user_id: people.member, ...body },
+        body: { ...service, workspace_id: workspaceId, user_id: userIds.member, ...body },
       }),
     );
   await withJson("organisations", "settings", { user_api_key_ttl: 10, user_api_key_max_ttl: 20 }, async () => {

@@ -37,7 +37,7 @@ const readLog = () => done<AuditPage>(call<AuditPage>(gateway, `GET /audit-logs?
 const writes = adminEndpoints.filter(isAdminEndpoint).filter(({ method }) => method !== "GET");
 
 for (const { method, path, access } of writes) {
-  test(`${method} ${path} leaves one audit record, done or refused`, async () => {
+  test(`${method} ${path} leaves one audit row, successful or refused`, async () => {
     clock.advance(60_000);
     const before = (await readLog()).total;
     const asked = path.slice(3).replace(/:\w+/g, () => crypto.randomUUID());

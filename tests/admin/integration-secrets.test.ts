@@ -138,9 +138,9 @@ test("an encrypted secret that is copied to another record, field, workspace or 
   const other = await createOrganisation(database, "other");
   const { id } = await create({});
   const neighbour = await create({});
-  const lent = await create({}, {});
+  const shared = await create({}, {});
   const row = (await sealedOf(id)).get("key");
-  const ofOrganisation = (await sealedOf(lent.id)).get("key");
+  const ofOrganisation = (await sealedOf(shared.id)).get("key");
   assert.ok(row && ofOrganisation);
   assert.equal(row.kind, "integrations");
   assert.equal(ofOrganisation.workspaceId, null);

@@ -29,7 +29,7 @@ interface Refused {
 const openai = { name: "Main", ai_provider_id: "openai", key: "sk-test-0123456789abcdef" };
 const create = (body: object = openai, by: string | undefined = key) =>
   done<Receipt>(call<Receipt>(gateway, "POST /integrations", { ...(by !== "admin" && { key: by }), body }));
-const createLent = (body: object = openai) => create(body, "admin");
+const createShared = (body: object = openai) => create(body, "admin");
 const read = (slug: string, by = key) =>
   done<Record<string, unknown> & { configurations: Record<string, unknown> }>(
     call(gateway, `GET /integrations/${slug}`, by === "admin" ? {} : { key: by }),
@@ -452,8 +452,8 @@ test("secrets can come from references the workspace may use", async () => {
 });
 
 test("integrations of the organisation are listed where they are shared, and managed by its keys only", async () => {
-  const { slug } = await createLent({ ...openai, slug: "lent" });
-  await createLent({ ...openai, slug: "not-lent" });
+  const { slug } = await createShared({ ...openai, slug: "lent" });
+  await createShared({ ...openai, slug: "not-lent" });
   await create({ ...openai, slug: "own", create_default_provider: false });
   assert.equal((await read(slug, "admin")).type, "organisation");
   assert.equal(await refusal(call(gateway, `GET /integrations/${slug}`, { key })), "404 AB08");
@@ -503,7 +503,7 @@ test("the level of a record decides which scopes count", async () => {
     await insertKey(database, text, { name, scopes: JSON.stringify(scopes), ...changes });
     return text;
   };
-  const lent = await createLent();
+  const shared = await createShared();
   const own = await create();
   const ofOrganisation = await withScopes(
     "organisation",
@@ -518,9 +518,9 @@ test("the level of a record decides which scopes count", async () => {
   const none = await withScopes("none", ["configs.read"]);
   const statusOf = async (by: string, route: string, body?: object) =>
     (await call(gateway, route, { key: by, ...(body && { body }) })).status;
-  assert.equal(await statusOf(ofOrganisation, `GET /integrations/${lent.slug}`), 200);
+  assert.equal(await statusOf(ofOrganisation, `GET /integrations/${shared.slug}`), 200);
   assert.equal(await statusOf(ofOrganisation, `GET /integrations/${own.slug}`), 403);
-  assert.equal(await statusOf(ofWorkspaces, `GET /integrations/${lent.slug}`), 403);
+  assert.equal(await statusOf(ofWorkspaces, `GET /integrations/${shared.slug}`), 403);
   assert.equal(await statusOf(ofWorkspaces, `GET /integrations/${own.slug}`), 200);
   assert.equal(await statusOf(ofOrganisation, "POST /integrations", openai), 200);
   assert.equal(await statusOf(ofOrganisation, "POST /integrations", { ...openai, workspace_id: "default" }), 403);

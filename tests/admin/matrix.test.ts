@@ -139,7 +139,7 @@ async function outcome(route: string, key: string): Promise<string> {
 }
 
 for (const [route, takes, ...scopes] of rules) {
-  test(`${route} takes ${takes} keys with ${scopes.join(" or ")}`, async () => {
+  test(`${route} accepts ${takes} keys with ${scopes.join(" or ")}`, async () => {
     const make = await ready;
     const others = allScopes.filter((scope) => !scopes.includes(scope));
     for (const kind of ["organisation-service", "workspace-service", "workspace-user"]) {

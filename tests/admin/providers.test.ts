@@ -184,24 +184,24 @@ for (const [name, members, param] of [
 }
 
 test("a provider uses an integration its workspace owns or shares", async () => {
-  const lent = await createIntegration({ configurations: { openai_project: "not for all" } }, {});
+  const shared = await createIntegration({ configurations: { openai_project: "not for all" } }, {});
   const use = (integration_id: string) =>
     call(gateway, "POST /providers", { key, body: { ...plain(), integration_id } });
   const grant = (enabled: boolean) => {
     const body = { workspaces: [{ id: "default", enabled, create_default_provider: false }] };
-    return done(call(gateway, `PUT /integrations/${lent}/workspaces`, { body }));
+    return done(call(gateway, `PUT /integrations/${shared}/workspaces`, { body }));
   };
-  assert.equal(await refusal(use(lent)), "404 AB02");
+  assert.equal(await refusal(use(shared)), "404 AB02");
   assert.equal(await refusal(use("nobody")), "404 AB02");
   await grant(true);
-  const { slug } = await done(use(lent));
+  const { slug } = await done(use(shared));
   assert.ok(typeof slug === "string");
   // workspaces do not see settings of the organisation
   assert.deepEqual((await read(slug)).model_config, {});
   await grant(false);
-  assert.equal(await refusal(use(lent)), "404 AB02");
-  assert.equal((await read(slug)).integration_id, lent);
-  assert.equal(await refusal(call(gateway, `DELETE /integrations/${lent}`)), "409 AB07");
+  assert.equal(await refusal(use(shared)), "404 AB02");
+  assert.equal((await read(slug)).integration_id, shared);
+  assert.equal(await refusal(call(gateway, `DELETE /integrations/${shared}`)), "409 AB07");
 });
 
 test("an admin key names the workspace, in query or body", async () => {

@@ -20,7 +20,7 @@ import { addPerson, type Person } from "../support/people.ts";
 let gateway: TestGateway;
 let workspaceId: string;
 let organisationId: string;
-const people = new Map<string, Person>();
+const userIds = new Map<string, Person>();
 const scopes = scopesOfKind("workspace-user");
 
 before(async () => {
@@ -31,12 +31,12 @@ before(async () => {
   workspaceId = data[0]?.slug ?? "";
   organisationId = data[0]?.organisation_id ?? "";
   for (const role of ["member", "manager"]) {
-    people.set(
+    userIds.set(
       role,
       await addPerson(gateway, `${role}@example.test`, { workspaces: [{ id: workspaceId, role }], scopes }),
     );
   }
-  people.set(
+  userIds.set(
     "admin",
     await addPerson(gateway, "admin@example.test", {
       role: "admin",
@@ -54,7 +54,7 @@ async function switchOff(...names: string[]): Promise<void> {
   await done(call(gateway, `PUT /organisations/${organisationId}`, { body }));
 }
 
-const keyOf = (role: string) => people.get(role)?.key ?? "";
+const keyOf = (role: string) => userIds.get(role)?.key ?? "";
 
 /** Endpoints that need a key and can be reached by one of a workspace. */
 const rows = [...adminEndpoints, ...inferenceEndpoints].flatMap((row) => {
@@ -100,7 +100,7 @@ for (const role of ["member", "manager"]) {
     ["Write", "Guardrails"],
     ["Write", "VirtualKeys"],
   ] as const) {
-    test(`${role}s${kind}${group} off closes every row that only its scopes open`, async () => {
+    test(`${role}s${kind}${group} off closes every endpoint that only its scopes open`, async () => {
       const bound = rows.filter(({ access }) => {
         const held = access.scopes.filter((scope) => scopes.includes(scope));
         return held.length > 0 && held.every((scope) => isClosed(scope, kind, group));
@@ -133,8 +133,8 @@ test("a member without membersViewAllData finds no rows of others, in lists, by 
   await switchOff("membersViewAllData");
   const seen = await listed(keyOf("member"));
   assert.ok(seen.some(({ id }) => id === own));
-  assert.deepEqual([...new Set(seen.map(({ api_key_id }) => api_key_id))], [people.get("member")?.keyId]);
-  for (const query of ["?trace_id=row-of-another", `?api_key_id=${people.get("manager")?.keyId}`]) {
+  assert.deepEqual([...new Set(seen.map(({ api_key_id }) => api_key_id))], [userIds.get("member")?.keyId]);
+  for (const query of ["?trace_id=row-of-another", `?api_key_id=${userIds.get("manager")?.keyId}`]) {
     assert.deepEqual(await listed(keyOf("member"), query), [], query);
   }
   assert.equal((await call(gateway, `GET /logs/${other}`, { key: keyOf("member") })).status, 404);

@@ -110,7 +110,7 @@ const adminRoutes = [
 ] as const;
 
 for (const [route, verb] of adminRoutes) {
-  test(`${route} takes admin keys with the scope only`, async () => {
+  test(`${route} accepts only admin keys with the scope`, async () => {
     const others = ["create", "list", "delete", "read", "update"].filter((one) => one !== verb);
     const kind = "organisation-service";
     const scopesWithout = JSON.stringify(others.map((one) => `organisation_users.${one}`));
@@ -244,7 +244,7 @@ for (const [method, path, status] of [
   ["GET", "/scim/v2/Nothing", 404],
   ["GET", "/v1/scim/v2/Nothing", 404],
 ] as const) {
-  test(`${method} ${path} answers ${status}`, async () => {
+  test(`${method} ${path} returns ${status}`, async () => {
     const headers = { authorization: `Bearer ${path.includes("scim") ? scim.token : workspaceKey}` };
     const answer = await sendScim<{ schemas?: string[]; error?: object }>(gateway, `${method} ${path}`, headers);
     assert.equal(answer.status, status);

@@ -195,8 +195,8 @@ test("PUT /Groups replaces name and members", async () => {
   const displayName = next("Renamed");
   await scim.done(`PUT /Groups/${id}`, { displayName, externalId: "put-group", members: toMembers([b]) });
   assert.deepEqual(await membersOf(id), [b]);
-  const kept = await scim.done(`PUT /Groups/${id}`, { displayName });
-  assert.deepEqual([kept.members, kept.externalId, kept.displayName], [[], "put-group", displayName]);
+  const stored = await scim.done(`PUT /Groups/${id}`, { displayName });
+  assert.deepEqual([stored.members, stored.externalId, stored.displayName], [[], "put-group", displayName]);
 });
 
 test("DELETE /Groups returns 204 and removes the group", async () => {

@@ -426,9 +426,9 @@ test("passwords are neither stored nor audited", async () => {
   await scim.refusal(`PATCH /Users/${id}`, { Operations: [{ op: "move", path: "password", value: secret }] });
   const { rows } = await database.read("SELECT * FROM audit_logs");
   const { rows: users } = await database.read({ sql: "SELECT * FROM users WHERE id = ?", args: [id] });
-  const kept = JSON.stringify([rows, users]);
-  assert.ok(kept.includes(id));
-  assert.ok(!kept.includes(secret));
+  const preserved = JSON.stringify([rows, users]);
+  assert.ok(preserved.includes(id));
+  assert.ok(!preserved.includes(secret));
 });
 
 test("changes by identity providers are audited", async () => {

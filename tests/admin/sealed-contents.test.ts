@@ -270,7 +270,7 @@ const spelled: Record<string, object> = {
   },
 };
 for (const [what, config] of Object.entries(spelled)) {
-  test(`${what} in a saved config is sealed, and its mask stands for it`, async () => {
+  test(`${what} in a saved config is encrypted, and shown as a mask`, async () => {
     const slug = await save(config);
     const shown = await show(slug);
     assert.ok(!JSON.stringify(shown).includes(planted), JSON.stringify(shown));

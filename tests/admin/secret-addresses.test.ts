@@ -56,7 +56,7 @@ test("every setting that shapes an address is marked where its provider declares
 
 for (const { slug: provider, settings } of builtInProviders) {
   for (const { member } of settings.filter(({ shapesAddress }) => shapesAddress)) {
-    test(`${member} of ${provider} does not change without the secrets that go there`, async () => {
+    test(`${member} of ${provider} cannot change without the secrets sent there`, async () => {
       const slug = await create({ ai_provider_id: provider, configurations: base[provider] });
       const configurations = { [member]: other(member) };
       const refused = `400 AB01 configurations.${member}`;
@@ -71,7 +71,7 @@ for (const [member, value] of [
   ["custom_host", "https://second.example.com/v1"],
   ["oauth.token_url", "https://second.example.com/token"],
 ] as const) {
-  test(`${member} does not change without the secrets that go there, nor go away`, async () => {
+  test(`${member} cannot change or be removed without the secrets sent there`, async () => {
     const oauth = { token_url: "https://first.example.com/token", client_id: "id", client_secret: "client-secret-00" };
     const custom_headers = { "x-api-key": "header-secret-0123456789" };
     const configurations = { custom_host: "https://first.example.com/v1", oauth, custom_headers };

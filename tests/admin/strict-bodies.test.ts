@@ -43,7 +43,7 @@ const send = (route: string, body: unknown) => call<Refusal>(gateway, route, { k
 
 for (const { route, body: schema } of writes) {
   const entries = entriesOf(schema);
-  test(`${route} refuses members there are not, and lists`, async () => {
+  test(`${route} refuses unknown fields, and lists`, async () => {
     const name = "no_such_member";
     const { status, body } = await send(route, { [name]: 1 });
     assert.deepEqual([status, body.error?.code, body.error?.param], [400, "AB01", name]);
@@ -53,7 +53,7 @@ for (const { route, body: schema } of writes) {
     }
   });
 
-  test(`${route} refuses a wrong type of each member, naming it`, async () => {
+  test(`${route} refuses a wrong type of each field by name`, async () => {
     const required = Object.keys(entries).filter(
       (name) => !v.is(v.object({ [name]: entries[name] as v.GenericSchema }), {}),
     );

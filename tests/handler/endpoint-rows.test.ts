@@ -66,7 +66,7 @@ for (const [method, path, status, form] of [
   ["GET", "/v1/messages-of-others", 401, "common"],
   ["GET", "/other", 404, "common"],
 ] as const) {
-  test(`${method} ${path}, which no row takes, gets a ${form} error`, async () => {
+  test(`${method} ${path}, which no endpoint serves, gets a ${form} error`, async () => {
     const { status: answered, body } = await ask(method, path);
     assert.deepEqual([answered, formOf(body)], [status, form]);
   });

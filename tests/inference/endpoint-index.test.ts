@@ -31,7 +31,7 @@ const claudeAnswer = {
   usage: { input_tokens: 1, output_tokens: 1 },
 };
 const vectors = { object: "list", model: "m", data: [{ object: "embedding", index: 0, embedding: [1] }], usage };
-const picture = { created: 1, data: [{ b64_json: "iVBORw0KGgo=" }] };
+const imageData = { created: 1, data: [{ b64_json: "iVBORw0KGgo=" }] };
 const list = { object: "list", data: [], first_id: null, last_id: null, has_more: false };
 const anthropic: HeaderChanges = { "x-gateway-provider": "anthropic" };
 const prompt = { model: "m", messages: [{ role: "user", content: "Hello" }] };
@@ -181,19 +181,19 @@ const calls: readonly Call[] = [
     route: "POST /v1/images/generations",
     upstream: `${openai}/images/generations`,
     body: { model: "m", prompt: "a" },
-    answer: picture,
+    answer: imageData,
   },
   {
     route: "POST /v1/images/edits",
     upstream: `${openai}/images/edits`,
     body: form("image", { prompt: "a" }),
-    answer: picture,
+    answer: imageData,
   },
   {
     route: "POST /v1/images/variations",
     upstream: `${openai}/images/variations`,
     body: form("image"),
-    answer: picture,
+    answer: imageData,
   },
   {
     route: "POST /v1/audio/speech",
@@ -238,7 +238,7 @@ const calls: readonly Call[] = [
 ];
 
 /** Headers of every provider response. */
-const told = {
+const reported = {
   "x-gateway-retry-attempt-count": "0",
   "x-gateway-cache-status": "DISABLED",
   "x-gateway-last-used-option-index": "config",
@@ -261,7 +261,7 @@ for (const { route, upstream, body, headers, answer = {} } of calls) {
     await response.text();
     assert.equal(wire.url, upstream);
     assert.ok(response.headers.get("x-gateway-trace-id"));
-    for (const [name, value] of Object.entries(told)) assert.equal(response.headers.get(name), value, name);
+    for (const [name, value] of Object.entries(reported)) assert.equal(response.headers.get(name), value, name);
     const request = JSON.stringify([wire.url, wire.init?.headers]);
     assert.ok(!request.includes(workspaceKey), "the gateway key went upstream");
     assert.match(request, /provider-key/);

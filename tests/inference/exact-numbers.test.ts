@@ -65,7 +65,7 @@ for (const [what, digits] of [
     ["short", "Hello"],
     ["long", padding],
   ] as const) {
-    test(`${what} goes on as it was written in a ${size} body`, async () => {
+    test(`${what} is sent as written in a ${size} body`, async () => {
       const { status, text, got } = await send(path, chatText(`"extra":{"list":[1,${digits},2]}`, content));
       assert.equal(status, 200, text);
       assert.ok(got.includes(`[1,${digits},2]`), got.slice(-200));
@@ -96,7 +96,7 @@ for (const [what, digits] of [
     ["short", "Hello"],
     ["long", padding],
   ] as const) {
-    test(`${what} is refused by its name in a ${size} body`, async () => {
+    test(`${what} is refused by name in a ${size} body`, async () => {
       const { status, text } = await send(path, chatText(`"extra":{"a":[1,${digits}]}`, content));
       assert.equal(status, 400, text);
       assert.match(text, /"param":"extra\.a\.1"/);

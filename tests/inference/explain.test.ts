@@ -161,7 +161,7 @@ for (const [operator, holds, fails] of [
   ["$or", { $or: [{ "metadata.tier": "x" }, { "params.stream": true }] }, { $or: [{ "metadata.tier": "x" }] }],
   ["url.pathname", { "url.pathname": "/v1/completions" }, { "url.pathname": "/v1/embeddings" }],
 ] as const) {
-  test(`conditional: ${operator} is told with why`, async () => {
+  test(`conditional: ${operator} is reported with why`, async () => {
     const conditions = [
       { query: fails, then: "one" },
       { query: holds, then: "two" },
@@ -410,7 +410,7 @@ for (const [route, request, config, wanted] of [
   ["POST /v1/fine_tuning/jobs", {}, { provider: "cohere", api_key: "k" }, "Cannot call createFinetune on cohere"],
   ["POST /v1/responses/input_tokens", sample, ofOpenai, { params: sample.body }],
 ] as [string, SampleRequest, { provider: keyof typeof fixedHosts }, object | string][]) {
-  test(`${route} at ${config.provider} is explained as it would be called`, async () => {
+  test(`${route} at ${config.provider} is explained like the real call`, async () => {
     const [method, path] = route.split(" ");
     const { attempts, warnings } = await explain(config, { ...request, method, path });
     const [attempt] = attempts;

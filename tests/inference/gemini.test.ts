@@ -375,10 +375,10 @@ for (const [name, [path, body, status, word, param]] of Object.entries(refused))
     other.requests.length = 0;
     const response = await post(path, headersFor("google", other.url), body);
     assert.equal(response.status, status);
-    const told = await response.json();
+    const shown = await response.json();
     assert.deepEqual(
-      [told.status, told.error.code, told.error.status, told.error.param, told.error.message],
-      ["failure", status, word, param, told.message],
+      [shown.status, shown.error.code, shown.error.status, shown.error.param, shown.error.message],
+      ["failure", status, word, param, shown.message],
     );
     assert.equal(other.requests.length, 0);
   });

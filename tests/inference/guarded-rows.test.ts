@@ -167,7 +167,7 @@ const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 for (const row of rows) {
   const name = nameOf(row);
-  test(`${name} calls nobody where a default guardrail denies or cannot look`, async () => {
+  test(`${name} makes no call where a default guardrail denies or cannot inspect it`, async () => {
     const open = await ask(row);
     assert.equal(open.isCalled, !own.has(name), `${open.status} ${open.text}`);
     if (!open.isCalled) return;

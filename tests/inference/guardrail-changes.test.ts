@@ -180,8 +180,8 @@ for (const [path, body] of streamedRoutes) {
     assert.deepEqual(kinds(passed.events), kinds(plain.events));
     assert.deepEqual(kinds(failed.events), kinds(plain.events));
     const headers = { "x-gateway-strict-open-ai-compliance": "false" };
-    const told = await ask(held(words("none", ["there"])), { ...request, headers });
-    assert.match(told.text, /"after_request_hooks":\[\{/);
+    const found = await ask(held(words("none", ["there"])), { ...request, headers });
+    assert.match(found.text, /"after_request_hooks":\[\{/);
   });
 
   test(`a guardrail that holds back the stream of ${path} can change it`, async () => {

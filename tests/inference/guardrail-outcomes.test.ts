@@ -207,7 +207,7 @@ test("a held stream in which the provider reports a failure is retried", async (
 });
 
 for (const place of ["input_guardrails", "output_guardrails"]) {
-  test(`${place} get no more time than their request`, async () => {
+  test(`${place} end with the timeout of their request`, async () => {
     upstream().script(({ streamed }) => (streamed ? streaming(pricedStream) : answering(priced)));
     upstream(1).script(() => passingAfter(20_000));
     const hook = { ...asking({ timeout: 10_000 }), stream_mode: "buffer" };

@@ -114,8 +114,8 @@ test("soft_deny_200 streams its text in the shape of the route", async () => {
   for (const [path, body] of routes) {
     const streamed = path.replace(":generateContent", ":streamGenerateContent?alt=sse");
     const request = { path: streamed, body: { ...body, stream: true } };
-    const told = await ask(config, { ...request, headers: { "x-gateway-strict-open-ai-compliance": "false" } });
-    assert.match(told.text, /hook_results/);
+    const reported = await ask(config, { ...request, headers: { "x-gateway-strict-open-ai-compliance": "false" } });
+    assert.match(reported.text, /hook_results/);
     const { status, text, events } = await ask(config, request);
     assert.equal(status, 200);
     assert.match(text, /guardrail denied/);
@@ -200,7 +200,7 @@ test("numbers and spaces of a response stay as the provider wrote them", async (
 });
 
 /** The events of a stream with guardrail results, with their position. */
-function toldOf(events: readonly { event: string | undefined; data: unknown }[]) {
+function resultEventsOf(events: readonly { event: string | undefined; data: unknown }[]) {
   return events.flatMap(({ event, data }, index) =>
     isObject(data) && isObject(data.hook_results) && Object(data.choices).length !== 1
       ? [{ event, index, results: data.hook_results }]
@@ -217,23 +217,23 @@ for (const [path, body] of routes) {
     const headers = { "x-gateway-strict-open-ai-compliance": "false" };
     const { status, events, text, trace } = await ask(guards, { ...request, headers });
     assert.equal(status, 246);
-    const told = toldOf(events);
+    const reported = resultEventsOf(events);
     const isHeld = path === "/v1/responses";
     assert.deepEqual(
-      told.map(({ index }) => index),
+      reported.map(({ index }) => index),
       isHeld ? [1, events.length - 2] : [0, events.length - 1],
     );
     const isNamed = path === "/v1/messages" || isHeld;
     assert.deepEqual(
-      told.map(({ event }) => event),
+      reported.map(({ event }) => event),
       isNamed ? ["hook_results", "hook_results"] : ["", ""],
     );
     assert.deepEqual(
-      told.map(({ results }) => Object.keys(results)),
+      reported.map(({ results }) => Object.keys(results)),
       [["before_request_hooks"], ["after_request_hooks"]],
     );
     assert.deepEqual(
-      told.map(({ results }) => JSON.stringify(results).match(/"foundWords":\["there"\]/g)?.length),
+      reported.map(({ results }) => JSON.stringify(results).match(/"foundWords":\["there"\]/g)?.length),
       [1, 1],
     );
     assert.match(text, /there/);
@@ -246,7 +246,7 @@ for (const [path, body] of routes) {
   test(`a strict stream of ${path} has no guardrail results, and its log row does`, async () => {
     const { status, events, trace } = await ask(guards, request);
     assert.equal(status, 246);
-    assert.deepEqual(toldOf(events), []);
+    assert.deepEqual(resultEventsOf(events), []);
     if (path.endsWith("completions")) assert.equal(events.at(-1)?.data, "[DONE]");
     const log = await logOf({ trace });
     assert.equal(log.hook_results?.before_request_hooks[0]?.verdict, false);

@@ -285,7 +285,7 @@ const until = async (c: () => boolean) => {
   for (let i = 0; i < 2000 && !c(); i++) await new Promise((r) => setTimeout(r, 5));
   assert.ok(c());
 };
-const told = (rows: readonly LogRecord[]) =>
+const shown = (rows: readonly LogRecord[]) =>
   rows
     .filter((r) => r.details.operation === "rows_lost")
     .reduce((s, r) => s + Number(/(\d+) log rows/.exec(r.details.error?.message ?? "")?.[1]), 0);
@@ -297,20 +297,20 @@ test("L1: rows lost while the store fails are reported when it is back", async (
   for (let i = 12; i < 20; i++) queue.add(logRecord(`r${i}`));
   await until(() => state.tries >= 3);
   state.failing = false;
-  await until(() => told(stored()) > 0);
+  await until(() => shown(stored()) > 0);
   await queue.close();
-  const kept = stored().filter((r) => r.details.id.startsWith("r")).length;
+  const preserved = stored().filter((r) => r.details.id.startsWith("r")).length;
   assert.equal(
-    kept + told(stored()),
+    preserved + shown(stored()),
     20,
-    `kept ${kept}, told of ${told(stored())}, state says ${queue.state().lostRows}`,
+    `stored ${preserved}, reported as lost ${shown(stored())}, state says ${queue.state().lostRows}`,
   );
 });
 test("L1: close() reports losses", async () => {
   const { queue, stored } = setUp({ rows: 5, bytes: 1_000_000 });
   for (let i = 0; i < 12; i++) queue.add(logRecord(`r${i}`));
   await queue.close();
-  assert.equal(told(stored()), 7);
+  assert.equal(shown(stored()), 7);
 });
 test("L1: a batch with a loss row has 64 rows at most", async () => {
   const { queue, batches, stored } = setUp({ rows: 100, bytes: 1_000_000 });

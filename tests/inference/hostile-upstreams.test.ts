@@ -118,9 +118,9 @@ for (const [status, wanted] of [
       response.end(JSON.stringify({ error }));
     }, {});
     assert.equal(answered.status, wanted, answered.text.slice(0, 200));
-    const { message, error: told } = await readJson<Failure>(new Response(answered.text));
+    const { message, error: reported } = await readJson<Failure>(new Response(answered.text));
     assert.equal(message.length, 4_096);
-    assert.equal(told.message, message);
-    for (const member of [told.type, told.param, told.code]) assert.equal(member?.length, 256);
+    assert.equal(reported.message, message);
+    for (const member of [reported.type, reported.param, reported.code]) assert.equal(member?.length, 256);
   });
 }

@@ -13,7 +13,7 @@ after(() => media.close());
 const generations = "/images/generations";
 const edits = "/images/edits";
 const body = { model: "gpt-image-1", prompt: "A lock at dawn" };
-const picture = (name: string, byte: number) => new File([Uint8Array.of(byte)], name, { type: "image/png" });
+const imageData = (name: string, byte: number) => new File([Uint8Array.of(byte)], name, { type: "image/png" });
 
 test("POST /v1/images/generations returns images unchanged, and the log has the usage and no image", async () => {
   const data = [{ b64_json: "A".repeat(20_000), revised_prompt: "A lock" }];
@@ -53,7 +53,7 @@ for (const [path, kind] of [
     ].join("");
     answerWith("text/event-stream", events);
     const headers = { ...upstreamHeaders(upstream), "x-gateway-trace-id": kind };
-    const form = formOf({ prompt: "p", image: picture("a.png", 1), stream: "true", partial_images: "1" });
+    const form = formOf({ prompt: "p", image: imageData("a.png", 1), stream: "true", partial_images: "1" });
     const response = await post(gateway, path, path === edits ? form : { ...body, stream: true }, headers);
     assert.ok((await response.text()) === events, "the bytes are the same");
     const row = await waitForLog(gateway, kind);
@@ -88,8 +88,8 @@ for (const [name, change, param] of [
 test("POST /v1/images/edits forwards a form unchanged", async () => {
   answerWith("application/json", '{"created":1,"data":[]}');
   const form = formOf({
-    "image[]": [picture("a.png", 1), picture("b.png", 2)],
-    mask: picture("mask.png", 3),
+    "image[]": [imageData("a.png", 1), imageData("b.png", 2)],
+    mask: imageData("mask.png", 3),
     prompt: "p",
     model: "gpt-image-1",
     n: "2",
@@ -118,8 +118,8 @@ test("POST /v1/images/edits forwards JSON as JSON", async () => {
 for (const [name, sent] of [
   ["no picture in a form", formOf({ prompt: "p" })],
   ["no picture in JSON", { prompt: "p" }],
-  ["17 pictures", formOf({ prompt: "p", "image[]": Array.from({ length: 17 }, () => picture("a.png", 1)) })],
-  ["11 results", formOf({ prompt: "p", image: picture("a.png", 1), n: "11" })],
+  ["17 pictures", formOf({ prompt: "p", "image[]": Array.from({ length: 17 }, () => imageData("a.png", 1)) })],
+  ["11 results", formOf({ prompt: "p", image: imageData("a.png", 1), n: "11" })],
 ] as const) {
   test(`POST /v1/images/edits returns 400 for ${name}`, async () => {
     const response = await post(gateway, edits, sent, upstreamHeaders(upstream));
@@ -210,7 +210,7 @@ for (const [provider, settings, model, text, status] of [
   ["together-ai", {}, "m", '{"data":"none"}', 502],
   ["workers-ai", { "x-gateway-workers-ai-account-id": "a" }, "m", '{"result":{}}', 502],
 ] as const) {
-  test(`${provider}'s answer ${text} is ${status}`, async () => {
+  test(`${provider}'s response ${text} is ${status}`, async () => {
     answerWith("application/json", text);
     const headers = { ...upstreamHeaders(upstream), ...settings, "x-gateway-provider": provider };
     const response = await post(gateway, generations, { model, prompt: "p" }, headers);
@@ -223,7 +223,7 @@ for (const provider of ["anthropic", "groq", "mistral-ai"]) {
     const headers = { ...upstreamHeaders(upstream), "x-gateway-provider": provider };
     for (const [path, sent] of [
       [generations, body],
-      [edits, formOf({ prompt: "p", image: picture("a.png", 1) })],
+      [edits, formOf({ prompt: "p", image: imageData("a.png", 1) })],
     ] as const) {
       const response = await post(gateway, path, sent, headers);
       assert.equal(response.status, 400);

@@ -112,15 +112,15 @@ const hosts: readonly Host[] = [
 ];
 
 for (const { provider, model, headers, url, body, betas } of hosts) {
-  test(`${provider} is sent a request to the Messages API as it came`, async () => {
+  test(`${provider} receives a request to the Messages API unchanged`, async () => {
     wire.answer = () => Response.json(answer);
     const request = { ...own, model, anthropic_beta: "context-1m-2025-08-07" };
     const clientBeta = { "anthropic-beta": "files-api-2025-04-14" };
     const response = await post("/v1/messages", request, { "x-gateway-provider": provider, ...headers, ...clientBeta });
     assert.equal(response.status, 200, await response.clone().text());
     // unknown betas are not sent to a host, and reported to the caller
-    const told = response.headers.get("x-gateway-dropped-params");
-    assert.equal(told, betas === undefined ? "anthropic-beta" : null);
+    const shown = response.headers.get("x-gateway-dropped-params");
+    assert.equal(shown, betas === undefined ? "anthropic-beta" : null);
     assert.equal(wire.url, url);
     assert.deepEqual(sentBody(), body);
     const sent = wire.init?.headers["anthropic-beta"];
@@ -232,7 +232,7 @@ for (const [name, body, param] of [
   ["an unknown role", { model: "m", max_tokens: 1, messages: [{ role: "tool", content: "x" }] }, "messages.0.role"],
   ["a budget of nothing", { ...own, thinking: { type: "enabled", budget_tokens: 0 } }, "thinking.budget_tokens"],
 ] as const) {
-  test(`${name} is refused in the form of the API`, async () => {
+  test(`${name} is refused in the shape of the API`, async () => {
     const response = await post("/v1/messages", body, {});
     assert.equal(response.status, 400);
     const { type, error } = await readJson<{ type: string; error: { type: string; param: string } }>(response);
@@ -277,7 +277,7 @@ for (const [name, sse, wanted] of [
   ],
   ["an end before the first event", "", 502],
 ] as const) {
-  test(`${name} of a native stream is a status`, async () => {
+  test(`${name} as the first event of a native stream is an error response`, async () => {
     wire.answer = () => new Response(sse, { headers: { "content-type": "text/event-stream" } });
     const headers = { "x-gateway-provider": "anthropic", authorization: "Bearer sk-ant-api-fake" };
     const response = await post("/v1/messages", { ...own, stream: true }, headers);

@@ -89,8 +89,8 @@ test("reasoning and tool calls are sent back to the provider that made them", as
 
 test("a stream of responses is converted to one of messages", async () => {
   const { text } = await post({ ...asked, stream: true });
-  const told = parseEvents(text).filter(({ type }) => type !== "ping");
-  const shown = told.map(({ type, content_block: block, delta }) => {
+  const reported = parseEvents(text).filter(({ type }) => type !== "ping");
+  const shown = reported.map(({ type, content_block: block, delta }) => {
     const said = (block ?? delta ?? {}) as Members;
     return [type, said.type ?? said.stop_reason, said.thinking ?? said.text ?? said.partial_json ?? said.signature]
       .filter((one) => one !== undefined && one !== "")

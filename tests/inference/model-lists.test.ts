@@ -150,7 +150,7 @@ for (const [slug, path, body, headers] of [
   ["one", `/proxy/${"a".repeat(3_000)}`, { model: "allowed" }, {}],
   ["maker", "/endpoints/secret/invocations", { model: "allowed" }, {}],
 ] as const) {
-  test(`${path.slice(0, 80)} of a provider that allows one model is refused (${path.length})`, async () => {
+  test(`${path.slice(0, 80)} at a provider that allows one model is refused (${path.length})`, async () => {
     assert.deepEqual(await send(slug, path, body, headers), refused);
   });
 }

@@ -59,7 +59,7 @@ for (const [path, provider, body] of requests) {
     });
   }
   if (path === "/moderations" || path === "/images/generations") continue;
-  test(`${path} without any model is refused`, async () => {
+  test(`${path} without a model is refused`, async () => {
     for (const headers of [
       { "x-gateway-provider": provider },
       { "x-gateway-config": JSON.stringify({ provider, api_key: "k" }) },

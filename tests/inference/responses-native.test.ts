@@ -96,7 +96,7 @@ for (const [name, event, status] of [
   ],
   ["an error object", { type: "error", error: { type: "server_error", message: "Slow down" } }, 500],
 ] as const) {
-  test(`${name} as the first event is an answer with a status, and another target is tried`, async () => {
+  test(`${name} as the first event is an error response, and a fallback calls the next target`, async () => {
     const fail: Script = (_, response) => sendEvents(response, toSse([event]));
     const refused = await during(fail, () => post({ ...asked, stream: true }));
     assert.equal(refused.status, status);
@@ -306,7 +306,7 @@ for (const [slug, model, settings, path] of [
   ["anthropic", "claude-sonnet-4-6", {}, undefined],
   ["mistral-ai", "mistral-large", {}, undefined],
 ] as [string, string, Record<string, string>, string | undefined][]) {
-  test(`${slug} ${path === undefined ? "answers by its chat" : `has ${path}`} for ${model}`, () => {
+  test(`${slug} ${path === undefined ? "serves its chat" : `has ${path}`} for ${model}`, () => {
     assert.equal(pathOf(slug, model, settings), path);
   });
 }

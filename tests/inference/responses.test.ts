@@ -42,7 +42,7 @@ for (const shape of shapes) {
     return checkEvents(parseEvents(text));
   };
 
-  test(`${shape.provider}: a text, whole and streamed`, async () => {
+  test(`${shape.provider}: text, non-streaming and streamed`, async () => {
     const { status, body, text } = await post("text", { instructions: "Be short." });
     assert.equal(status, 200, text);
     assert.equal(textOf(body), recordedText);
@@ -56,7 +56,7 @@ for (const shape of shapes) {
     assert.ok(isObject(streamed.usage) && Number(streamed.usage.output_tokens) > 0);
   });
 
-  test(`${shape.provider}: two calls, whole and streamed`, async () => {
+  test(`${shape.provider}: two tool calls, non-streaming and streamed`, async () => {
     for (const response of [(await post("tools", { tools })).body, await stream("tools", { tools })]) {
       const calls = itemsOf(response, "function_call");
       assert.equal(calls.length, 2);
@@ -64,7 +64,7 @@ for (const shape of shapes) {
     }
   });
 
-  test(`${shape.provider}: the same prompt as a chat and as a message gives the same`, async () => {
+  test(`${shape.provider}: the same prompt as a chat and as a message sends the same request`, async () => {
     const headers = shapeHeaders(shape, upstream.url, "tools");
     const { model } = shape;
     const messages = [{ role: "user", content: "When does it open?" }];
@@ -92,7 +92,7 @@ for (const shape of shapes) {
 }
 
 for (const shape of shapes.slice(1)) {
-  test(`${shape.provider}: thoughts come back to the model that had them`, async () => {
+  test(`${shape.provider}: reasoning is sent back to the model that produced it`, async () => {
     const headers = shapeHeaders(shape, upstream.url, "reasoning");
     const reasoning = { effort: "low", summary: "auto" };
     const asked = { model: shape.model, input: "When does it open?", reasoning };

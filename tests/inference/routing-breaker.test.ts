@@ -60,7 +60,7 @@ const sources = {
 
 for (const [source, bring] of Object.entries(sources)) {
   for (const mode of ["fallback", "loadbalance"]) {
-    test(`${mode}, ${source}: a breaker opens, skips, lets one probe through, and closes`, async () => {
+    test(`${mode}, ${source}: a circuit breaker opens, skips the target, admits one probe, and closes`, async () => {
       const config = await bring(configOf(mode));
       await open(config);
       script(failure);
@@ -89,7 +89,7 @@ for (const [source, bring] of Object.entries(sources)) {
       assert.equal((await ask(gateway, { config })).label, first, "closed after a good probe");
     });
 
-    test(`${mode}, ${source}: a probe that fails leaves the target alone for another cooldown`, async () => {
+    test(`${mode}, ${source}: a failed probe starts another cooldown`, async () => {
       const config = await bring(configOf(mode));
       await open(config);
       clock.advance(30_000);

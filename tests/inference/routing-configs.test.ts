@@ -216,7 +216,7 @@ for (const [path, record] of [
   ["/v1/fine_tuning/jobs", recordAnswers.job],
   ["/v1/batches/b1/cancel", recordAnswers.batch],
 ] as const) {
-  test(`${path} takes one target only, however deep the others are`, async () => {
+  test(`${path} accepts one target only, however deep the others are nested`, async () => {
     for (const config of [fallback(), { strategy: { mode: "single" }, targets: [fallback()] }]) {
       const answer = await pass(path, config, "{}");
       assert.equal(answer.status, 400);

@@ -21,7 +21,7 @@ function routingOf({ headers }: Response) {
   return names.map((name) => headers.get(`x-gateway-${name}`));
 }
 
-const told = ["openai", "config", "0", "DISABLED"];
+const reported = ["openai", "config", "0", "DISABLED"];
 
 test("a provider that cannot be reached is named in the routing headers without a config", async () => {
   const gone = await startServer(() => {});
@@ -31,7 +31,7 @@ test("a provider that cannot be reached is named in the routing headers without 
     const response = await gateway.fetch(path, { method: "POST", headers, body: JSON.stringify(helloBody) });
     await response.text();
     assert.ok(response.status >= 502, `${response.status}`);
-    assert.deepEqual(routingOf(response), told);
+    assert.deepEqual(routingOf(response), reported);
   }
 });
 
@@ -44,7 +44,7 @@ test("a provider that is too slow is named in the routing headers without a conf
   };
   const response = await chat(gateway, helloBody, headers);
   await response.text();
-  assert.deepEqual([response.status, routingOf(response)], [408, told]);
+  assert.deepEqual([response.status, routingOf(response)], [408, reported]);
   await upstream.close();
 });
 

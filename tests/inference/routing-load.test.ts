@@ -29,7 +29,7 @@ function chooser(salt: number): (call: UpstreamCall) => Fault {
   };
 }
 
-test(`${requests} parallel requests through three levels are answered once each, and the logs know every call (seed ${seed})`, async () => {
+test(`${requests} parallel requests through three levels get one response each, and the logs have every call (seed ${seed})`, async () => {
   const gateway = await createTestGateway({ random: createRandom(seed) });
   const upstreams = await Promise.all(Array.from({ length: 4 }, startFaultyUpstream));
   for (const [index, upstream] of upstreams.entries()) upstream.script(chooser(index));

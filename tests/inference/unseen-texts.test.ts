@@ -19,7 +19,7 @@ const file = (data: string, type: string) => ({
   type: "file",
   file: { filename: "a", file_data: `data:${type};base64,${data}` },
 });
-const picture = (data: string, type: string) => ({
+const imageData = (data: string, type: string) => ({
   type: "image_url",
   image_url: { url: `data:${type};base64,${data}` },
 });
@@ -63,8 +63,8 @@ const places: Readonly<Record<string, readonly object[]>> = {
     { documents: [{ url: "https://x.test/secret" }] },
     { tools: [{ type: "function", function: { name: "f", parameters: { mime_type: "image/png", data: said } } }] },
     { extra: { signature: said.replaceAll(" ", "\n") } },
-    { messages: [{ ...user, content: [picture(base64(`<svg><text>${said}</text></svg>`), "image/svg+xml")] }] },
-    { messages: [{ ...user, content: [picture("the-secret-is-out-".repeat(9), "image/png")] }] },
+    { messages: [{ ...user, content: [imageData(base64(`<svg><text>${said}</text></svg>`), "image/svg+xml")] }] },
+    { messages: [{ ...user, content: [imageData("the-secret-is-out-".repeat(9), "image/png")] }] },
     { extra: { deep: [{ er: said }] } },
     { "the secret": 1 },
     { metadata: { a: said } },
@@ -172,13 +172,13 @@ for (const [path, bodies] of Object.entries(places)) {
 test("strings that are not the caller's text are not searched", async () => {
   const none = ["user", "function", "object", "echo-1", "call_1", "x.test", "iVBOR", "default"];
   const config = { retry: { attempts: 0 }, input_guardrails: [{ ...words("none", none), deny: true }] };
-  const picture = { type: "image_url", image_url: { url: `data:image/png;base64,${"iVBOR".repeat(300_000)}` } };
+  const imageData = { type: "image_url", image_url: { url: `data:image/png;base64,${"iVBOR".repeat(300_000)}` } };
   const call = { id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
   const messages = [
     { role: "system", content: "a" },
     {
       role: "user",
-      content: [{ type: "text", text: "b" }, picture, { type: "image_url", image_url: { url: "https://x.test/a" } }],
+      content: [{ type: "text", text: "b" }, imageData, { type: "image_url", image_url: { url: "https://x.test/a" } }],
     },
     { role: "assistant", content: null, tool_calls: [call] },
     { role: "tool", tool_call_id: "call_1", content: "c" },
