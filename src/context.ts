@@ -4,6 +4,7 @@ import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import { type CallRecord, createCallRecord } from "./context/call-record.ts";
 import type { Concurrency } from "./context/concurrency.ts";
 import type { Hops } from "./context/hops.ts";
+import type { ProviderRules } from "./context/provider-rules.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { FileStorage } from "./control/files/storage.ts";
 import type { ControlPlane } from "./control/plane.ts";
@@ -124,6 +125,7 @@ export interface Services {
   readonly scimAuthenticator: ScimAuthenticator;
   readonly logStore: LogStore;
   readonly control: ControlPlane;
+  readonly providerRules: ProviderRules;
   /** Which members of saved contents are secrets. */
   readonly contentRules: ContentRules;
   readonly files: FileStorage;

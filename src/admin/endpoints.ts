@@ -14,6 +14,8 @@ import { authSettingsEndpoints } from "./organisation/auth-settings.ts";
 import { deploymentEndpoints } from "./organisation/deployments.ts";
 import { organisationEndpoints } from "./organisation/organisation.ts";
 import { workspaceEndpoints } from "./organisation/workspaces.ts";
+import { rateLimitPolicyEndpoints } from "./policies/rate-limits.ts";
+import { usageLimitPolicyEndpoints } from "./policies/usage-limits.ts";
 import { collectionEndpoints } from "./prompts/collections.ts";
 import { labelEndpoints } from "./prompts/labels.ts";
 import { partialEndpoints } from "./prompts/prompt-partials.ts";
@@ -37,6 +39,8 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...partialEndpoints,
   ...promptEndpoints,
   ...promptVersionEndpoints,
+  ...usageLimitPolicyEndpoints,
+  ...rateLimitPolicyEndpoints,
   ...apiKeyEndpoints,
   ...pricingEndpoints,
   ...auditLogEndpoints,

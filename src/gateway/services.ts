@@ -10,7 +10,6 @@ import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
 import { createControlPlane } from "../control/plane.ts";
 import { sealStored } from "../control/seal-stored.ts";
-import type { ContentRules } from "../control/sealed-contents.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
 import { createTokens } from "../control/tokens.ts";
 import { createVault } from "../control/vault.ts";
@@ -41,13 +40,13 @@ import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
-import type { ProviderSetting } from "../providers/core/settings.ts";
 import { createTokenCache } from "../providers/core/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { type OpenData, readerOf } from "./data.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
+import { secretHeaders, secretMembers, toContentRules, toKnownProviders, toProviderRules } from "./provider-rules.ts";
 
 const defaultLimits: Limits = {
   jsonBodyBytes: 25 * 1024 * 1024,
@@ -70,12 +69,23 @@ interface ServiceParts extends OpenData {
   isReady(): boolean;
 }
 
+/** What our own headers begin with, the usual prefix first. */
+function headerPrefixesOf({ headerAliases = [] }: GatewayOptions): string[] {
+  return ["x-gateway-", ...headerAliases];
+}
+
 /** How secrets are taken out of what is stored. */
-function redactionOf(options: GatewayOptions, { installation }: OpenData): RedactionSettings {
+function redactionOf(
+  options: GatewayOptions,
+  { installation }: OpenData,
+  providers: ProviderRegistry,
+): RedactionSettings {
+  const prefixes = headerPrefixesOf(options);
   return {
     key: installation.keys.logHash,
     keyPrefix: options.keyPrefix ?? defaultKeyPrefix,
-    sensitiveNames: options.sensitiveHeaders ?? [],
+    sensitiveNames: [...(options.sensitiveHeaders ?? []), ...secretHeaders(providers, prefixes)],
+    secretMembers: secretMembers(providers, prefixes),
     aliasPrefixes: options.headerAliases ?? [],
   };
 }
@@ -92,9 +102,13 @@ function createWriter(
 }
 
 /** The log: its store, its queue, and what takes secrets out of it. */
-function createLog(options: GatewayOptions, parts: ServiceParts, createId: () => string) {
+function createLog(
+  options: GatewayOptions,
+  parts: ServiceParts,
+  { providers, createId }: { providers: ProviderRegistry; createId(): string },
+) {
   const logStore = createLogStore(parts.database, options.logCodec);
-  const redaction = redactionOf(options, parts);
+  const redaction = redactionOf(options, parts, providers);
   const redactor = createRedactor({ ...redaction, mac: (options.createMac ?? webMac)(redaction.key) });
   const writer = createWriter(options, logStore, { redaction, redactor });
   const queue: LogQueue = createLogQueue({
@@ -180,24 +194,14 @@ function createRouting(
   { providers, guardrails }: { providers: ProviderRegistry; guardrails: Guardrails },
   clock: Clock,
 ) {
-  const settings = new Set(
-    [...providers.values()].flatMap(({ settingMembers }) => [...settingMembers.values()].flat()),
-  );
   return createRoutingState({
     findHookProblems: guardrails.findProblems,
     limits: { ...defaultTargetLimits, ...options.targetLimits },
-    providers: {
-      has: (slug) => providers.has(slug),
-      needsNoKey: (slug) => keylessProviders.has(slug) || providers.get(slug)?.isLocal === true,
-      hasSetting: (member) => settings.has(member),
-    },
+    providers: toKnownProviders(providers),
     random: options.random ?? Math.random,
     now: clock.monotonic,
   });
 }
-
-/** Providers that serve without a credential. */
-const keylessProviders = new Set(["ollama", "triton"]);
 
 const defaultFileLimits = { fileBytes: 32 * 1024 * 1024, workspaceBytes: 1024 * 1024 * 1024 };
 
@@ -223,22 +227,6 @@ function createOwnStore(
     pieces: s3 && createS3Pieces(s3, { outbound, clock }),
   });
   return { files, batches: createBatchWork(createBatchStore(database)) };
-}
-
-/** Which settings in saved configs are credentials, and which shape an address: as their providers declare them. */
-function toContentRules(providers: ProviderRegistry): ContentRules {
-  const settings = [...providers.values()].flatMap((provider) => provider.settings);
-  // configs know some settings by further names
-  const names = new Map<string, readonly string[]>();
-  for (const { settingMembers } of providers.values()) {
-    for (const members of settingMembers.values()) names.set(members[0] ?? "", members);
-  }
-  const named = (marked: readonly ProviderSetting[]) =>
-    new Set(marked.flatMap(({ member }) => [member, ...(names.get(member) ?? [])]));
-  return {
-    secretSettings: named(settings.filter(({ isSecret }) => isSecret)),
-    addressSettings: named(settings.filter(({ shapesAddress }) => shapesAddress)),
-  };
 }
 
 /** Who may act as the operator in clouds. */
@@ -289,16 +277,16 @@ export async function createServices(
   parts: ServiceParts,
 ): Promise<{ services: Services; writer: LogWriter; closeQueue(): Promise<void> }> {
   const { clock, installation, isReady, handle } = parts;
-  const headerPrefixes = ["x-gateway-", ...(options.headerAliases ?? [])];
+  const headerPrefixes = headerPrefixesOf(options);
+  const providers = createProviderRegistry(options.providers);
   const createId = createIdFactory(clock.now);
-  const { logStore, redactor, writer, queue } = createLog(options, parts, createId);
+  const { logStore, redactor, writer, queue } = createLog(options, parts, { providers, createId });
   const guard = createAddressGuard({
     trustedHosts: options.trustedHosts ?? [],
     warn: (message) => warnOf(options)(message),
   });
   const transport = options.transport ?? webTransport;
   const outbound = createOutbound({ transport, guard });
-  const providers = createProviderRegistry(options.providers);
   const guardrails = createGuardrails(createChecks({ outbound, clock }), warnOf(options));
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const contentRules = toContentRules(providers);
@@ -309,6 +297,7 @@ export async function createServices(
   const services: Services = {
     ...identity,
     contentRules,
+    providerRules: toProviderRules(providers),
     ...createOwnStore(options, parts, { control: identity.control, outbound }),
     clock,
     createId,

@@ -13,7 +13,7 @@ beforeEach(() => {
 after(() => media.close());
 
 const speech = { model: "tts-1", input: "Hello", voice: "alloy" };
-const spoken = () => formOf({ file: audioData(), model: "whisper-1" });
+const spoken = () => formOf({ file: sound(), model: "whisper-1" });
 
 test("POST /v1/audio/speech streams audio in the upstream's content type and does not log it", async () => {
   let next = () => {};
@@ -224,7 +224,7 @@ test("POST /v1/audio/transcriptions streams typed events", async () => {
 
 test("POST /v1/audio/transcriptions streams the response to a large streamed form", async () => {
   answerWith("text/event-stream", transcriptEvents);
-  const form = formOf({ file: audioData(new Uint8Array(300_000)), model: "gpt-4o-transcribe", stream: "true" });
+  const form = formOf({ file: sound(new Uint8Array(300_000)), model: "gpt-4o-transcribe", stream: "true" });
   const headers = { ...upstreamHeaders(upstream), "x-gateway-trace-id": "flow-1" };
   const response = await post(gateway, "/audio/transcriptions", form, headers);
   assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");

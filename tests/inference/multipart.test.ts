@@ -75,7 +75,7 @@ test("a form is sent upstream unchanged, with its boundary", async () => {
 
 test("the log has the fields of a form, and no bytes of its file", async () => {
   const headers = { ...upstreamHeaders(upstream), "x-gateway-trace-id": "form-log" };
-  await (await post(gateway, path, formOf({ file: audioData(), model: "m-1" }), headers)).text();
+  await (await post(gateway, path, formOf({ file: sound(), model: "m-1" }), headers)).text();
   const row = await waitForLog(gateway, "form-log");
   assert.deepEqual([row.operation, row.model, row.usage?.input_tokens], ["transcribe", "m-1", 4]);
   assert.deepEqual(row.request.body, {
@@ -91,7 +91,7 @@ test("parameters of a config make a new form", async () => {
     drop_params: ["prompt"],
   });
   const form = formOf({
-    file: audioData(),
+    file: sound(),
     prompt: "names",
     model: "m",
     "timestamp_granularities[]": ["word", "segment"],
@@ -135,7 +135,7 @@ test("a fallback skips a provider without the operation", async () => {
     targets: [{ provider: "anthropic", api_key: "k" }, targetOf(upstream)],
   };
   const headers = { "x-gateway-provider": null, ...configHeader(config) };
-  const response = await post(gateway, path, formOf({ file: audioData(), model: "m" }), headers);
+  const response = await post(gateway, path, formOf({ file: sound(), model: "m" }), headers);
   assert.equal(response.status, 200);
   assert.equal(upstream.requests.length, 1);
 });
@@ -150,7 +150,7 @@ test("conditions can use the fields of a form", async () => {
     ],
   };
   const headers = { "x-gateway-provider": null, ...configHeader(config) };
-  const response = await post(gateway, path, formOf({ file: audioData(), model: "gpt-4o-transcribe" }), headers);
+  const response = await post(gateway, path, formOf({ file: sound(), model: "gpt-4o-transcribe" }), headers);
   assert.equal(response.status, 200, await response.text());
 });
 
@@ -200,10 +200,10 @@ for (const [what, config] of [
 const broken = rawForm(Uint8Array.of(1)).body;
 for (const [what, body, type, wanted] of [
   ["no file", formOf({ model: "m" }), null, /as a file named file/],
-  ["no model", formOf({ file: audioData() }), null, /model/],
-  ["a model twice", formOf({ file: audioData(), model: ["a", "b"] }), null, /model/],
-  ["a temperature that is none", formOf({ file: audioData(), model: "m", temperature: "warm" }), null, /temperature/],
-  ["a temperature out of bounds", formOf({ file: audioData(), model: "m", temperature: "2" }), null, /temperature/],
+  ["no model", formOf({ file: sound() }), null, /model/],
+  ["a model twice", formOf({ file: sound(), model: ["a", "b"] }), null, /model/],
+  ["a temperature that is none", formOf({ file: sound(), model: "m", temperature: "warm" }), null, /temperature/],
+  ["a temperature out of bounds", formOf({ file: sound(), model: "m", temperature: "2" }), null, /temperature/],
   ["a broken boundary", broken.slice(0, -20), "multipart/form-data; boundary=----formBoundary7MA4YWxk", /cut off/],
   ["another boundary", broken, "multipart/form-data; boundary=other", /begin with its boundary/],
   ["no boundary", broken, "multipart/form-data", /multipart\/form-data/],
@@ -262,7 +262,7 @@ test("a model may name a stored provider: the reference is not sent upstream", a
   await done(call(gateway, "POST /providers", { ...options, body: provider }));
   const large = new File([new Uint8Array(randomBytes(400_000))], "talk.wav");
   for (const [file, headers] of [
-    [audioData(), { "x-gateway-provider": null }],
+    [sound(), { "x-gateway-provider": null }],
     [large, { "x-gateway-provider": "@main" }],
   ] as const) {
     upstream.requests.length = 0;

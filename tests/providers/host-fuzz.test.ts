@@ -50,22 +50,29 @@ const requests: Readonly<Record<OperationName, object>> = {
   translate: { file: "f" },
 };
 
-/** Providers whose settings never appear in a URL: their host is always the same. */
-function fixedCase(provider: string): AddressCase | undefined {
-  const bound = registry.get(provider)?.bind(() => null);
+/** Stands for a setting in the address of a provider. */
+const marker = "acme-label";
+
+/** Providers without a case: their host is the one they always have, but for labels that settings give it. */
+function ownCase(provider: string): AddressCase | undefined {
+  const known = registry.get(provider);
+  const shaping = known?.settings.filter(({ shapesAddress, choosesPlace }) => shapesAddress || choosesPlace) ?? [];
+  const settings = Object.fromEntries(shaping.map(({ header }) => [header, marker]));
+  const bound = known && refusable(() => known.bind((name) => settings[name] ?? null));
   const base = bound && refusable(() => bound.baseUrl);
   if (!bound || base === undefined || bound.local) return undefined;
   const { hostname, pathname } = new URL(base);
-  const hosts = new RegExp(`^${hostname.replaceAll(".", "\\.")}$`);
-  return { provider, settings: {}, hosts, prefix: pathname, credential: "provider-key" };
+  const hosts = new RegExp(`^${hostname.replaceAll(".", "\\.").replaceAll(marker, "[a-z0-9-]{1,63}")}$`);
+  const prefix = pathname.slice(0, pathname.includes(marker) ? pathname.indexOf(marker) : undefined);
+  return { provider, settings, hosts, prefix, credential: "provider-key" };
 }
 
 /** The settings a provider is called with. */
 const listed = [...shapedCases, ...openCases];
 const casesOf = (provider: string): AddressCase[] => {
   const cases = listed.filter((one) => one.provider === provider);
-  const fixed = cases.length > 0 ? undefined : fixedCase(provider);
-  return fixed ? [fixed] : cases;
+  const own = cases.length > 0 ? undefined : ownCase(provider);
+  return own ? [own] : cases;
 };
 
 /** Paths of a provider's calls, with the operation if there is one; rejected models have no path. */

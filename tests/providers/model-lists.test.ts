@@ -5,6 +5,7 @@ import { builtInProviders } from "../../src/providers/registry.ts";
 import { openCases, serviceAccount, shapedCases } from "../support/address-cases.ts";
 import { call, done } from "../support/control.ts";
 import { createTestGateway, requestHeaders, workspaceKey } from "../support/gateway.ts";
+import { requiredSettings } from "../support/required-settings.ts";
 
 interface SentRequest {
   url: string;
@@ -148,7 +149,7 @@ function configurationsOf(slug: string): Record<string, unknown> {
       aws_auth_type: "apiKey",
       aws_region: "us-east-1",
     }),
-    ...toMembers(found?.settings ?? {}),
+    ...(found ? toMembers(found.settings) : requiredSettings(slug)),
   };
   return Object.keys(settings).length > 0 ? settings : { custom_host: "https://host.example.com" };
 }

@@ -22,9 +22,11 @@ function storedText(text: string, length: number, { redactor }: Pick<Services, "
 }
 
 /** A body as the audit log stores it; bodies that are not JSON are not stored. */
-function bodyText(body: HeldBody | null, services: Pick<Services, "redactor">): string {
+function bodyText(body: HeldBody | null, services: Pick<Services, "contentRules" | "redactor">): string {
   const value = body === null ? undefined : parseJson(textOfBody(body));
-  return value === undefined ? "" : storedText(JSON.stringify(hideSecrets(value)), stored.body, services);
+  if (value === undefined) return "";
+  const shown = hideSecrets(value, services.contentRules.secretSettings);
+  return storedText(JSON.stringify(shown), stored.body, services);
 }
 
 /** Headers that identify the caller, its address and its client; others are not stored. */
@@ -59,7 +61,7 @@ async function headersText({ headers, services }: CallerContext): Promise<string
   const named = await services.redactor.hide(Object.fromEntries(given), []);
   const shown = Object.entries(named).map(([name, value]) => [
     name,
-    storedText(String(hideSecrets(value)), stored.header, services),
+    storedText(String(hideSecrets(value, services.contentRules.secretSettings)), stored.header, services),
   ]);
   return JSON.stringify(Object.fromEntries(shown));
 }
@@ -79,6 +81,10 @@ function storeOf(resource: string, stores: ControlStores) {
       return stores.prompts;
     case "prompt_partials":
       return stores.partials;
+    case "usage_limit_policies":
+      return stores.usageLimitPolicies;
+    case "rate_limit_policies":
+      return stores.rateLimitPolicies;
     case "integrations":
       return stores.integrations;
     case "providers":
@@ -110,18 +116,15 @@ async function draftAudit(
   context: CallerContext,
   result: { status: number; recordId: string | undefined },
 ): Promise<AuditDraft> {
-  const { principal, url } = context;
+  const { principal, services, url } = context;
+  const query = hideSecrets(Object.fromEntries(url.searchParams), services.contentRules.secretSettings);
   return {
-    time: context.services.clock.now(),
+    time: services.clock.now(),
     requestId: context.id,
     method: context.method,
-    uri: storedText(url.pathname, stored.uri, context.services),
-    queryParams: storedText(
-      JSON.stringify(hideSecrets(Object.fromEntries(url.searchParams))),
-      stored.query,
-      context.services,
-    ),
-    requestBody: bodyText(context.log.requestBody, context.services),
+    uri: storedText(url.pathname, stored.uri, services),
+    queryParams: storedText(JSON.stringify(query), stored.query, services),
+    requestBody: bodyText(context.log.requestBody, services),
     requestHeaders: await headersText(context),
     userId: principal.userId ?? principal.keyId,
     userType: principal.userId === null ? "api_key" : "user",
@@ -130,7 +133,7 @@ async function draftAudit(
     resourceId: result.recordId ?? null,
     action: audited.action,
     responseStatusCode: result.status,
-    clientIp: clientAddressOf(context, context.services),
+    clientIp: clientAddressOf(context, services),
     country: null,
   };
 }

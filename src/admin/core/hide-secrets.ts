@@ -1,16 +1,22 @@
 import { isObject, parseJson } from "../../lib/json.ts";
+import { toSnake } from "../../lib/member-names.ts";
 import { kindOfMember, plainName } from "../../lib/secret-names.ts";
 
 /** Fields of the control plane that are secret, besides those that are secret everywhere. */
 const secretFields = new Set(["key", "token", "clientauth", "vaultsecretid", "customheaders"]);
 
-/** Whether a field's name, or a path to it, means that its value is a secret. */
-export function isSecretName(name: string): boolean {
+/**
+ * Whether a field's name, or a path to it, means that its value is a secret.
+ *
+ * @param settings Settings of providers that are credentials, by their names in snake_case.
+ */
+export function isSecretName(name: string, settings: ReadonlySet<string>): boolean {
   const plain = plainName(name);
   return (
     secretFields.has(plain) ||
     kindOfMember(name) === "secret" ||
-    /(?:secret|password|passphrase|token|privatekey|apikey|accesskey|accesskeyid|serviceaccountjson)$/.test(plain)
+    settings.has(toSnake(name.slice(name.lastIndexOf(".") + 1)).replaceAll("-", "_")) ||
+    /(?:secret|password|passphrase|token|privatekey|apikey|accesskey|accesskeyid)$/.test(plain)
   );
 }
 
@@ -28,12 +34,12 @@ const hidden = "*****";
 const maxNesting = 4;
 
 /** A string without secrets: JSON in it is searched, and addresses lose the parts that may hold one. */
-function hideInText(text: string, nesting: number): string {
+function hideInText(text: string, nesting: number, settings: ReadonlySet<string>): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return hideInAddress(text);
   if (!/^\s*[[{"]/.test(text)) return text;
   const value = parseJson(text);
   if (value === undefined || typeof value === "number") return text;
-  return nesting === maxNesting ? hidden : JSON.stringify(hide(value, nesting + 1));
+  return nesting === maxNesting ? hidden : JSON.stringify(hide(value, nesting + 1, settings));
 }
 
 /** An address without its user, query and fragment. */
@@ -46,22 +52,26 @@ function hideInAddress(text: string): string {
 /** Most items of a list, and fields of an object, that are shown: a row stores no more characters than this. */
 const mostShown = 16_384;
 
-function hide(value: unknown, nesting: number): unknown {
-  if (typeof value === "string") return hideInText(value, nesting);
-  if (Array.isArray(value)) return value.slice(0, mostShown).map((item) => hide(item, nesting));
+function hide(value: unknown, nesting: number, settings: ReadonlySet<string>): unknown {
+  if (typeof value === "string") return hideInText(value, nesting, settings);
+  if (Array.isArray(value)) return value.slice(0, mostShown).map((item) => hide(item, nesting, settings));
   if (!isObject(value)) return value;
   const holdsSecret = setsSecret(value);
   const entries = Object.entries(value).slice(0, mostShown);
   const shown = entries.map(([name, member]) => {
     // headers of webhooks and hosts may carry credentials under any name
     const isSecret =
-      isSecretName(name) || plainName(name) === "headers" || (holdsSecret && plainName(name) === "value");
-    return [name, isSecret && member !== null ? hidden : hide(member, nesting)];
+      isSecretName(name, settings) || plainName(name) === "headers" || (holdsSecret && plainName(name) === "value");
+    return [name, isSecret && member !== null ? hidden : hide(member, nesting, settings)];
   });
   return Object.fromEntries(shown);
 }
 
-/** A value without the secrets in it, including those in JSON strings. */
-export function hideSecrets(value: unknown): unknown {
-  return hide(value, 0);
+/**
+ * A value without the secrets in it, including those in JSON strings.
+ *
+ * @param settings As those of `isSecretName`.
+ */
+export function hideSecrets(value: unknown, settings: ReadonlySet<string>): unknown {
+  return hide(value, 0, settings);
 }

@@ -5,7 +5,10 @@ import type { UsageLimits } from "../../schemas/control.ts";
 import { toIso } from "./request.ts";
 
 /** When a budget resets: as given, else at midnight when its period ends; null when it never does. */
-function nextReset(limits: UsageLimits, now: number): number | null {
+export function nextReset(
+  limits: Pick<UsageLimits, "periodic_reset" | "periodic_reset_days" | "next_usage_reset_at">,
+  now: number,
+): number | null {
   if (limits.next_usage_reset_at != null) return startOfDay(limits.next_usage_reset_at);
   const period = limits.periodic_reset ?? limits.periodic_reset_days;
   return period == null ? null : nextPeriodStart(now, period);

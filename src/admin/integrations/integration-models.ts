@@ -71,7 +71,7 @@ function changeModel(
     { configurations },
     {
       services,
-      family: { members: {}, required: [] },
+      form: { members: {}, required: [] },
       owner: "models",
       prefix: modelFieldPrefix(slug),
       paramOf: (path) => `${param}.${path}`,

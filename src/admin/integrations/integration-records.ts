@@ -7,7 +7,6 @@ import { requireScopes } from "../../endpoint/role.ts";
 import { isObject } from "../../lib/json.ts";
 import { describeUnknownProvider } from "../../providers/registry.ts";
 import type { SecretMappings } from "../../schemas/control.ts";
-import { namedProviders } from "../../schemas/integration-families.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { readTenant, readText, refuseField, requireFound, requireReferenced } from "../core/request.ts";
@@ -15,7 +14,7 @@ import {
   type CredentialChanges,
   type CredentialRules,
   changeCredentials,
-  familyOf,
+  formOf,
   requireComplete,
   requireSecretsWithAddress,
   sealSecrets,
@@ -69,10 +68,9 @@ export async function findIntegration(call: AdminCall<unknown>, verb: string): P
 
 /** @throws {InvalidRequestError} AB01 for an unknown provider. */
 export function requireKnownProvider({ context: { services } }: AdminCall<unknown>, id: string, param: string): string {
-  if (!namedProviders.has(id) && !services.providers.has(id)) {
-    refuseField(param, describeUnknownProvider(id, services.providers.keys()));
-  }
-  return id === "open-ai" ? "openai" : id;
+  const slug = services.providerRules.aliases.get(id) ?? id;
+  if (!services.providers.has(slug)) refuseField(param, describeUnknownProvider(id, services.providers.keys()));
+  return slug;
 }
 
 /**
@@ -158,7 +156,7 @@ export function toRules(
   aiProviderId: string,
   paramOf?: CredentialRules["paramOf"],
 ): CredentialRules {
-  return { services, family: familyOf(aiProviderId, services), owner: aiProviderId, ...(paramOf && { paramOf }) };
+  return { services, form: formOf(aiProviderId, services), owner: aiProviderId, ...(paramOf && { paramOf }) };
 }
 
 /** Changes of an integration; absent ones stay, null clears. */

@@ -19,11 +19,10 @@ import { isSecretHeader } from "../../lib/secret-names.ts";
 import {
   type ConfigurationMember,
   commonMembers,
-  otherFamily,
-  type ProviderFamily,
-  providerFamilies,
+  type IntegrationForm,
+  otherForm,
   requiredOfOauth,
-} from "../../schemas/integration-families.ts";
+} from "../../schemas/integration-members.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { isSecretName } from "../core/hide-secrets.ts";
 import { toJson } from "../core/json-column.ts";
@@ -66,8 +65,8 @@ interface MovedAddress {
 
 /** What a change is validated against. */
 export interface CredentialRules {
-  services: Pick<Services, "addressGuard" | "headerRules" | "redactor">;
-  family: ProviderFamily;
+  services: Pick<Services, "addressGuard" | "contentRules" | "headerRules" | "redactor">;
+  form: IntegrationForm;
   /** The owner of the settings in messages. */
   owner: string;
   /** How messages name a configuration. Default `configurations.<path>`. */
@@ -82,19 +81,13 @@ const maxHeaders = 100;
 const maxHeaderLength = 8_192;
 const maxSecretLength = 16_384;
 
-/** The fields a provider takes: those of integrations, and its own settings; marks of either count. */
-export function familyOf(aiProviderId: string, { providers }: Pick<Services, "providers">): ProviderFamily {
-  const family = providerFamilies.get(aiProviderId) ?? otherFamily;
-  const members = new Map<string, ConfigurationMember>(Object.entries(family.members));
-  for (const { member, isSecret, shapesAddress } of providers.get(aiProviderId)?.settings ?? []) {
-    const known = members.get(member) ?? openMember;
-    members.set(member, { ...known, ...(isSecret && { secret: true }), ...(shapesAddress && { shapesAddress: true }) });
-  }
-  return { ...family, members: Object.fromEntries(members) };
+/** The fields integrations of a provider accept. */
+export function formOf(
+  aiProviderId: string,
+  { providers, providerRules }: Pick<Services, "providerRules" | "providers">,
+): IntegrationForm {
+  return providers.get(providerRules.aliases.get(aiProviderId) ?? aiProviderId)?.integrationForm ?? otherForm;
 }
-
-/** A setting whose form the provider itself validates. */
-const openMember: ConfigurationMember = { schema: v.unknown() };
 
 /** Strings by name, as a JSON column holds them. */
 function readTexts(value: unknown): Map<string, string> {
@@ -144,10 +137,10 @@ function checkAddress(
 }
 
 /** Whether a value holds a secret too deep to be encrypted. */
-function hidesSecret(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(hidesSecret);
+function hidesSecret(value: unknown, settings: ReadonlySet<string>): boolean {
+  if (Array.isArray(value)) return value.some((item) => hidesSecret(item, settings));
   if (!isObject(value)) return false;
-  return Object.entries(value).some(([name, inner]) => isSecretName(name) || hidesSecret(inner));
+  return Object.entries(value).some(([name, inner]) => isSecretName(name, settings) || hidesSecret(inner, settings));
 }
 
 /** A valid value of `configurations`; `secret` when it has to be encrypted. */
@@ -159,6 +152,7 @@ function checkValue(
 ): { secret: boolean } {
   const { group, name } = splitPath(path);
   const param = paramOf(path);
+  const { secretSettings } = services.contentRules;
   if (group === "custom_headers") {
     checkHeader(name, value, param, services);
     return { secret: isCredentialHeader(name, String(value), services) };
@@ -171,8 +165,9 @@ function checkValue(
     }
     if (member.address) checkAddress(String(value), member.address, param, services);
     if (member.secret) return { secret: true };
-  } else if (isSecretName(name)) return { secret: true };
-  if (hidesSecret(value)) refuseField(param, "holds a secret too deep: make it a field of configurations");
+  } else if (isSecretName(name, secretSettings)) return { secret: true };
+  if (hidesSecret(value, secretSettings))
+    refuseField(param, "holds a secret too deep: make it a field of configurations");
   const text = toText(value);
   if (services.redactor.text(text) === text) return { secret: false };
   return typeof value === "string" ? { secret: true } : refuseField(param, "holds a secret: make it a string");
@@ -203,8 +198,8 @@ function readChanges(configurations: Readonly<Record<string, unknown>>, rules: C
 }
 
 /** What is known of a field; undefined for an unknown one. */
-function memberOf(path: string, { family }: Pick<CredentialRules, "family">): ConfigurationMember | undefined {
-  return [family.members, commonMembers].find((members) => Object.hasOwn(members, path))?.[path];
+function memberOf(path: string, { form }: Pick<CredentialRules, "form">): ConfigurationMember | undefined {
+  return [form.members, commonMembers].find((members) => Object.hasOwn(members, path))?.[path];
 }
 
 /** The stored values while they are changed. */
@@ -313,6 +308,13 @@ export function requireSecretsWithAddress(
   }
 }
 
+/** What is required by the value of one member. */
+function requiredByChoice({ required, absent }: NonNullable<IntegrationForm["choice"]>, value: unknown) {
+  if (value === undefined) return absent;
+  const chosen = String(value);
+  return Object.hasOwn(required, chosen) ? required[chosen] : [];
+}
+
 /**
  * Checks that a provider has all it needs: stored, given now, or mapped from an external secret.
  *
@@ -321,17 +323,15 @@ export function requireSecretsWithAddress(
 export function requireComplete(
   { configurations, masked }: Pick<Credentials, "configurations" | "masked">,
   mapped: ReadonlySet<string>,
-  { family, paramOf = defaultParam }: CredentialRules,
+  { form, paramOf = defaultParam }: CredentialRules,
 ): void {
   const plain = toPaths(configurations);
   const isThere = (path: string) => {
     const field = path === "key" ? path : `${configurationPrefix}${path}`;
     return Object.hasOwn(masked, field) || mapped.has(field) || plain.has(path);
   };
-  const { required, choice } = family;
-  const chosen = choice && String(plain.get(choice.member));
-  const ofChoice =
-    choice && chosen !== undefined && Object.hasOwn(choice.required, chosen) ? choice.required[chosen] : [];
+  const { required, choice } = form;
+  const ofChoice = choice && requiredByChoice(choice, plain.get(choice.member));
   const hasOauth = [...plain.keys(), ...Object.keys(masked)].some((path) =>
     path.replace(configurationPrefix, "").startsWith("oauth."),
   );

@@ -1,4 +1,5 @@
 import type { AdminEndpoint } from "../../endpoint.ts";
+import type { VirtualKeyField } from "../../providers/core/settings.ts";
 import { CreateVirtualKey, UpdateVirtualKey } from "../../schemas/integrations.ts";
 import { type AdminCall, defineWrite } from "../core/endpoint.ts";
 import { refuseField, requireWorkspace } from "../core/request.ts";
@@ -11,69 +12,60 @@ import {
 import { createProviderRow, toProviderChanges } from "./provider-rows.ts";
 import { commonProviderEndpoints, findProvider, providerAccess } from "./providers.ts";
 
-/** Settings of a virtual key by their names in `configurations`. */
-const settingNames = {
-  custom_host: "custom_host",
-  aws_access_key_id: "awsAccessKeyId",
-  aws_secret_access_key: "awsSecretAccessKey",
-  aws_region: "awsRegion",
-  vertex_project_id: "vertexProjectId",
-  vertex_region: "vertexRegion",
-  workers_ai_account_id: "workersAiAccountId",
-  azure_resource_name: "resourceName",
-} as const;
+type Fields = ReadonlyMap<string, VirtualKeyField>;
 
-/** How providers authenticate virtual keys, which do not set it themselves. */
-const authenticationOf: Readonly<Record<string, Record<string, string>>> = {
-  "azure-openai": { azure_auth_mode: "default" },
-  bedrock: { aws_auth_type: "accessKey" },
-  sagemaker: { aws_auth_type: "accessKey" },
-  "vertex-ai": { vertex_auth_type: "basic" },
-};
-
-/** How messages name a configuration of a virtual key. */
-function paramOf(path: string): string {
-  const name = Object.hasOwn(settingNames, path) ? settingNames[path as keyof typeof settingNames] : path; // it is in the table
-  return path.startsWith("azure_deployment_config") ? "deploymentConfig" : name;
+/**
+ * Fields of a virtual key by the configuration each sets. They include those of other providers: a given one is refused as
+ * a setting the provider does not have.
+ */
+function fieldsOf(aiProviderId: string, { context: { services } }: AdminCall<unknown>): Fields {
+  const own = Object.entries(services.providers.get(aiProviderId)?.virtualKeyFields ?? {});
+  const ownFields = new Set(own.map(([, { field }]) => field));
+  const others = [...services.providerRules.virtualKeyFields].filter(([, { field }]) => !ownFields.has(field));
+  return new Map([["custom_host", { field: "custom_host" }], ...others, ...own]);
 }
 
-/** Deployments as integrations have them; a virtual key may name one only. */
-function readDeployments(body: UpdateVirtualKey): unknown {
+/** The fields of a virtual key; a single deployment becomes a list of one. */
+function withDeployments(body: UpdateVirtualKey): Readonly<Record<string, unknown>> {
   const { deploymentConfig, deploymentName, apiVersion } = body;
-  const toDeployment = ({ alias, is_default, ...item }: NonNullable<typeof deploymentConfig>[number]) => ({
-    alias: alias ?? item.deploymentName,
-    azure_api_version: item.apiVersion,
-    azure_deployment_name: item.deploymentName,
-    azure_model_slug: alias ?? item.deploymentName,
-    is_default: is_default ?? false,
-  });
-  if (deploymentConfig) return deploymentConfig.map(toDeployment);
-  if (!deploymentName && !apiVersion) return undefined;
+  if (deploymentConfig || (!deploymentName && !apiVersion))
+    return { ...body, deploymentConfig: deploymentConfig ?? undefined };
   if (!deploymentName) return refuseField("deploymentName", "must be given with apiVersion");
   if (!apiVersion) return refuseField("apiVersion", "must be given with deploymentName");
-  return [toDeployment({ deploymentName, apiVersion, is_default: true })];
+  return { ...body, deploymentConfig: [{ deploymentName, apiVersion, is_default: true }] };
 }
 
 /** Settings of a virtual key, as `configurations`. */
-function readSettings(body: UpdateVirtualKey): Record<string, unknown> {
-  const named = Object.entries(settingNames).map(([path, name]) => [path, body[name] === "" ? null : body[name]]);
-  const settings = Object.fromEntries([...named, ["azure_deployment_config", readDeployments(body)]]);
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+function readSettings(given: UpdateVirtualKey, fields: Fields): Record<string, unknown> {
+  const body = withDeployments(given);
+  const settings = Array.from(fields, ([path, { field, convert = asIs }]): [string, unknown] => {
+    const value = body[field] === "" ? null : body[field];
+    return [path, value === undefined || value === null ? value : convert(value)];
+  });
+  return Object.fromEntries(settings.filter(([, value]) => value !== undefined));
+}
+
+const asIs = (value: unknown): unknown => value;
+
+/** How a provider authenticates virtual keys, which do not set it themselves. */
+function authenticationOf(aiProviderId: string, { context: { services } }: AdminCall<unknown>): Record<string, string> {
+  const { mode } = services.providers.get(aiProviderId)?.requirements ?? {};
+  return mode?.ofVirtualKeys === undefined ? {} : { [mode.setting]: mode.ofVirtualKeys };
 }
 
 async function createVirtualKey(call: AdminCall<CreateVirtualKey>) {
   const { body } = call;
   const tenant = await requireWorkspace(call, namedWorkspace(call));
   const aiProviderId = requireKnownProvider(call, body.provider, "provider");
-  const own = Object.hasOwn(authenticationOf, aiProviderId) ? authenticationOf[aiProviderId] : {};
+  const fields = fieldsOf(aiProviderId, call);
   const integration = await createIntegrationRows(call, tenant, {
     name: body.name,
     slug: `private-${crypto.randomUUID()}`,
     isPrivate: true,
     aiProviderId,
-    paramOf,
+    paramOf: (path) => fields.get(path)?.field ?? path,
     key: body.key,
-    configurations: { ...own, ...readSettings(body) },
+    configurations: { ...authenticationOf(aiProviderId, call), ...readSettings(body, fields) },
     secretMappings: body.secret_mappings,
   });
   const provider = createProviderRow(call, tenant, { ...body, integrationId: integration.id });
@@ -87,7 +79,8 @@ async function createVirtualKey(call: AdminCall<CreateVirtualKey>) {
 async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>) {
   const { body, stores, now } = call;
   const { row, tenant, integration } = await findProvider(call);
-  const settings = readSettings(body);
+  const fields = fieldsOf(integration.aiProviderId, call);
+  const settings = readSettings(body, fields);
   const credentials = {
     key: body.key,
     secretMappings: body.secret_mappings,
@@ -101,7 +94,9 @@ async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>) {
     );
   }
   const changes = { name: body.name, ...toProviderChanges(body, now), lastUpdatedAt: now };
-  const own = integration.isPrivate ? { name: body.name, ...credentials, paramOf } : undefined;
+  const own = integration.isPrivate
+    ? { name: body.name, ...credentials, paramOf: (path: string) => fields.get(path)?.field ?? path }
+    : undefined;
   return {
     answer: {},
     recordId: row.id,

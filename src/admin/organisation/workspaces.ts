@@ -173,7 +173,7 @@ async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
 /** Kinds of record that prevent deleting a workspace, in the order they can be removed in. */
 const dependents = ["providers", "integrations", "configs", "guardrails", "prompts", "partials"] as const;
 /** Kinds of record that are deleted with their workspace. */
-const companions = ["collections", "labels"] as const;
+const companions = ["collections", "labels", "usageLimitPolicies", "rateLimitPolicies"] as const;
 
 /** @throws {ConflictError} AB07, naming the kinds of record that are left. */
 async function refuseDependents({ stores }: AdminCall<unknown>, tenant: Tenant): Promise<void> {

@@ -7,6 +7,7 @@ import { deployments } from "../tables/deployments.ts";
 import { gatewayFiles } from "../tables/files.ts";
 import { guardrails, guardrailVersions } from "../tables/guardrails.ts";
 import { integrationModels, integrations, integrationWorkspaces, providers } from "../tables/integrations.ts";
+import { rateLimitPolicies, usageLimitPolicies } from "../tables/policies.ts";
 import {
   collections,
   labels,
@@ -71,6 +72,8 @@ export function createControlStores(database: Database) {
     configVersions: createTenantStore(database, configVersions),
     guardrails: createTenantStore(database, guardrails),
     guardrailVersions: createTenantStore(database, guardrailVersions),
+    usageLimitPolicies: createTenantStore(database, usageLimitPolicies),
+    rateLimitPolicies: createTenantStore(database, rateLimitPolicies),
     collections: createTenantStore(database, collections),
     labels: createTenantStore(database, labels),
     prompts: createTenantStore(database, prompts),

@@ -1,8 +1,10 @@
 import type { CallRecord } from "../../context/call-record.ts";
+import type { CallerContext } from "../../context.ts";
 import { toLoggedUsage } from "../../logs/usage.ts";
 import { costAt } from "../../pricing/cost.ts";
 import type { PriceBook } from "../../pricing/own-prices.ts";
-import { findLadder, isFree } from "../../pricing/prices.ts";
+import { findLadder } from "../../pricing/prices.ts";
+import type { ProviderRegistry } from "../../providers/registry.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 import { isOperation, operationFacts } from "../facts/operation-facts.ts";
 
@@ -26,11 +28,11 @@ function withRouter(counts: LoggedUsage): LoggedUsage {
  * price. The price is that of the requested model; if that has none, as with routers and deployments, of the model that
  * responded.
  */
-export function costOfRequest(log: CallRecord, status: number): number | null {
+export function costOfRequest(log: CallRecord, status: number, providers: ProviderRegistry): number | null {
   const { provider, usage, prices, model, answeredModel } = log;
   const isAnswered = (status >= 200 && status <= 299) || status === socketOpened;
   if (!isAnswered || log.isDenied || isFreeRoute(log.operation)) return 0;
-  if (provider !== null && isFree(provider)) return 0;
+  if (provider !== null && providers.get(provider)?.isFree) return 0;
   if (provider === null || usage === null) return null;
   const find: PriceBook = prices ?? ((name) => findLadder(provider, name));
   const asked = model === null ? undefined : find(model);
@@ -48,8 +50,8 @@ export function withDiscarded(cost: number | null, { spent }: CallRecord): numbe
 }
 
 /** Records that the current response is discarded: its provider charges for it all the same. */
-export function noteDiscarded(log: CallRecord): void {
-  log.spent += costOfRequest(log, 200) ?? 0;
+export function noteDiscarded({ log, services }: Pick<CallerContext, "log" | "services">): void {
+  log.spent += costOfRequest(log, 200, services.providers) ?? 0;
 }
 
 /**

@@ -11,7 +11,7 @@ export function finishCall(
   if (log.settled) return;
   log.settled = true;
   releaseBodies(context);
-  log.cost = withDiscarded(costOfRequest(log, outcome.status), log);
+  log.cost = withDiscarded(costOfRequest(log, outcome.status, services.providers), log);
   const call: FinishedCall = { context, ...outcome, endedAt: services.clock.monotonic() };
   for (const sink of services.sinks) sink(call);
 }

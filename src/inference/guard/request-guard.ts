@@ -202,20 +202,20 @@ export class TargetGuard {
   async #judge(answer: Body): Promise<{ after: PhaseOutcome; results: HookResults }> {
     const after = await withinRequest(this.check(answer), this.#deadline, this.#parts.context).catch(
       (cause: unknown) => {
-        noteDiscarded(this.#parts.context.log);
+        noteDiscarded(this.#parts.context);
         throw cause;
       },
     );
     const results = toHookResults({ before: this.#before.results, after: after.results });
     if (after.isDenied) {
-      noteDiscarded(this.#parts.context.log);
+      noteDiscarded(this.#parts.context);
       throw new GuardrailDeniedError("Cannot return this response: a guardrail denied it; hook_results names it", {
         hookResults: results,
         isSoft: after.isSoft,
       });
     }
     const { requestType, context } = this.#parts;
-    requireAnswer(requestType, [answer, after.body], () => noteDiscarded(context.log));
+    requireAnswer(requestType, [answer, after.body], () => noteDiscarded(context));
     this.store(after.isTransformed ? after.body : undefined);
     return { after, results };
   }

@@ -131,7 +131,7 @@ function createCaller<Request extends Record<string, unknown>>(
     statusOf: ({ status }) => status,
     headersOf: () => undefined,
     discard: ({ status, body }) => {
-      if (status >= 200 && status <= 299) noteDiscarded(context.log);
+      if (status >= 200 && status <= 299) noteDiscarded(context);
       if (body instanceof ReadableStream) body.cancel().catch(() => {});
     },
     canRepeat,

@@ -19,14 +19,15 @@ const fileMembers = ["training_file", "validation_file"] as const;
 /** Headers that describe the body of a request, belong to its connection or hold a credential. */
 const ownHeaders =
   /^(?:content-|accept|transfer-encoding$|connection$|host$|cookie$|authorization$|x-api-key$|x-goog-)/;
-/** Gateway headers that are for one request or one file. */
-const ownNames = ["api-key", "file-purpose", "provider-file-name", "aws-s3-object-key", "request-id", "trace-id"];
+/** Gateway headers that are for one request or one file, besides those of providers. */
+const ownNames = ["api-key", "file-purpose", "request-id", "trace-id"];
 
 /** The headers of a request that say where it goes, for another request on its behalf. */
 function headersOfTarget(context: CallerContext): Record<string, string> {
-  const { headerPrefixes } = context.services;
+  const { headerPrefixes, providerRules } = context.services;
+  const names = [...ownNames, ...providerRules.fileHeaders];
   const { gatewayKey, providerCredential, traceId } = context;
-  const left = new Set(headerPrefixes.flatMap((prefix) => ownNames.map((name) => prefix + name)));
+  const left = new Set(headerPrefixes.flatMap((prefix) => names.map((name) => prefix + name)));
   const forwarded = Object.entries(context.headers.values()).filter(
     ([name, value]) => !ownHeaders.test(name) && !left.has(name) && !value.includes(gatewayKey),
   );

@@ -65,29 +65,12 @@ export function hasSavedConfig(context: CallerContext): boolean {
   return text === null || text.startsWith("pc-");
 }
 
-/** Headers that shape the address of a provider. */
-const addressHeaders = [
-  "azure-resource-name",
-  "azure-region",
-  "azure-endpoint-name",
-  "azure-foundry-url",
-  "aws-region",
-  "vertex-region",
-  "vertex-project-id",
-  "huggingface-base-url",
-  "workers-ai-account-id",
-  "snowflake-account",
-  "oracle-region",
-  "databricks-workspace",
-  "fireworks-account-id",
-];
-
 /** What a request may not bring where only saved settings are allowed, in the order of the checks. */
 function findInline(context: CallerContext): { code: string; field: string; message: string } | undefined {
   const has = (name: string) => context.header(name) !== null;
   const config = context.header("config");
   const provider = context.header("provider");
-  const address = addressHeaders.find(has);
+  const address = context.services.providerRules.addressHeaders.find(has);
   if (config !== null && !config.startsWith("pc-")) {
     return { code: "inline_config_blocked", field: "config", message: "save the config and name it by its slug" };
   }

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
+import { secretSetting } from "../core/settings.ts";
 import type { OperationAdapters } from "../core/types.ts";
 import { claudeBatches } from "./batches.ts";
 import { createCompletion } from "./complete.ts";
@@ -91,6 +92,10 @@ export const anthropic = defineProvider({
   settings: {
     prefix: "anthropic",
     open: true,
+    unread: {
+      anthropic_api_key: secretSetting(v.unknown()),
+      anthropic_inspect_stream_for_overloaded_error: v.boolean("must be true or false"),
+    },
     schema: v.object({ version: v.optional(v.string()), beta: v.optional(v.string()) }),
   },
   clientHeaders: claudeClientHeaders,

@@ -3,7 +3,15 @@ import * as v from "valibot";
 import { type Refuse, refuseWith } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { bearer } from "../core/headers.ts";
-import { hostLabel, secretSetting } from "../core/settings.ts";
+import {
+  hiddenSetting,
+  hostLabel,
+  placeSetting,
+  type Requirements,
+  secretSetting,
+  storedSetting,
+  type VirtualKeyField,
+} from "../core/settings.ts";
 import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { machineKeys } from "./aws-machine.ts";
 import {
@@ -25,15 +33,52 @@ export const awsEntries = {
   access_key_id: Secret,
   secret_access_key: Secret,
   session_token: Secret,
-  region: v.optional(hostLabel("must be lower-case letters, digits and hyphens"), "us-east-1"),
-  auth_type: v.optional(v.picklist(["accessKey", "assumedRole", "apiKey", "serviceRole"])),
-  role_arn: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role\/[\w+=,.@/-]{1,512}$/, "must be the ARN of a role"),
+  region: v.optional(placeSetting(hostLabel("must be lower-case letters, digits and hyphens")), "us-east-1"),
+  auth_type: v.optional(
+    storedSetting(
+      v.picklist(["accessKey", "assumedRole", "apiKey", "serviceRole"]),
+      v.picklist(["accessKey", "assumedRole", "apiKey"], "must be one of accessKey, assumedRole, apiKey"),
     ),
   ),
-  external_id: v.optional(v.pipe(v.string(), v.regex(/^[\w+=,.@:/-]{2,1224}$/, "must be an external id"))),
+  role_arn: v.optional(
+    hiddenSetting(
+      v.pipe(
+        v.string(),
+        v.regex(/^arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role\/[\w+=,.@/-]{1,512}$/, "must be the ARN of a role"),
+      ),
+    ),
+  ),
+  external_id: v.optional(
+    hiddenSetting(v.pipe(v.string(), v.regex(/^[\w+=,.@:/-]{2,1224}$/, "must be an external id"))),
+  ),
+};
+
+const mode: NonNullable<Requirements["mode"]> = {
+  setting: "aws_auth_type",
+  integrations: {
+    accessKey: ["aws_access_key_id", "aws_secret_access_key"],
+    assumedRole: ["aws_role_arn"],
+    apiKey: ["key"],
+  },
+  keyless: ["assumedRole", "serviceRole"],
+};
+const credentials = [["aws_access_key_id", "aws_secret_access_key"]];
+
+/** What a provider on AWS needs. An integration that says nothing of how it authenticates has a key. */
+export const awsRequirements: Requirements = { integrations: [], mode: { ...mode, absent: ["key"] }, credentials };
+
+/** As `awsRequirements`, where integrations say how they authenticate, and in which region. */
+export const statedAwsRequirements: Requirements = {
+  integrations: ["aws_auth_type", "aws_region"],
+  mode: { ...mode, ofVirtualKeys: "accessKey" },
+  credentials,
+};
+
+/** Fields of virtual keys. */
+export const awsVirtualKeys: Readonly<Record<string, VirtualKeyField>> = {
+  aws_access_key_id: { field: "awsAccessKeyId" },
+  aws_secret_access_key: { field: "awsSecretAccessKey" },
+  aws_region: { field: "awsRegion" },
 };
 
 /** Settings of a provider on AWS. */

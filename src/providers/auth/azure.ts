@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type Refuse, refuseWith } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { bearer } from "../core/headers.ts";
-import { addressSetting, secretSetting } from "../core/settings.ts";
+import { addressSetting, placeSetting, type Requirements, secretSetting } from "../core/settings.ts";
 import { requestToken, type TokenRequest } from "../core/token-request.ts";
 import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { isSwitchedOn, requireIdentity } from "./identity.ts";
@@ -31,6 +31,28 @@ export const azureAuthEntries = {
   workload_client_id: identifier,
   workload_tenant_id: tenant,
 };
+
+/** What is needed of them. */
+export const azureRequirements: Pick<Requirements, "credentials" | "mode"> = {
+  mode: {
+    setting: "azure_auth_mode",
+    integrations: {
+      default: ["key"],
+      entra: ["azure_entra_tenant_id", "azure_entra_client_id", "azure_entra_client_secret"],
+    },
+    keyless: ["entra", "managed", "workload", "entraFederated"],
+    ofVirtualKeys: "default",
+  },
+  credentials: [["azure_ad_token"]],
+};
+
+/** Members that other gateways read. */
+export const unreadAzureMembers = {
+  azure_region: placeSetting(v.unknown()),
+  azure_deployment_type: v.unknown(),
+  azure_endpoint_name: placeSetting(v.unknown()),
+};
+
 export type AzureAuthSettings = v.InferOutput<v.ObjectSchema<typeof azureAuthEntries, undefined>>;
 
 const defaultScope = "https://cognitiveservices.azure.com/.default";

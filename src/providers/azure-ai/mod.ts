@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
-import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { authorizeAzure, azureAuthEntries, azureRequirements, unreadAzureMembers } from "../auth/azure.ts";
 import { azureNaming } from "../azure-openai/deployment.ts";
 import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
-import { addressSetting } from "../core/settings.ts";
+import { baseAddressSetting, storedSetting } from "../core/settings.ts";
 import type { AddressFacts, OperationAdapters, SignableRequest } from "../core/types.ts";
 import { foundryMedia, inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
@@ -18,10 +18,11 @@ const param = "x-gateway-azure-foundry-url";
 
 const settings = v.object({
   foundry_url: v.optional(
-    addressSetting(
+    baseAddressSetting(
       v.pipe(
         v.string(),
-        v.regex(/^https?:\/\/[^?#]+$/, "must be a URL without a query"),
+        v.maxLength(2048, "must have at most 2048 characters"),
+        v.regex(/^https?:\/\/[^?#]+$/, "must be an address without a query"),
         v.transform((url) => url.replace(/\/+$/, "")),
       ),
     ),
@@ -33,9 +34,12 @@ const settings = v.object({
     "drop",
   ),
   provider_responses_proxy: v.optional(
-    v.pipe(
-      v.picklist(["true", "false"], "must be true or false"),
-      v.transform((value) => value === "true"),
+    storedSetting(
+      v.pipe(
+        v.picklist(["true", "false"], "must be true or false"),
+        v.transform((value) => value === "true"),
+      ),
+      v.boolean("must be true or false"),
     ),
   ),
   ...azureAuthEntries,
@@ -67,6 +71,8 @@ export const azureAi = defineProvider({
     prefix: "azure",
     unprefixed: ["provider_responses_proxy"],
     configNames: { api_version: ["api_version"], extra_params: ["azure_extra_parameters"] },
+    unread: unreadAzureMembers,
+    requires: { ...azureRequirements, integrations: ["azure_auth_mode", "azure_foundry_url"] },
     schema: settings,
   },
   baseUrl: baseUrlOf,

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import { addressSetting, hostLabel } from "../core/settings.ts";
+import { addressSetting, hostLabel, storedSetting } from "../core/settings.ts";
 
 /** A name that becomes one segment of a path. */
 const segment = v.pipe(
@@ -43,13 +43,58 @@ const DeploymentConfig = v.pipe(
   ),
 );
 
-/** Settings that select a deployment. */
+const Alias = v.pipe(
+  v.string("must be a text"),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(255, "must have at most 255 characters"),
+);
+
+/** Deployments as integrations write them. */
+const StoredDeployments = v.pipe(
+  v.array(
+    v.looseObject(
+      {
+        alias: v.nullish(Alias),
+        azure_api_version: version,
+        azure_deployment_name: segment,
+        azure_model_slug: Alias,
+        is_default: v.nullish(v.boolean("must be true or false")),
+      },
+      "must be an object with its members",
+    ),
+    "must be a list",
+  ),
+  v.minLength(1, "must have at least 1 entry"),
+  v.maxLength(100, "must have at most 100 entries"),
+);
+
+const VirtualKeyDeployments = v.array(
+  v.object({
+    apiVersion: v.string(),
+    deploymentName: v.string(),
+    alias: v.nullish(v.string()),
+    is_default: v.nullish(v.boolean()),
+  }),
+);
+
+/** Deployments as integrations have them, from those of a virtual key. */
+export function fromVirtualKey(value: unknown): unknown {
+  return v.parse(VirtualKeyDeployments, value).map(({ alias, apiVersion, deploymentName, is_default }) => ({
+    alias: alias ?? deploymentName,
+    azure_api_version: apiVersion,
+    azure_deployment_name: deploymentName,
+    azure_model_slug: alias ?? deploymentName,
+    is_default: is_default ?? false,
+  }));
+}
+
+/** Settings that say which deployment is called. */
 export const deploymentEntries = {
   resource_name: v.optional(addressSetting(hostLabel("must be 1 to 63 lower-case letters, digits or hyphens"))),
   deployment_id: v.optional(segment),
   api_version: v.optional(version),
   model_name: v.optional(v.string()),
-  deployment_config: v.optional(DeploymentConfig),
+  deployment_config: v.optional(storedSetting(DeploymentConfig, StoredDeployments)),
 };
 export type DeploymentSettings = v.InferOutput<v.ObjectSchema<typeof deploymentEntries, undefined>>;
 

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
+import { authorizeAzure, azureAuthEntries, azureRequirements, unreadAzureMembers } from "../auth/azure.ts";
 import { defineProvider } from "../core/define.ts";
 import type { RealtimeRequest } from "../core/operations.ts";
 import type { OperationAdapters } from "../core/types.ts";
@@ -8,7 +8,14 @@ import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
 import { withStreamUsage } from "../shared/plain.ts";
-import { azureNaming, baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
+import {
+  azureNaming,
+  baseUrlOf,
+  type DeploymentSettings,
+  deploymentEntries,
+  findDeployment,
+  fromVirtualKey,
+} from "./deployment.ts";
 import { passPath } from "./passed-path.ts";
 
 /** Path of an operation. Dated API versions name the deployment in the path, `v1` names it in the body. */
@@ -99,6 +106,15 @@ export const azureOpenai = defineProvider({
       deployment_id: ["deployment_id"],
       api_version: ["api_version"],
       deployment_config: ["deployments"],
+    },
+    unread: unreadAzureMembers,
+    requires: {
+      ...azureRequirements,
+      integrations: ["azure_auth_mode", "azure_resource_name", "azure_deployment_config"],
+    },
+    virtualKeys: {
+      azure_resource_name: { field: "resourceName" },
+      azure_deployment_config: { field: "deploymentConfig", convert: fromVirtualKey },
     },
     schema: v.object({ ...deploymentEntries, ...azureAuthEntries }),
   },

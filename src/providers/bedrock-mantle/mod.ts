@@ -10,7 +10,7 @@ import {
   nativeHeaders,
 } from "../anthropic/mod.ts";
 import { nativeOperations } from "../anthropic/native.ts";
-import { AwsSettings, awsApiKey, createAwsAuthorize } from "../auth/aws.ts";
+import { AwsSettings, awsApiKey, awsRequirements, awsVirtualKeys, createAwsAuthorize } from "../auth/aws.ts";
 import { bedrockNaming } from "../bedrock/model.ts";
 import { defineProvider, passBelow } from "../core/define.ts";
 import type { OperationAdapter } from "../core/types.ts";
@@ -58,7 +58,7 @@ const native = nativeOperations(
 /** OpenAI's shapes on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html). */
 export const bedrockMantle = defineProvider({
   slug: "bedrock-mantle",
-  settings: { prefix: "aws", schema: AwsSettings },
+  settings: { prefix: "aws", requires: awsRequirements, virtualKeys: awsVirtualKeys, schema: AwsSettings },
   baseUrl: ({ region }) => `https://bedrock-mantle.${region}.api.aws`,
   pathPrefix: "/v1",
   // both APIs are on one host; Anthropic's has a path prefix

@@ -4,6 +4,7 @@ import { plainIssues } from "../../lib/issues.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 import { ChatRequest } from "../../schemas/chat.ts";
 import { decodeId, type ObjectRules, type RowOptions } from "../core/records.ts";
+import { fileSetting } from "../core/settings.ts";
 import { isSafeKey, objectPath } from "./batches.ts";
 import { readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
@@ -11,20 +12,20 @@ import { toConverse } from "./request.ts";
 const Encryption = v.optional(v.picklist(["AES256", "aws:kms", "aws:kms:dsse"]));
 const EncryptionKey = v.optional(v.pipe(v.string(), v.regex(/^[\w:/-]{1,2048}$/, "must be the id of a key")));
 
-/**
- * Settings that control file uploads (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html).
- */
+const ObjectKey = v.optional(fileSetting(v.pipe(v.string(), v.check(isSafeKey, "must be the key of an object"))));
+
+/** Members of the settings that say where files go (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html). */
 export const fileEntries = {
   s3_bucket: v.optional(
     v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be the name of a bucket")),
   ),
-  s3_object_key: v.optional(v.pipe(v.string(), v.check(isSafeKey, "must be the key of an object"))),
+  s3_object_key: ObjectKey,
   server_side_encryption: Encryption,
   server_side_encryption_kms_key_id: EncryptionKey,
   // the same settings under S3's own header names
   amz_server_side_encryption: Encryption,
   amz_server_side_encryption_aws_kms_key_id: EncryptionKey,
-  provider_file_name: v.optional(v.pipe(v.string(), v.check(isSafeKey, "must be the key of an object"))),
+  provider_file_name: ObjectKey,
   provider_model: v.optional(v.string()),
 };
 type FileSettings = v.InferOutput<v.ObjectSchema<typeof fileEntries, undefined>>;

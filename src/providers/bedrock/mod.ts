@@ -1,7 +1,15 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { withoutThinking } from "../anthropic/repair.ts";
-import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
+import {
+  awsApiKey,
+  awsDomain,
+  awsEntries,
+  awsVirtualKeys,
+  createAwsAuthorize,
+  statedAwsRequirements,
+  usesApiKey,
+} from "../auth/aws.ts";
 import { defineProvider } from "../core/define.ts";
 import type { OperationAdapters } from "../core/types.ts";
 import { joinEmbeddings } from "../shared/embeddings.ts";
@@ -96,6 +104,8 @@ export const bedrock = defineProvider<BedrockSettings>({
       "amz_server_side_encryption",
       "amz_server_side_encryption_aws_kms_key_id",
     ],
+    requires: statedAwsRequirements,
+    virtualKeys: awsVirtualKeys,
     schema: BedrockSettings,
   },
   baseUrl: ({ region }, { path, environment }) => {

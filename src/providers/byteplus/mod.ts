@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { hostLabel } from "../core/settings.ts";
+import { hostLabel, placeSetting } from "../core/settings.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
 import { gptImageMembers } from "../openai-compatible/vendors/images.ts";
 import { embed } from "./embed.ts";
@@ -13,7 +13,7 @@ export const byteplus = openaiCompatible({
   operations: ["chat", "embed", "responses", "generateImage"],
   // https://docs.byteplus.com/en/docs/ModelArk/1541523
   media: { generateImage: { unsupported: [...gptImageMembers, "n"] } },
-  settings: { prefix: "byteplus", schema: v.object({ region: v.optional(HostLabel, "ap-southeast") }) },
+  settings: { prefix: "byteplus", schema: v.object({ region: v.optional(placeSetting(HostLabel), "ap-southeast") }) },
   chat: { thinking: true },
   embedAdapter: embed,
   answers: {},

@@ -1,9 +1,11 @@
 import * as v from "valibot";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import { hasVersion } from "../../lib/path.ts";
+import type { IntegrationForm } from "../../schemas/integration-members.ts";
+import { toIntegrationForm } from "./integration-form.ts";
 import { modelInPath } from "./model-names.ts";
 import { authorizeByOauth, readOauthSettings } from "./oauth-client.ts";
-import { createSettingsReader, listSettings, parseSettings, settingHeaders, settingMembers } from "./settings.ts";
+import { createSettingsReader, listSettings, listUnread, type ProviderSetting, parseSettings } from "./settings.ts";
 import type {
   AuthTools,
   BoundNaming,
@@ -97,30 +99,44 @@ function listOperations<Settings>(
 /** Maximum number of cached providers per declaration, and the maximum size of their settings. */
 const maxBound = 1_000;
 const maxKeyLength = 4_096;
-/** Secret settings and related ones. Providers with these are not cached, so that no secret outlives its request. */
+/** Settings that may stand beside a secret, by their names. */
 const secretName = /secret|token|key|passphrase|password|service_account|credential/;
 
-/** Cache key of settings; undefined for settings that are secret or too long. */
-function keyOf(values: Readonly<Record<string, string>>): string | undefined {
-  for (const name in values) if (secretName.test(name)) return undefined;
-  const key = JSON.stringify(values);
-  return key.length > maxKeyLength ? undefined : key;
+/**
+ * Reads the cache key of settings. Providers with long or secret settings have no key: they are not cached, so that no
+ * secret outlives its request.
+ */
+function createKeyReader(settings: readonly ProviderSetting[]) {
+  const secrets = new Set(settings.flatMap(({ name, isSecret }) => (isSecret || secretName.test(name) ? [name] : [])));
+  return (values: Readonly<Record<string, string>>): string | undefined => {
+    for (const name in values) if (secrets.has(name)) return undefined;
+    const key = JSON.stringify(values);
+    return key.length > maxKeyLength ? undefined : key;
+  };
 }
 
 /** Declares a provider. */
 export function defineProvider<Settings>(definition: ProviderDefinition<Settings>): Provider {
-  const { slug, local } = definition;
-  const bindSettings = (settings: Settings) => bindDefinition(definition, settings);
+  const { slug, local, keyless = local !== undefined } = definition;
+  const settings = listSettings(definition.settings);
+  const unreadSettings = listUnread(definition.settings);
+  const { requires = {}, virtualKeys = {} } = definition.settings;
+  const keyOf = createKeyReader(settings);
+  const bindSettings = (values: Settings) => bindDefinition(definition, values);
   const readValues = createSettingsReader(definition.settings);
   const bindValues = (values: Record<string, string>) => bindSettings(parseSettings(definition.settings, values));
   const known = new BoundedMap<string, BoundProvider>(maxBound);
   let plain: BoundProvider | undefined;
+  let form: IntegrationForm | undefined;
   const bindPlain = () => {
     plain ??= bindSettings(parseSettings(definition.settings, {}));
     return plain;
   };
   return {
     slug,
+    aliases: definition.aliases ?? [],
+    isKeyless: keyless,
+    isFree: definition.free === true,
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
     isRaw: definition.isRaw === true,
@@ -128,10 +144,17 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     get operationNames() {
       return listOperations(definition, bindPlain);
     },
-    settingHeaders: settingHeaders(definition.settings).map(({ header }) => header),
-    settings: listSettings(definition.settings),
+    settingHeaders: settings.map(({ header }) => header),
+    settings,
+    unreadSettings,
+    requirements: requires,
+    get integrationForm() {
+      form ??= toIntegrationForm([...settings, ...unreadSettings], requires, keyless);
+      return form;
+    },
+    virtualKeyFields: virtualKeys,
     plainHeaders: definition.settings.plain ?? [],
-    settingMembers: settingMembers(definition.settings),
+    settingMembers: new Map(settings.map(({ header, names }) => [header, names])),
     bind(read) {
       const values = readValues(read);
       const oauth = read("oauth");

@@ -2,9 +2,10 @@ import { InvalidRequestError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Outbound } from "../../lib/outbound.ts";
+import type { IntegrationForm } from "../../schemas/integration-members.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
 import type { BatchRules, RecordAdapters } from "./records.ts";
-import type { ProviderSetting, SettingsDefinition } from "./settings.ts";
+import type { ProviderSetting, Requirements, SettingsDefinition, VirtualKeyField } from "./settings.ts";
 import type { TokenCache } from "./token-cache.ts";
 
 /** Parameters of a conversion besides the request. */
@@ -212,6 +213,12 @@ export interface PassedTarget {
 export interface ProviderDefinition<Settings> {
   /** Name in `x-gateway-provider`. */
   slug: string;
+  /** Further names that integrations may give it. */
+  aliases?: readonly string[];
+  /** It serves without a credential. Default: only where it answers inside the process. */
+  keyless?: boolean;
+  /** Its calls cost nothing. Default: no. */
+  free?: boolean;
   settings: SettingsDefinition<Settings>;
   /** Base URL without a trailing slash; not used with a custom host. May throw if the settings are incomplete. */
   baseUrl: string | ((settings: Settings, facts: AddressFacts) => string);
@@ -326,7 +333,13 @@ export interface BoundProvider {
 /** A provider as the registry stores it. */
 export interface Provider {
   readonly slug: string;
-  /** Whether callers may send settings with a stored credential. */
+  /** Further names that integrations may give it. */
+  readonly aliases: readonly string[];
+  /** Whether it serves without a credential. */
+  readonly isKeyless: boolean;
+  /** Whether its calls cost nothing. */
+  readonly isFree: boolean;
+  /** Whether callers may give settings beside a stored credential. */
   readonly hasOpenSettings: boolean;
   /** Whether it responds inside the process. */
   readonly isLocal: boolean;
@@ -340,7 +353,15 @@ export interface Provider {
   readonly settingHeaders: readonly string[];
   /** Its settings as fields of configs and integrations. */
   readonly settings: readonly ProviderSetting[];
-  /** Settings that a caller with its own credential may send without the prefix. */
+  /** Members that configs and integrations may hold and that nothing reads. */
+  readonly unreadSettings: readonly ProviderSetting[];
+  /** What calls need besides settings that have a default. */
+  readonly requirements: Requirements;
+  /** What its integrations take. */
+  readonly integrationForm: IntegrationForm;
+  /** Fields of virtual keys that give settings, by the name of the setting. */
+  readonly virtualKeyFields: Readonly<Record<string, VirtualKeyField>>;
+  /** Those of them that a caller with its own credential may send without the prefix. */
   readonly plainHeaders: readonly string[];
   /** Routing config fields of its settings, by header. */
   readonly settingMembers: ReadonlyMap<string, readonly string[]>;

@@ -29,7 +29,7 @@ const settings = v.object({
 /** Snowflake Cortex (https://docs.snowflake.com/en/developer-guide/snowflake-rest-api/authentication). */
 export const cortex = defineProvider({
   slug: "cortex",
-  settings: { prefix: "snowflake", schema: settings },
+  settings: { prefix: "snowflake", requires: { integrations: ["snowflake_account", "key"] }, schema: settings },
   baseUrl({ account }) {
     const param = "x-gateway-snowflake-account";
     if (account) return `https://${account}.snowflakecomputing.com/api/v2`;

@@ -59,7 +59,11 @@ function operationsOf({ serving_endpoint_name: endpoint }: Settings) {
  */
 export const databricks = defineProvider({
   slug: "databricks",
-  settings: { prefix: "databricks", schema: settings },
+  settings: {
+    prefix: "databricks",
+    requires: { integrations: [], credentials: [["databricks_client_id", "databricks_client_secret"]] },
+    schema: settings,
+  },
   baseUrl: baseUrlOf,
   authenticate: bearer,
   async authorize({ credential }, values, tools) {

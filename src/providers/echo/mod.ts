@@ -203,6 +203,8 @@ async function answer(call: LocalRequest, settings: Settings): Promise<Response>
 /** A provider without a network: it echoes the request, or fails, waits or streams as its headers ask. */
 export const echo = defineProvider({
   slug: "echo",
+  keyless: true,
+  free: true,
   settings: { prefix: "echo", schema: Settings, open: true },
   baseUrl: "",
   authenticate: () => ({}),

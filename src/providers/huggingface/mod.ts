@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
-import { addressSetting } from "../core/settings.ts";
+import { baseAddressSetting } from "../core/settings.ts";
 import { plainChat, withStreamUsage } from "../shared/plain.ts";
 
 /** URL of a dedicated endpoint, with or without the version that every path contains. */
@@ -16,7 +16,8 @@ const BaseUrl = v.pipe(
 /** Hugging Face: its router, or a dedicated endpoint (https://huggingface.co/docs/inference-providers). */
 export const huggingface = defineProvider({
   slug: "huggingface",
-  settings: { prefix: "huggingface", schema: v.object({ base_url: v.optional(addressSetting(BaseUrl)) }) },
+  aliases: ["hugging-face"],
+  settings: { prefix: "huggingface", schema: v.object({ base_url: v.optional(baseAddressSetting(BaseUrl)) }) },
   baseUrl: ({ base_url }) => base_url ?? "https://router.huggingface.co",
   isBaseInfluenced: true,
   authenticate: bearer,

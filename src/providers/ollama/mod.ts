@@ -9,6 +9,7 @@ import { embed } from "./embed.ts";
 /** Ollama, on the caller's own host (https://github.com/ollama/ollama/blob/main/docs/openai.md). */
 export const ollama = defineProvider({
   slug: "ollama",
+  keyless: true,
   settings: { prefix: "ollama", schema: v.object({}) },
   baseUrl: hostRequired("ollama"),
   authenticate: bearer,

@@ -78,7 +78,13 @@ interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   slug: string;
   baseUrl: string | ((settings: Settings, facts: { path: string }) => string);
   settings: SettingsDefinition<Settings>;
-  /** Default: the credential as a bearer token; no header when the caller has no credential. */
+  /** Further names that integrations may give it. */
+  aliases?: readonly string[];
+  /** It serves without a credential. Default: no. */
+  keyless?: boolean;
+  /** Its calls cost nothing. Default: no. */
+  free?: boolean;
+  /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
   /** Lower-case names of client headers to forward by default. Never headers with credentials. */
   clientHeaders?: readonly string[];
@@ -182,6 +188,9 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
 export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Settings>): Provider {
   return defineProvider({
     slug: options.slug,
+    ...(options.aliases && { aliases: options.aliases }),
+    ...(options.keyless !== undefined && { keyless: options.keyless }),
+    ...(options.free !== undefined && { free: options.free }),
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),

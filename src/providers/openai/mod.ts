@@ -15,9 +15,12 @@ export function leaveOutEffort(body: RequestBody, { drop }: ConversionOptions): 
   delete body.reasoning_effort;
 }
 
+const Identifier = v.pipe(v.string(), v.maxLength(255, "must have at most 255 characters"));
+
 /** OpenAI (https://platform.openai.com/docs/api-reference/authentication). */
 export const openai = openaiCompatible({
   slug: "openai",
+  aliases: ["open-ai"],
   baseUrl: "https://api.openai.com/v1",
   chat: { developer: true, replay: "none", adapt: leaveOutEffort },
   hasLogprobs: true,
@@ -41,9 +44,10 @@ export const openai = openaiCompatible({
   },
   settings: {
     prefix: "openai",
+    configNames: { organization: ["open_ai_organization"] },
     schema: v.object({
-      organization: v.optional(v.string()),
-      project: v.optional(v.string()),
+      organization: v.optional(Identifier),
+      project: v.optional(Identifier),
       beta: v.optional(v.string()),
     }),
   },

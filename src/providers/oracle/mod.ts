@@ -3,7 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { signOci } from "../auth/oci.ts";
 import { defineProvider } from "../core/define.ts";
-import { hostLabel, secretSetting } from "../core/settings.ts";
+import { hostLabel, placeSetting, secretSetting } from "../core/settings.ts";
 import type { ConversionOptions, OperationAdapter, OperationAdapters, StreamMapper } from "../core/types.ts";
 import { joinEmbeddings } from "../shared/embeddings.ts";
 import { createCohereMapper, fromCohereAnswer, toCohereRequest } from "./cohere.ts";
@@ -15,7 +15,7 @@ import { createGenericMapper, fromGenericAnswer, toGenericRequest } from "./gene
 const identifier = v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._:-]{1,255}$/, "must be an identifier")));
 
 const settings = v.object({
-  region: v.optional(hostLabel("must be a region such as us-chicago-1")),
+  region: v.optional(placeSetting(hostLabel("must be a region such as us-chicago-1"))),
   api_version: v.optional(v.pipe(v.string(), v.regex(/^[0-9]{8}$/, "must be a date such as 20231130")), "20231130"),
   compartment_id: identifier,
   serving_mode: v.optional(v.picklist(["ON_DEMAND", "DEDICATED"], "must be ON_DEMAND or DEDICATED"), "ON_DEMAND"),
@@ -89,7 +89,14 @@ function embedOperation(values: Settings): OperationAdapter<"embed"> {
 /** Oracle Cloud's generative models (https://docs.oracle.com/iaas/Content/generative-ai/home.htm). */
 export const oracle = defineProvider({
   slug: "oracle",
-  settings: { prefix: "oracle", schema: settings },
+  settings: {
+    prefix: "oracle",
+    requires: {
+      integrations: ["oracle_tenancy", "oracle_user", "oracle_fingerprint"],
+      credentials: [["oracle_private_key"]],
+    },
+    schema: settings,
+  },
   baseUrl: ({ region }) => `https://inference.generativeai.${requireText(region, "region")}.oci.oraclecloud.com`,
   authenticate: () => ({}),
   async authorize(request, values, tools) {

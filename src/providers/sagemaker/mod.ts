@@ -1,5 +1,12 @@
 import * as v from "valibot";
-import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
+import {
+  awsApiKey,
+  awsDomain,
+  awsEntries,
+  awsVirtualKeys,
+  createAwsAuthorize,
+  statedAwsRequirements,
+} from "../auth/aws.ts";
 import { defineProvider } from "../core/define.ts";
 
 const HeaderText = v.optional(v.pipe(v.string(), v.regex(/^[ -~]{1,1024}$/, "must be visible characters")));
@@ -24,6 +31,8 @@ export const sagemaker = defineProvider({
   slug: "sagemaker",
   settings: {
     prefix: "aws",
+    requires: statedAwsRequirements,
+    virtualKeys: awsVirtualKeys,
     unprefixed: [...Object.keys(headerEntries), "amzn_sagemaker_model_name"],
     // the model's name is only for the caller's own records
     schema: v.object({ ...awsEntries, ...headerEntries, amzn_sagemaker_model_name: HeaderText }),

@@ -43,6 +43,7 @@ const complete: OperationAdapter<"complete"> = {
 /** Triton Inference Server, on the caller's own host (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md). */
 export const triton = defineProvider({
   slug: "triton",
+  keyless: true,
   settings: { prefix: "triton", schema: v.object({}) },
   baseUrl: hostRequired("triton"),
   authenticate: bearer,

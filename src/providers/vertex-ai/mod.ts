@@ -58,6 +58,25 @@ export const vertexAi = defineProvider({
     prefix: "vertex",
     unprefixed: ["provider_file_name", "provider_model", "provider_batch_endpoint"],
     configNames: { provider_batch_endpoint: ["vertex_batch_endpoint"] },
+    unread: { vertex_skip_ptu_cost_attribution: v.unknown() },
+    requires: {
+      integrations: ["vertex_auth_type", "vertex_region"],
+      mode: {
+        setting: "vertex_auth_type",
+        integrations: { basic: ["vertex_project_id", "key"], serviceAccount: ["vertex_service_account_json"] },
+        keyless: [],
+        ofVirtualKeys: "basic",
+      },
+      credentials: [
+        ["vertex_region", "vertex_project_id"],
+        ["vertex_region", "vertex_service_account_json"],
+      ],
+      needsCredential: true,
+    },
+    virtualKeys: {
+      vertex_project_id: { field: "vertexProjectId" },
+      vertex_region: { field: "vertexRegion" },
+    },
     schema: VertexSettings,
   },
   passPath(asked) {

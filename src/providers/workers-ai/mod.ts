@@ -15,7 +15,12 @@ const AccountId = v.optional(
 /** Cloudflare Workers AI (https://developers.cloudflare.com/api/resources/ai/methods/run/). */
 export const workersAi = defineProvider({
   slug: "workers-ai",
-  settings: { prefix: "workers-ai", schema: v.object({ account_id: AccountId }) },
+  settings: {
+    prefix: "workers-ai",
+    requires: { integrations: ["workers_ai_account_id", "key"] },
+    virtualKeys: { workers_ai_account_id: { field: "workersAiAccountId" } },
+    schema: v.object({ account_id: AccountId }),
+  },
   baseUrl({ account_id: account }) {
     const param = "x-gateway-workers-ai-account-id";
     if (account) return `https://api.cloudflare.com/client/v4/accounts/${account}/ai/run`;
