@@ -71,7 +71,7 @@ for (const [path, isPassed] of [
   ["/v1/logs/a/b", false],
   ["/v2/evaluations", false],
 ] as const) {
-  test(`EndpointRouter ${isPassed ? "passes" : "does not pass"} POST ${path} on`, () => {
+  test(`EndpointRouter ${isPassed ? "forwards" : "does not forward"} POST ${path}`, () => {
     const found = new EndpointRouter([...rows, ...passthroughEndpoints]).find(contextOf("POST", path));
     assert.equal(found?.path, isPassed ? "/v1/*" : undefined);
   });

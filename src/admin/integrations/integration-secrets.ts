@@ -308,7 +308,7 @@ export function requireSecretsWithAddress(
   }
 }
 
-/** What is required by the value of one member. */
+/** Fields that are required for a value of another one. */
 function requiredByChoice({ required, absent }: NonNullable<IntegrationForm["choice"]>, value: unknown) {
   if (value === undefined) return absent;
   const chosen = String(value);

@@ -56,7 +56,7 @@ function requireSameModel(body: Record<string, unknown>, model: string): void {
   }
 }
 
-/** What every row of this API has in common; the official clients send their key in a header. */
+/** Common to all endpoints of this API; its official clients send their key in a header. */
 const common = {
   tag: "Gemini",
   errorForm: "gemini",
