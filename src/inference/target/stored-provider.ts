@@ -99,17 +99,17 @@ function readerOf(context: CallerContext, { settings }: ManagedCredential, isOpe
 }
 
 /** Price lists of stored providers by view, dropped together with the views. */
-const books = new WeakMap<StoredProvider, PriceBook>();
+const priceLists = new WeakMap<StoredProvider, PriceBook>();
 
 /** What the models of a stored provider cost. */
-function bookOf(stored: StoredProvider): PriceBook {
-  const known = books.get(stored);
+function priceListOf(stored: StoredProvider): PriceBook {
+  const known = priceLists.get(stored);
   if (known) return known;
   const { integration, models } = stored;
   const pricing = { provider: integration.aiProviderId, adjustments: integration.pricingAdjustments, models };
-  const book = createPriceBook(pricing);
-  books.set(stored, book);
-  return book;
+  const priceList = createPriceBook(pricing);
+  priceLists.set(stored, priceList);
+  return priceList;
 }
 
 function toDestination(
@@ -134,7 +134,7 @@ function toDestination(
   context.log.provider = slug;
   context.log.isManaged = true;
   context.log.secrets.push(...credential.secrets);
-  context.log.prices = bookOf(stored);
+  context.log.prices = priceListOf(stored);
   return {
     provider: bound,
     customHost,
