@@ -258,7 +258,7 @@ function auditFailure({ control, clock }: Pick<TokenParts, "control" | "clock">)
       clientIp: address,
       country: null,
     };
-    await control.committer.run(organisationId, async () => ({ statements: [], changes: [], audit }));
+    await control.committer.run(organisationId, async () => ({ statements: [], audit }));
   };
 }
 

@@ -15,7 +15,7 @@ import { createTokens } from "../control/tokens.ts";
 import { createVault } from "../control/vault.ts";
 import { isRefusedStatement } from "../db/client.ts";
 import { createApiKeyStore } from "../db/stores/api-keys.ts";
-import type { Change } from "../db/stores/audit.ts";
+import { anyResource, type Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createLogStore, type LogStore } from "../db/stores/logs.ts";
@@ -122,21 +122,22 @@ function createLog(
   return { logStore, redactor, writer, queue };
 }
 
-/** Kinds of record on which it depends who a key belongs to and what it may. */
-const keyResources = new Set(["users", "workspaces", "workspace_users", "organisations"]);
+/** Kinds of record on which it depends whom a token stands for. Keys depend on their own rows alone. */
+const tokenResources = new Set(["organisations", "workspaces", "users", "workspace_members", "invites", "deployments"]);
 
-/** Lets go of the keys a change concerns; without changes, of all. */
+/** Drops the keys and tokens a change concerns; without changes, all of them. */
 function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | undefined): void {
   if (!changes) authenticator.forget({});
   for (const { organisationId, resource, recordId } of changes ?? []) {
-    if (resource === "api_keys") authenticator.forget({ organisationId, keyId: recordId });
-    else authenticator.forget({ organisationId, tokensOnly: !keyResources.has(resource) });
+    if (resource === "api_keys" && recordId !== "") authenticator.forget({ organisationId, keyId: recordId });
+    else if (resource === "api_keys" || resource === anyResource) authenticator.forget({ organisationId });
+    else if (tokenResources.has(resource)) authenticator.forget({ organisationId, tokensOnly: true });
   }
 }
 
 /** Whether batches may have gone with their workspace. */
 function mayEndBatches(changes: readonly Change[] | undefined): boolean {
-  return !changes || changes.some(({ resource }) => resource === "workspaces");
+  return !changes || changes.some(({ resource }) => resource === "workspaces" || resource === anyResource);
 }
 
 /** The control plane and those who tell who is calling; what changes in the one is forgotten by the others. */

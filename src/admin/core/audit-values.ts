@@ -144,7 +144,6 @@ interface Wanted {
   status?: number;
   statements: readonly Statement[];
   recordId?: string;
-  changed?: readonly { resource: string; recordId: string }[];
 }
 
 /** Runs work that decides what to write, and writes it together with its audit row. */
@@ -156,11 +155,9 @@ export function commitAudited<Result extends Wanted>(
   const { organisationId } = context.principal;
   const run = async () => {
     const result = await work();
-    const { recordId, changed = [], statements, status = 200 } = result;
-    const own = recordId === undefined ? [] : [{ resource: audited.resource, recordId }];
-    const changes = [...own, ...changed].map((change) => ({ organisationId, ...change }));
+    const { recordId, status = 200 } = result;
     const audit = await draftAudit(audited, context, { status, recordId });
-    return { ...result, statements, changes, audit };
+    return { ...result, audit };
   };
   return context.services.control.committer.run(organisationId, run);
 }
@@ -173,7 +170,7 @@ export async function auditRefusal(audited: Audited, context: CallerContext, sta
   const [recordId] = Object.values(context.params);
   if (!isStored) return refusals.count(principal, countedDraft(audited, context, status));
   const audit = await draftAudit(audited, context, { status, recordId });
-  await committer.run(principal.organisationId, async () => ({ statements: [], changes: [], audit }));
+  await committer.run(principal.organisationId, async () => ({ statements: [], audit }));
 }
 
 /** State of refusals that are counted instead of stored. */

@@ -28,10 +28,8 @@ export interface AdminCall<Body> {
 export interface Outcome {
   answer: unknown;
   statements: readonly Statement[];
-  /** The record that changed; its kind is the endpoint's unless set. */
+  /** The record the audit row names; its kind is the endpoint's. */
   recordId?: string;
-  /** Further records that changed. */
-  changed?: readonly { resource: string; recordId: string }[];
 }
 
 type EndpointDefinition = Omit<AdminEndpoint, "kind" | "handleAdmin" | "body" | "audit">;

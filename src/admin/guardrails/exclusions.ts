@@ -32,7 +32,9 @@ async function updateExclusions(call: AdminCall<UpdateExclusions>, direction: Di
     answer: {},
     recordId: organisationId,
     statements: [
-      stores.exclusions.remove(tenant, { direction, ...(!body.override_existing && { workspaceId: named }) }),
+      ...(body.override_existing
+        ? [stores.exclusions.remove(tenant, { direction })]
+        : named.map((workspaceId) => stores.exclusions.remove(tenant, { direction, workspaceId }))),
       ...added.map((workspaceId) =>
         stores.exclusions.put(tenant, { organisationId, workspaceId, direction, createdAt: now }),
       ),

@@ -226,7 +226,7 @@ async function updateGuardrail(call: AdminCall<UpdateGuardrail>, level: Level) {
     recordId: row.id,
     statements: [
       ...(isSame ? [] : [stores.guardrailVersions.insert(row, version), ...sealed]),
-      stores.guardrails.update(row, { id: row.id }, changes),
+      stores.guardrails.update(row, { id: row.id, workspaceId }, changes),
     ],
   };
 }
@@ -241,12 +241,14 @@ async function deleteGuardrail(call: AdminCall<undefined>, level: Level) {
   }
   const versions = await call.stores.guardrailVersions.all(row, { where: { guardrailId: row.id } });
   const ids = versions.map(({ id }) => id);
+  // the organisation's too is named as what it is: a tenant without a workspace stands for all of them
+  const { id, workspaceId } = row;
   return {
     answer: {},
-    recordId: row.id,
+    recordId: id,
     statements: [
-      ...(ids.length > 0 ? [call.stores.secrets.remove(row, { kind: "guardrails", recordId: ids })] : []),
-      call.stores.guardrails.remove(row, { id: row.id }),
+      ...(ids.length > 0 ? [call.stores.secrets.remove(row, { workspaceId, kind: "guardrails", recordId: ids })] : []),
+      call.stores.guardrails.remove(row, { id, workspaceId }),
     ],
   };
 }

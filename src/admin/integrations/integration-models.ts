@@ -1,4 +1,5 @@
 import { integrationSecretKind, modelFieldPrefix } from "../../control/integration-fields.ts";
+import type { Statement } from "../../db/client.ts";
 import type { IntegrationModelRow, IntegrationRow } from "../../db/tables/integrations.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
@@ -6,7 +7,7 @@ import { RemoveModels, UpdateModels } from "../../schemas/integrations.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { readText, refuseField, requireFound, toIso } from "../core/request.ts";
-import { findIntegration, mappedFields, scopeOf, tenantOf, toRules } from "./integration-records.ts";
+import { findIntegration, mappedFields, ownOf, scopeOf, tenantOf, toRules } from "./integration-records.ts";
 import {
   type Credentials,
   changeCredentials,
@@ -39,6 +40,11 @@ function toModel(row: IntegrationModelRow, { aiProviderId }: IntegrationRow) {
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
   };
+}
+
+/** A statement on models, marked as a write in the integration's workspace, which the models' rows do not name. */
+function asOwn(statement: Required<Statement>, { workspaceId }: IntegrationRow): Statement {
+  return { ...statement, written: { ...statement.written, workspaceId } };
 }
 
 /** Rows of models belong to the organisation, whichever workspace the integration belongs to. */
@@ -111,7 +117,7 @@ function mergeModel(
   const statement = stored
     ? stores.integrationModels.update(tenant, key, { ...changes, lastUpdatedAt: now })
     : stores.integrationModels.insert(tenant, { ...changes, ...key, ...tenant, createdAt: now });
-  return { statement, credentials };
+  return { statement: asOwn(statement, integration), credentials };
 }
 
 /**
@@ -153,7 +159,7 @@ async function updateModels(call: AdminCall<UpdateModels>) {
     statements: [
       ...merged.map(({ statement }) => statement),
       ...sealed,
-      stores.integrations.update(tenantOf(integration), { id: integration.id }, changes),
+      stores.integrations.update(tenantOf(integration), ownOf(integration), changes),
     ],
   };
 }
@@ -173,12 +179,13 @@ async function deleteModels(call: AdminCall<RemoveModels>) {
   const builtIn = rows.find(({ isCustom }) => !isCustom);
   if (builtIn) refuseField("slugs", `${builtIn.slug} is not a custom model`);
   const fields = rows.flatMap(({ configurations }) => Object.keys(readStored(configurations).masked ?? {}));
-  const secrets = { kind: integrationSecretKind, recordId: integration.id, field: fields };
+  const { id: recordId, workspaceId } = integration;
+  const secrets = { workspaceId, kind: integrationSecretKind, recordId, field: fields };
   return {
     answer: {},
     recordId: integration.id,
     statements: [
-      stores.integrationModels.remove(modelTenant(integration), where),
+      asOwn(stores.integrationModels.remove(modelTenant(integration), where), integration),
       ...(fields.length > 0 ? [stores.secrets.remove(tenantOf(integration), secrets)] : []),
     ],
   };

@@ -38,6 +38,11 @@ export function tenantOf({ organisationId, workspaceId }: Tenant): Tenant {
   return { organisationId, workspaceId };
 }
 
+/** The row of an integration, and whose it is: for a tenant without a workspace that is not clear from the tenant. */
+export function ownOf({ id, workspaceId }: IntegrationRow) {
+  return { id, workspaceId };
+}
+
 /** The workspace a call names, in its body or its query. */
 export function namedWorkspace({ body, query }: AdminCall<unknown>): unknown {
   return (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");
@@ -191,14 +196,14 @@ export async function updateIntegrationRows(
     lastUpdatedAt: now,
   };
   const sealed = await sealSecrets(call, { ...tenantOf(row), recordId: row.id }, [credentials]);
-  return [stores.integrations.update(tenantOf(row), { id: row.id }, changes), ...sealed];
+  return [stores.integrations.update(tenantOf(row), ownOf(row), changes), ...sealed];
 }
 
 /** Statements that remove an integration with its secrets; its other records are removed with the row. */
 export function removeIntegrationRows({ stores }: AdminCall<unknown>, row: IntegrationRow): Statement[] {
   const tenant = tenantOf(row);
   return [
-    stores.secrets.remove(tenant, { kind: integrationSecretKind, recordId: row.id }),
-    stores.integrations.remove(tenant, { id: row.id }),
+    stores.secrets.remove(tenant, { workspaceId: row.workspaceId, kind: integrationSecretKind, recordId: row.id }),
+    stores.integrations.remove(tenant, ownOf(row)),
   ];
 }

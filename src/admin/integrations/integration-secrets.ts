@@ -358,7 +358,7 @@ export async function sealSecrets(
     texts.map(([field, text]) => services.control.vault.seal({ ...tenant, kind, recordId, field }, text, now)),
   );
   return [
-    ...(gone.length > 0 ? [stores.secrets.remove(tenant, { kind, recordId, field: gone })] : []),
+    ...(gone.length > 0 ? [stores.secrets.remove(tenant, { workspaceId, kind, recordId, field: gone })] : []),
     ...rows.map((row) => stores.secrets.insert(tenant, row)),
   ];
 }

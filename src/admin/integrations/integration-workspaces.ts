@@ -8,7 +8,7 @@ import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { toLimitList, toShownUsageList, toStoredUsageList } from "../core/limits.ts";
 import { forbid, refuseField, toIso } from "../core/request.ts";
-import { findIntegration, scopeOf, tenantOf } from "./integration-records.ts";
+import { findIntegration, ownOf, scopeOf, tenantOf } from "./integration-records.ts";
 import { createDefaultProvider } from "./provider-rows.ts";
 
 type GivenAccess = NonNullable<UpdateWorkspaceAccess["workspaces"]>[number];
@@ -193,7 +193,7 @@ async function updateWorkspaces(call: AdminCall<UpdateWorkspaceAccess>) {
     statements: [
       ...written,
       ...providers,
-      stores.integrations.update(tenantOf(integration), { id: integrationId }, changes),
+      stores.integrations.update(tenantOf(integration), ownOf(integration), changes),
     ],
   };
 }

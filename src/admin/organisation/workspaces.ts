@@ -123,7 +123,7 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>) {
   const joinings = await Promise.all(
     members.map(({ user, role }) => joiningStatements({ organisation, workspace: row, userId: user.id, role }, call)),
   );
-  const { statements, changed } = joinChanges(joinings);
+  const { statements } = joinChanges(joinings);
   const times = { createdAt: now, lastUpdatedAt: now };
   const memberRow = ({ user, role }: (typeof members)[number]) => ({
     ...tenant,
@@ -138,7 +138,6 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>) {
   return {
     answer: { ...record, users },
     recordId: row.id,
-    changed: [...changed, ...byGroups.changed],
     statements: [
       stores.workspaces.insert(call.tenant, row),
       ...statements,
@@ -227,7 +226,6 @@ async function deleteWorkspace(call: AdminCall<DeleteWorkspace>) {
   return {
     answer: {},
     recordId: row.id,
-    changed: revoking.changed,
     statements: [...revoking.statements, ...(await clearWorkspace(call, tenant))],
   };
 }

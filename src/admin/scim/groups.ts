@@ -115,7 +115,6 @@ async function saveGroup(call: AdminCall<unknown>, row: ScimGroupRow, draft: Gro
       ...added.map((userId) => stores.scimGroupMembers.insert(tenant, { organisationId, groupId: row.id, userId })),
       ...plan.statements,
     ],
-    changed: plan.changed,
   };
 }
 
@@ -162,7 +161,6 @@ async function deleteGroup(call: AdminCall<undefined>) {
       stores.scimMappings.remove(tenant, { groupId: id }),
       stores.scimGroups.remove(tenant, { id }),
     ],
-    changed: plan.changed,
   };
 }
 

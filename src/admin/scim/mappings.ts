@@ -100,7 +100,6 @@ async function createMapping(call: AdminCall<CreateScimMapping>) {
       stores.scimMappings.insert(tenant, { ...mapping, ...times }),
       ...plan.statements,
     ],
-    changed: plan.changed,
   };
 }
 
@@ -118,7 +117,6 @@ async function deleteMapping(call: AdminCall<undefined>) {
       stores.scimMappings.update(tenant, { id }, { status: "archived", lastUpdatedAt: now }),
       ...plan.statements,
     ],
-    changed: plan.changed,
   };
 }
 

@@ -117,10 +117,9 @@ function wantedRoles(facts: MembershipFacts): Map<string, Map<string, string>> {
   return wanted;
 }
 
-/** Statements that update memberships, and the changes that other nodes are informed of. */
+/** Statements that update memberships. */
 export interface MembershipPlan {
   statements: Statement[];
-  changed: { resource: string; recordId: string }[];
 }
 
 /**
@@ -139,7 +138,7 @@ export async function joinByGroups(
     const place = readGroupName(displayName);
     return place !== undefined && findWorkspace([workspace], place.workspace) !== undefined;
   });
-  if (named.length === 0) return { statements: [], changed: [] };
+  if (named.length === 0) return { statements: [] };
   const groupIds = named.map(({ id }) => id);
   const links = await readChunks(groupIds, (groupId) => stores.scimGroupMembers.all(tenant, { where: { groupId } }));
   const facts = await readMembershipFacts(call, [...new Set(links.map(({ userId }) => userId))], groupIds);
@@ -155,7 +154,6 @@ export async function joinByGroups(
 export async function planMemberships(call: AdminCall<unknown>, facts: MembershipFacts): Promise<MembershipPlan> {
   const { stores, tenant, now } = call;
   const wanted = wantedRoles(facts);
-  const touched = new Set<string>();
   const statements: Statement[] = [];
   const leaving: Leaving[] = [];
   for (const { workspaceId, userId, role, source } of facts.current) {
@@ -163,7 +161,6 @@ export async function planMemberships(call: AdminCall<unknown>, facts: Membershi
     const next = roles?.get(workspaceId);
     roles?.delete(workspaceId);
     if (source !== "scim" || next === role) continue;
-    touched.add(workspaceId);
     const own = { workspaceId, userId, source: "scim" };
     if (next === undefined) leaving.push({ workspaceId, userId });
     statements.push(
@@ -174,7 +171,6 @@ export async function planMemberships(call: AdminCall<unknown>, facts: Membershi
   }
   for (const [userId, roles] of wanted) {
     for (const [workspaceId, role] of roles) {
-      touched.add(workspaceId);
       const times = { createdAt: now, lastUpdatedAt: now };
       const { organisationId } = tenant;
       statements.push(
@@ -183,8 +179,5 @@ export async function planMemberships(call: AdminCall<unknown>, facts: Membershi
     }
   }
   const narrowed = await narrowInvites(call, tenant, leaving);
-  return {
-    statements: [...statements, ...narrowed.statements],
-    changed: [...[...touched].map((recordId) => ({ resource: "workspace_users", recordId })), ...narrowed.changed],
-  };
+  return { statements: [...statements, ...narrowed.statements] };
 }

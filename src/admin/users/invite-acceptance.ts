@@ -80,12 +80,11 @@ export async function cancelInvites(
   const changes = { status: "cancelled", lastUpdatedAt: now };
   return {
     statements: pending.map(({ id }) => stores.invites.update(tenant, { id, status: "pending" }, changes)),
-    changed: pending.map(({ id }) => ({ resource: "invites", recordId: id })),
     keys: [],
   };
 }
 
-const noChange: MembershipChange = { statements: [], changed: [], keys: [] };
+const noChange: MembershipChange = { statements: [], keys: [] };
 
 /** Most values of one statement. */
 const maxNamed = 5_000;
@@ -119,7 +118,6 @@ export async function narrowInvites(
   });
   return {
     statements: narrowed.map(({ id, workspaces }) => stores.invites.update(tenant, { id }, { workspaces })),
-    changed: narrowed.map(({ id }) => ({ resource: "invites", recordId: id })),
     keys: [],
   };
 }
@@ -133,8 +131,6 @@ function decidedAt({ createdAt, lastUpdatedAt }: InviteRow): number {
 interface Acceptance {
   userId: string;
   statements: Statement[];
-  /** Records that changed, for `commitAudited`. */
-  changed: { resource: string; recordId: string }[];
   /** Keys that were created; their secrets are available here only. */
   keys: MadeKey[];
 }
@@ -186,7 +182,7 @@ async function joinWorkspaces(invite: InviteRow, userId: string, parts: Membersh
     if (Math.max(member.createdAt, member.lastUpdatedAt) > decidedAt(invite)) return noChange;
     const own = { ...tenant, workspaceId: workspace.id };
     const statements = [stores.members.update(own, { userId }, { role, lastUpdatedAt: now })];
-    return { statements, changed: [{ resource: "workspace_users", recordId: userId }], keys: [] };
+    return { statements, keys: [] };
   });
   return joinChanges(await Promise.all(changes));
 }
@@ -216,7 +212,6 @@ async function acceptanceStatements(
       ...joined.statements,
       stores.invites.update(tenant, { id: invite.id }, accepted),
     ],
-    changed: [{ resource: "users", recordId: id }, { resource: "invites", recordId: invite.id }, ...joined.changed],
     keys: joined.keys,
   };
 }
@@ -322,8 +317,7 @@ export async function acceptByEmail(
       clientIp: "",
       country: null,
     };
-    const changes = (acceptance?.changed ?? []).map((change) => ({ organisationId, ...change }));
-    return { statements: acceptance?.statements ?? [], changes, audit: audited };
+    return { statements: acceptance?.statements ?? [], audit: audited };
   });
   return isAccepted;
 }

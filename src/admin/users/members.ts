@@ -80,7 +80,6 @@ async function toMembership(
   const changes = { role, source: "manual", lastUpdatedAt: now };
   return {
     statements: [stores.members.update(tenant, { userId: user.id }, changes)],
-    changed: [{ resource: "workspace_users", recordId: user.id }],
     keys: [],
   };
 }
@@ -100,8 +99,8 @@ async function addMembers(call: AdminCall<AddMembers>) {
   const changes = await Promise.all(
     wanted.map((one) => toMembership(call, { ...found, current: currentOf.get(one.user.id) }, one)),
   );
-  const { statements, changed } = joinChanges(changes);
-  return { answer: {}, recordId: found.row.id, statements, changed };
+  const { statements } = joinChanges(changes);
+  return { answer: {}, recordId: found.row.id, statements };
 }
 
 async function updateMember(call: AdminCall<UpdateMember>) {
@@ -121,11 +120,11 @@ async function removeMember(call: AdminCall<undefined>) {
   const { workspace, member } = await findMember(call);
   await requireRolesWithin(call, workspace, [member.role]);
   const { userId } = member;
-  const { statements, changed } = joinChanges([
+  const { statements } = joinChanges([
     await leavingStatements(workspace.tenant, userId, call),
     await narrowInvites(call, workspace.tenant, [{ workspaceId: workspace.tenant.workspaceId, userId }]),
   ]);
-  return { answer: {}, recordId: userId, statements, changed };
+  return { answer: {}, recordId: userId, statements };
 }
 
 const row = { tag: "Workspace members" };

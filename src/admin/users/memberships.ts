@@ -50,12 +50,8 @@ export interface MadeKey {
 /** What a change of memberships writes. */
 export interface MembershipChange {
   statements: Statement[];
-  changed: { resource: string; recordId: string }[];
   keys: MadeKey[];
 }
-
-/** A record that changed, as the audited commit names it. */
-const keyChange = (recordId: string) => ({ resource: "api_keys", recordId });
 
 /**
  * When a new user key expires: at the requested time or after the default lifetime, within the maximum lifetime. Null
@@ -132,7 +128,6 @@ export async function joiningStatements(joining: Joining, parts: MembershipParts
       stores.members.put(tenant, { ...tenant, userId, role, source, ...times }),
       ...(first ? [first.statement] : []),
     ],
-    changed: [{ resource: "workspace_users", recordId: userId }, ...(first ? [keyChange(first.made.id)] : [])],
     keys: first ? [first.made] : [],
   };
 }
@@ -141,7 +136,6 @@ export async function joiningStatements(joining: Joining, parts: MembershipParts
 export function joinChanges(changes: readonly MembershipChange[]): MembershipChange {
   return {
     statements: changes.flatMap(({ statements }) => statements),
-    changed: changes.flatMap(({ changed }) => changed),
     keys: changes.flatMap(({ keys }) => keys),
   };
 }
@@ -155,11 +149,10 @@ export async function revokingStatements(
   where: Filter<{ userId: string | null }>,
   { stores, now }: Pick<MembershipParts, "stores" | "now">,
 ): Promise<MembershipChange> {
-  const filter = { ...where, status: livingKeys };
-  const keys = await stores.apiKeys.all(tenant, { where: filter });
+  const keys = await stores.apiKeys.all(tenant, { where: { ...where, status: livingKeys } });
+  const ended = { id: keys.map(({ id }) => id), status: livingKeys };
   return {
-    statements: [stores.apiKeys.update(tenant, filter, { status: "revoked", lastUpdatedAt: now })],
-    changed: keys.map(({ id }) => keyChange(id)),
+    statements: [stores.apiKeys.update(tenant, ended, { status: "revoked", lastUpdatedAt: now })],
     keys: [],
   };
 }
@@ -173,10 +166,9 @@ export async function leavingStatements(
   userId: string,
   parts: Pick<MembershipParts, "stores" | "now">,
 ): Promise<MembershipChange> {
-  const { statements, changed } = await revokingStatements(tenant, { userId }, parts);
+  const { statements } = await revokingStatements(tenant, { userId }, parts);
   return {
     statements: [...statements, parts.stores.members.remove(tenant, { userId })],
-    changed: [...changed, { resource: "workspace_users", recordId: userId }],
     keys: [],
   };
 }

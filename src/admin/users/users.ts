@@ -84,7 +84,6 @@ async function deleteUser(call: AdminCall<undefined>) {
   return {
     answer: {},
     recordId: row.id,
-    changed: leaving.changed,
     statements: [
       ...leaving.statements,
       stores.scimGroupMembers.remove(tenant, { userId: row.id }),

@@ -206,4 +206,10 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `usage_limit_policies_workspace` ON `usage_limit_policies` (`organisation_id`,`workspace_id`,`status`);",
     ],
   },
+  {
+    id: "0011_place_of_changes",
+    statements: [
+      "ALTER TABLE `changes` ADD `workspace_id` text;",
+    ],
+  },
 ];

@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import type { WorkspaceView } from "../../control/directory.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
 import { settingsOf, toRecord } from "../../control/settings.ts";
 import type { HookResult } from "../../schemas/hooks.ts";
 

@@ -1,6 +1,6 @@
 import type { HookLog } from "../../context/call-record.ts";
 import type { CallerContext, Services } from "../../context.ts";
-import type { WorkspaceView } from "../../control/directory.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
 import { isJsonType } from "../../endpoint.ts";
 import { GuardrailDeniedError } from "../../errors.ts";
 import type { SavedGuardrails } from "../../guardrails/resolve.ts";

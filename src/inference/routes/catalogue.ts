@@ -1,5 +1,6 @@
 import type { CallerContext } from "../../context.ts";
-import type { StoredProvider, WorkspaceView } from "../../control/directory.ts";
+import type { StoredProvider } from "../../control/provider-library.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { listModels as listPricedModels } from "../../pricing/prices.ts";
 import { allowsModel, isUsableProvider } from "../target/stored-provider.ts";

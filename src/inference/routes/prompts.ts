@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import type { WorkspaceView } from "../../control/directory.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
 import type { PromptVersionRow } from "../../db/tables/prompts.ts";
 import { requireSight } from "../../endpoint/role.ts";
 import { defineJsonEndpoint, type Endpoint, type JsonBody, requireBody } from "../../endpoint.ts";
@@ -35,11 +35,11 @@ const toPrompt = rememberParsed(readPromptTemplate);
 const toPartial = rememberParsed<Template>(parseTemplate);
 
 /** The version of a prompt the path names, recorded in the log. @throws {NotFoundError} */
-async function findVersion(context: CallerContext, { library }: WorkspaceView): Promise<PromptVersionRow> {
+async function findVersion(context: CallerContext, { prompts }: WorkspaceView): Promise<PromptVersionRow> {
   const { name, version } = readPromptReference(context.params.id ?? "");
-  const stored = library.prompts.get(name);
+  const stored = prompts.records.get(name);
   if (!stored) throw new NotFoundError("Invalid prompt id", { code: "prompt_not_found", param: "id" });
-  const found = await Promise.resolve(library.findPromptVersion(stored, version)).catch(refuseUnreadable);
+  const found = await Promise.resolve(prompts.findVersion(stored, version)).catch(refuseUnreadable);
   if (!found) {
     throw new NotFoundError("Cannot find this version of the prompt", {
       code: "prompt_version_not_found",
@@ -55,7 +55,10 @@ async function findVersion(context: CallerContext, { library }: WorkspaceView): 
  *
  * @throws {InvalidRequestError} 400 naming the missing ones.
  */
-async function readPartials({ templates }: PromptTemplate, { library }: WorkspaceView): Promise<Map<string, Template>> {
+async function readPartials(
+  { templates }: PromptTemplate,
+  { partials }: WorkspaceView,
+): Promise<Map<string, Template>> {
   const found = new Map<string, Template>();
   const missing = new Set<string>();
   const left = namesOf(templates).partials;
@@ -65,9 +68,9 @@ async function readPartials({ templates }: PromptTemplate, { library }: Workspac
       refuse(`Cannot render this prompt: it includes more than ${maxPartials} partials`, "prompt_too_large", "id");
     }
     const reference = readPromptReference(name);
-    const stored = library.partials.get(reference.name);
+    const stored = partials.records.get(reference.name);
     const version =
-      stored && (await Promise.resolve(library.findPartialVersion(stored, reference.version)).catch(refuseUnreadable));
+      stored && (await Promise.resolve(partials.findVersion(stored, reference.version)).catch(refuseUnreadable));
     if (!version) {
       missing.add(name);
       continue;

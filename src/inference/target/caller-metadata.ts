@@ -1,6 +1,6 @@
 import type { Principal } from "../../auth/principal.ts";
 import { type CallerContext, readRequestMetadata } from "../../context.ts";
-import type { WorkspaceView } from "../../control/directory.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
 import { settingsOf } from "../../control/settings.ts";
 import { isObject } from "../../lib/json.ts";
 import { type Metadata, readMetadata } from "../../lib/metadata.ts";

@@ -1,5 +1,6 @@
 import type { CallerContext, Services } from "../../context.ts";
-import type { StoredConfig, WorkspaceView } from "../../control/directory.ts";
+import type { StoredConfig } from "../../control/config-library.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
 import { blocksInlineConfig } from "../../control/settings.ts";
 import { InvalidRequestError, UnavailableError } from "../../errors.ts";
 import { crc32 } from "../../lib/hash.ts";

@@ -1,5 +1,5 @@
 import type { CallerContext, Services } from "../../context.ts";
-import type { WorkspaceView } from "../../control/directory.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";

@@ -1,4 +1,4 @@
-import type { StoredProvider } from "../../control/directory.ts";
+import type { StoredProvider } from "../../control/provider-library.ts";
 import { BudgetError } from "../../errors.ts";
 import { hasRepeatedName, isObject, parseJson, stringOf } from "../../lib/json.ts";
 import type { Destination, ModelRules } from "../../providers/core/call.ts";

@@ -1,7 +1,8 @@
 import type { CallerContext, Services } from "../../context.ts";
 import type { ManagedCredential } from "../../control/credentials.ts";
-import type { StoredProvider, WorkspaceView } from "../../control/directory.ts";
 import { modelFieldPrefix } from "../../control/integration-fields.ts";
+import type { StoredProvider } from "../../control/provider-library.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
 import { CredentialUnavailableError } from "../../control/vault.ts";
 import { AuthenticationError, InvalidRequestError, PermissionError, UnavailableError } from "../../errors.ts";
 import { isObject, nonEmptyString } from "../../lib/json.ts";
