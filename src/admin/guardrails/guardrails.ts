@@ -241,7 +241,7 @@ async function deleteGuardrail(call: AdminCall<undefined>, level: Level) {
   }
   const versions = await call.stores.guardrailVersions.all(row, { where: { guardrailId: row.id } });
   const ids = versions.map(({ id }) => id);
-  // the organisation's too is named as what it is: a tenant without a workspace stands for all of them
+  // records of the organisation are named as such: a tenant without a workspace means all workspaces
   const { id, workspaceId } = row;
   return {
     answer: {},

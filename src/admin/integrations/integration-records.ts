@@ -38,7 +38,7 @@ export function tenantOf({ organisationId, workspaceId }: Tenant): Tenant {
   return { organisationId, workspaceId };
 }
 
-/** The row of an integration, and whose it is: for a tenant without a workspace that is not clear from the tenant. */
+/** The row of an integration and its owner, which a tenant without a workspace does not say. */
 export function ownOf({ id, workspaceId }: IntegrationRow) {
   return { id, workspaceId };
 }
