@@ -30,7 +30,7 @@ import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { PriceList } from "./pricing/own-prices.ts";
-import type { AuthTools, RelayGroup } from "./providers/core/types.ts";
+import type { AuthTools, NativeGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { RoutingState } from "./routing/state.ts";
 
@@ -200,12 +200,12 @@ export interface CallerContext extends RequestContext {
   isCounted: boolean;
   /** The workspace that a request with an organisation's key names. */
   namedWorkspaceId?: string;
-  /** Requirements of the route for forwarded requests; set by its endpoint. */
-  relay?: RelayRules;
-  /** Validates the body with a target's parameters, for fields that the config may supply. */
+  /** Requirements of a native route; set by its endpoint. */
+  nativeRoute?: NativeRouteRules;
+  /** Checks the body with the parameters of a target, where the request left some of it to its config. */
   checkComplete?: (body: object) => void;
-  /** Stores a complete response that can be retrieved later. */
-  keepAnswer?: (answer: object) => void;
+  /** Stores a non-streaming response that may be read again. */
+  storeResponse?: (answer: object) => void;
 }
 
 /** A finished request. */
@@ -224,11 +224,11 @@ export interface FinishedCall {
 /** Receives a finished request: writes its row, counts it. Never throws, and is not awaited. */
 type CallSink = (call: FinishedCall) => void;
 
-/** Requirements of a route for requests that are forwarded. */
-export interface RelayRules {
-  /** The provider must support it. */
-  readonly group: RelayGroup;
-  /** Headers added where the client omits them, by lower-case name. */
+/** Requirements of a native route, whose requests are forwarded unchanged. */
+export interface NativeRouteRules {
+  /** The provider must have it. */
+  readonly group: NativeGroup;
+  /** Headers clients may leave out, by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

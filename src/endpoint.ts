@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { KeyAccess } from "./auth/access.ts";
 import { reserveBody } from "./context/held-bodies.ts";
-import type { CallerContext, RelayRules, RequestContext, Services } from "./context.ts";
+import type { CallerContext, NativeRouteRules, RequestContext, Services } from "./context.ts";
 import {
   BodyTooLargeError,
   type ErrorForm,
@@ -105,8 +105,8 @@ export interface KeyEndpoint extends EndpointBase {
   readonly isPassthrough?: boolean;
   /** Ids in the path may contain encoded slashes. */
   readonly takesEncodedSlash?: boolean;
-  /** Requirements for forwarded requests. */
-  readonly relay?: RelayRules;
+  /** Requirements of a native route. */
+  readonly nativeRoute?: NativeRouteRules;
   /** Requirements for providers with a native API for these records. */
   readonly record?: RecordRoute;
   /** The body is streamed or absent: the handler reads what it needs. */

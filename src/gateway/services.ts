@@ -23,7 +23,7 @@ import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import { createChecks } from "../guardrails/registry.ts";
 import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
-import { tellConnection } from "../inference/call/finish.ts";
+import { reportToConnection } from "../inference/call/finish.ts";
 import { logCall } from "../inference/call/log-sink.ts";
 import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
@@ -313,7 +313,7 @@ export async function createServices(
     logStore,
     redactor,
     record: (row) => queue.add(row),
-    sinks: [tellConnection, logCall],
+    sinks: [reportToConnection, logCall],
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),

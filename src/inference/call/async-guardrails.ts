@@ -7,11 +7,11 @@ import type { HookResult, HookResults } from "../../schemas/hooks.ts";
 import { withoutQuotes } from "../facts/log-privacy.ts";
 
 /**
- * Runs hooks nobody waits for, and stores what they said beside the log row.
+ * Runs guardrails the request does not wait for, and stores their results beside the log row.
  *
- * @param storesContents Whether they may quote what they saw.
+ * @param storesContents Whether results may quote the contents they checked.
  */
-export function runLater(hooks: HookLog["later"], storesContents: boolean, context: CallerContext): void {
+export function runAsyncGuardrails(hooks: HookLog["later"], storesContents: boolean, context: CallerContext): void {
   const { principal, id, connection } = context;
   const run = async () => {
     const said = await Promise.all(hooks.map((hook) => hook()));
