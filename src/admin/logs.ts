@@ -18,7 +18,7 @@ const defaultLimit = 50;
 const maxLimit = 100;
 
 function refuse(name: string, wanted: string): never {
-  throw new InvalidRequestError(`Cannot use ${name}: write ${wanted}`, { param: name, code: "AB01" });
+  throw new InvalidRequestError(`Cannot use ${name}: it must be ${wanted}`, { param: name, code: "AB01" });
 }
 
 function readInteger(query: URLSearchParams, name: string, bounds: { min: number; max: number }): number | undefined {
@@ -43,7 +43,7 @@ function scopeOf(context: CallerContext): LogScope {
   return { organisationId: context.principal.organisationId, workspaceId: context.principal.workspaceId };
 }
 
-/** The text a cursor's digest covers: another tenant's cursor does not fit. */
+/** The string a cursor's digest covers: cursors of another tenant do not match. */
 function cursorText(scope: LogScope, id: string): string {
   return JSON.stringify(["logs", scope.organisationId, scope.workspaceId, id]);
 }
@@ -53,7 +53,7 @@ async function readCursor(query: URLSearchParams, scope: LogScope, stateMac: Mac
   if (cursor === null) return undefined;
   const [id = "", digest = ""] = cursor.split(".");
   if (isId(id) && (await stateMac(cursorText(scope, id))) === digest) return id;
-  return refuse("cursor", "the next_cursor of the page before");
+  return refuse("cursor", "the next_cursor of the previous page");
 }
 
 async function readFilter(context: CallerContext): Promise<LogFilter> {
@@ -82,13 +82,13 @@ async function readFilter(context: CallerContext): Promise<LogFilter> {
 
 /** A stored row as the API shows it. */
 function toRow({ details }: StoredLog): LogRow {
-  // rows of earlier versions tell no cost
+  // rows of earlier versions have no cost
   const { id, usage, cost = null, ...others } = details;
   const created_at = new Date(timeOfId(id)).toISOString();
   return { id, object: "log", created_at, ...others, usage: withAllCounts(usage), cost, cost_currency: "USD" };
 }
 
-/** A side that was not kept. */
+/** A side that was not stored. */
 const emptySide: LogSide = { headers: {}, body: null, truncated: false };
 
 /** A body as a value where it is JSON or a stream of it, else as text. */
@@ -97,7 +97,7 @@ function toSide({ headers, body, truncated }: LogSide, redactor: Redactor) {
   return { headers, body: value, truncated };
 }
 
-/** The answer a stored stream adds up to: its pieces may be a credential only now. */
+/** The response a stored stream adds up to: a credential may be split over its chunks. */
 function assembled(body: string, redactor: Redactor): unknown {
   const answer = assembleStream(body);
   if (answer === undefined) return undefined;
@@ -105,7 +105,7 @@ function assembled(body: string, redactor: Redactor): unknown {
   return redactor.mayHoldSecret(text) ? parseJson(redactor.text(text)) : answer;
 }
 
-/** What hooks said, those behind the answer after the others. */
+/** Guardrail results, those of async guardrails after the others. */
 function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
   const said = [row.hook_results ?? [], late].flat();
   if (said.length === 0) return row;
@@ -125,7 +125,7 @@ function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Red
   };
 }
 
-/** Keys of the person behind a call, those that are revoked too, and what stands for their tokens. */
+/** Keys of the user behind a call, revoked ones included, and the entry for their tokens. */
 async function ownKeys({ principal, services: { control } }: CallerContext): Promise<ReadonlySet<string>> {
   const { organisationId, workspaceId, userId, keyId } = principal;
   const rows = await control.stores.apiKeys.all({ organisationId, workspaceId }, { where: { userId } });
@@ -133,17 +133,17 @@ async function ownKeys({ principal, services: { control } }: CallerContext): Pro
 }
 
 /**
- * What of the log a caller may see, and whose rows: undefined for those of everybody.
+ * Filter of the log rows a caller may see: undefined for all.
  *
- * @throws {PermissionError} If the caller's role may see nothing of it.
+ * @throws {PermissionError} If the caller's role may see none.
  */
-async function requireLogSight(context: CallerContext) {
+async function requireLogAccess(context: CallerContext) {
   const { metadata, content, others } = await readLogSight(context);
   if (!metadata) throw new PermissionError("Forbidden! This role may not see logs", { code: "AB03" });
   return { content, ofKeys: others ? undefined : await ownKeys(context) };
 }
 
-/** A row without what shows contents: what checks found may repeat them. */
+/** A row without fields that show contents: guardrail results may quote them. */
 function withoutContents(row: LogRow): LogRow {
   const { hook_results: _, ...figures } = row;
   return figures;
@@ -152,11 +152,11 @@ function withoutContents(row: LogRow): LogRow {
 async function listLogs(context: CallerContext): Promise<Reply> {
   requireKnownQuery(context.url.searchParams, filters);
   const scope = scopeOf(context);
-  const { content, ofKeys } = await requireLogSight(context);
+  const { content, ofKeys } = await requireLogAccess(context);
   const filter = { ...(await readFilter(context)), ...(ofKeys && { ofKeys }) };
   const { rows, stoppedAt } = await context.services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
   const page = rows.slice(0, filter.limit);
-  // a search that stopped goes on where it did, one that found more than a page behind the page
+  // a search that stopped continues where it did; one that found more than a page continues after the page
   const next = rows.length > filter.limit ? (page.at(-1)?.details.id ?? null) : stoppedAt;
   const next_cursor = next === null ? null : `${next}.${await context.services.stateMac(cursorText(scope, next))}`;
   const shown = page.map(toRow);
@@ -164,13 +164,13 @@ async function listLogs(context: CallerContext): Promise<Reply> {
   return jsonReply({ object: "list", data, has_more: next !== null, next_cursor });
 }
 
-/** What clients of other gateways ask for below this path: nothing here, and the id of no row. */
+/** Paths that clients of other gateways request here: not found, and not the id of a row. */
 const otherPaths = ["exports", "tail"];
 
 async function readLog(context: CallerContext): Promise<Reply> {
   const scope = scopeOf(context);
   const id = context.params.id ?? "";
-  const { content, ofKeys } = await requireLogSight(context);
+  const { content, ofKeys } = await requireLogAccess(context);
   const stored = await context.services.logStore.find(scope, id);
   const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
   if (!isSeen) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
@@ -179,20 +179,20 @@ async function readLog(context: CallerContext): Promise<Reply> {
   return jsonReply(toDetail(stored, await context.services.logStore.findHooks(scope, stored.details.id), redactor));
 }
 
-/** What a list may ask for. */
+/** Query parameters of the list. */
 const filters = [
-  { name: "limit", description: `Rows of a page, at most ${maxLimit}, default ${defaultLimit}` },
-  { name: "cursor", description: "next_cursor of the page before" },
-  { name: "from", description: "First time, ISO 8601, inclusive" },
-  { name: "to", description: "Last time, ISO 8601, exclusive; after `from`" },
-  { name: "status", description: "Status that was answered" },
-  { name: "model", description: "Model that was asked for" },
-  { name: "provider", description: "Provider that was called" },
-  { name: "trace_id", description: "Trace the request belongs to" },
-  { name: "api_key_id", description: "Key that was used" },
+  { name: "limit", description: `Rows per page, at most ${maxLimit}, default ${defaultLimit}` },
+  { name: "cursor", description: "next_cursor of the previous page" },
+  { name: "from", description: "Start time, ISO 8601, inclusive" },
+  { name: "to", description: "End time, ISO 8601, exclusive; after `from`" },
+  { name: "status", description: "Status of the response" },
+  { name: "model", description: "Requested model" },
+  { name: "provider", description: "Called provider" },
+  { name: "trace_id", description: "Trace of the request" },
+  { name: "api_key_id", description: "Key of the request" },
 ];
 
-/** Rows of the log API. */
+/** Endpoints of the log API. */
 export const logEndpoints: readonly Endpoint[] = [
   defineKeyEndpoint({
     method: "GET",

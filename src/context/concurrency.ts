@@ -1,24 +1,24 @@
 import type { Principal } from "../auth/principal.ts";
 import { UnavailableError } from "../errors.ts";
 
-/** Most requests that run at once. A stream or a realtime session runs until it is over. */
+/** Most concurrent requests. A stream or a realtime session counts until it ends. */
 export interface ConcurrencyLimits {
-  /** In the process. */
+  /** Of the process. */
   total: number;
-  /** Of a workspace; of an organisation for keys without a workspace. At most half of the total. */
+  /** Of a workspace, or of an organisation for keys without a workspace. At most half of the total. */
   perWorkspace: number;
   /** Of a key or a token's subject. */
   perKey: number;
 }
 
-/** Bounds where the operator sets none. */
+/** Defaults for the operator's limits. */
 const defaultTotal = 4_000;
 const defaultPerKey = 1_000;
 
 /**
- * The bounds in force.
+ * The effective limits.
  *
- * @throws {TypeError} If a workspace may take more than half of the total: then one could keep all others out.
+ * @throws {TypeError} If a workspace may use more than half of the total and so block all others.
  */
 export function readConcurrencyLimits(limits: Partial<ConcurrencyLimits> = {}): ConcurrencyLimits {
   const { total = defaultTotal, perKey = defaultPerKey } = limits;
@@ -26,17 +26,17 @@ export function readConcurrencyLimits(limits: Partial<ConcurrencyLimits> = {}): 
   const { perWorkspace = half } = limits;
   if (perWorkspace <= half) return { total, perWorkspace, perKey };
   throw new TypeError(
-    `Cannot use MAX_CONCURRENT_PER_WORKSPACE: write at most ${half}, which is half of MAX_CONCURRENT_REQUESTS`,
+    `Cannot use MAX_CONCURRENT_PER_WORKSPACE: it must be at most ${half}, which is half of MAX_CONCURRENT_REQUESTS`,
   );
 }
 
-/** What runs for a workspace. */
+/** Running requests of a workspace. */
 interface Tenant {
   running: number;
   keys: Map<string, number>;
 }
 
-/** Who a request runs for, and whether it is counted. */
+/** The caller of a request, and whether it is counted. */
 interface Counted {
   readonly principal: Pick<Principal, "keyId" | "organisationId" | "workspaceId">;
   /** Set while the request counts. */
@@ -47,7 +47,7 @@ function tenantOf({ organisationId, workspaceId }: Counted["principal"]): string
   return workspaceId ?? organisationId;
 }
 
-/** Counts the requests that run, so that none of those who send them takes all there is. */
+/** Counts running requests, so that no caller can use up all of the capacity. */
 export class Concurrency {
   readonly #limits: ConcurrencyLimits;
   readonly #tenants = new Map<string, Tenant>();
@@ -60,7 +60,7 @@ export class Concurrency {
   /**
    * Counts a request until `leave`.
    *
-   * @throws {UnavailableError} If as many run as may.
+   * @throws {UnavailableError} If a limit is reached.
    */
   enter(request: Counted): void {
     const { total, perWorkspace, perKey } = this.#limits;
@@ -81,7 +81,7 @@ export class Concurrency {
     request.isCounted = true;
   }
 
-  /** Ends what `enter` began; further calls do nothing. */
+  /** Ends what `enter` began; repeated calls have no effect. */
   leave(request: Counted): void {
     if (!request.isCounted) return;
     request.isCounted = false;

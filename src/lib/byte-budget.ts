@@ -1,41 +1,41 @@
 import type { Timers } from "./timers.ts";
 
-/** Who a body is held for, and how much of the budget is theirs at most. */
+/** Owner of a body, and its largest share of the budget. */
 export interface ByteOwner {
   name: string;
   bytes: number;
 }
 
-/** There was no room for a body within the time it could wait. */
+/** No memory became available for a body in time. */
 export class BudgetFullError extends Error {
   override readonly name = "BudgetFullError";
   constructor() {
-    super("Cannot hold more bodies: all room is taken");
+    super("Cannot hold more bodies: the memory budget is used up");
   }
 }
 
-/** What of the budget belongs to one owner. */
+/** An owner's part of the budget. */
 interface Share {
   readonly limit: number;
   used: number;
-  /** Bytes of bodies that wait for more room. */
+  /** Bytes of bodies that wait for more. */
   stalled: number;
   holds: number;
 }
 
-/** Bytes that are held, and asked for, for one body. */
+/** A body's bytes, held and requested. */
 interface Waiter {
   hold: ByteHold;
   more: number;
   grant(): void;
 }
 
-/** Longest a body waits for room. */
+/** Longest wait for memory. */
 const maxWaitMs = 10_000;
-/** Most bodies that wait; further ones are refused at once. */
+/** Most waiting bodies; further ones are rejected at once. */
 const maxWaiting = 1_000;
 
-/** Bounds the bytes of bodies that are held at once: in all, and for each owner. */
+/** Limits the bytes of bodies in memory: in total, and per owner. */
 export class ByteBudget {
   readonly #shares = new Map<string, Share>();
   readonly #all: Share;
@@ -47,17 +47,17 @@ export class ByteBudget {
     this.#timers = timers;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes currently held. */
   get used(): number {
     return this.#all.used;
   }
 
-  /** Bodies that wait for room. */
+  /** Bodies waiting for memory. */
   get waiting(): number {
     return this.#queue.length;
   }
 
-  /** Begins to hold a body, with no bytes yet. */
+  /** Registers a body, without any bytes yet. */
   open(owners: readonly ByteOwner[]): ByteHold {
     const shares = owners.map(({ name, bytes }) => {
       const share = this.#shares.get(name) ?? { limit: bytes, used: 0, stalled: 0, holds: 0 };
@@ -109,7 +109,7 @@ export class ByteBudget {
     });
   }
 
-  /** Gives room to those who wait, in their order; one whose owner has too much is passed over. */
+  /** Grants memory to waiting bodies in order; those whose owner holds too much are skipped. */
   readonly #pump = (): void => {
     if (this.#queue.length === 0) return;
     const waiting: Waiter[] = [];
@@ -121,14 +121,14 @@ export class ByteBudget {
   };
 }
 
-/** What a hold asks of its budget. */
+/** What a hold uses of its budget. */
 interface HoldParts {
   ask(hold: ByteHold, more: number): Promise<void> | undefined;
   freed(): void;
   close(): void;
 }
 
-/** Room for one body. */
+/** Memory for one body. */
 export class ByteHold {
   readonly #shares: readonly Share[];
   readonly #parts: HoldParts;
@@ -142,9 +142,9 @@ export class ByteHold {
   }
 
   /**
-   * Makes the room as large as the body is to be; waits where there is none left.
+   * Grows to the given size; waits if the budget is used up.
    *
-   * @throws {BudgetFullError} When none gets free in time.
+   * @throws {BudgetFullError} If none becomes free in time.
    */
   resize(bytes: number): Promise<void> | undefined {
     const more = bytes - this.#bytes;
@@ -155,10 +155,10 @@ export class ByteHold {
     return undefined;
   }
 
-  /** Gives all of it back, once. */
+  /** Releases all of it, once. */
   release(): void {
     if (!this.#isOpen) return;
-    // it may wait for more: those who go on behind it must not count on bytes that are gone
+    // it may still be waiting: bodies that proceed after it must not count its bytes
     while (this.#stalls > 0) this.stall(-1);
     this.add(-this.#bytes);
     this.#isOpen = false;
@@ -167,8 +167,8 @@ export class ByteHold {
   }
 
   /**
-   * Whether there is room for more. A body that is larger than a share has it alone; and where all who hold something wait
-   * for more, the first of them gets it: else none would ever go on.
+   * Whether there is memory for more. A body larger than a share must be its owner's only one; and if all bodies that hold
+   * memory wait for more, the first of them gets it, as otherwise none would ever finish.
    */
   fits(more: number): boolean {
     return this.#shares.every(({ limit, used, stalled }) => {
@@ -177,14 +177,14 @@ export class ByteHold {
     });
   }
 
-  /** Books bytes without asking. */
+  /** Adds bytes without a check. */
   add(bytes: number): void {
     if (!this.#isOpen) return;
     this.#bytes += bytes;
     for (const share of this.#shares) share.used += bytes;
   }
 
-  /** Notes that this body begins, or ends, to wait. */
+  /** Records that this body starts or stops waiting. */
   stall(change: 1 | -1): void {
     if (!this.#isOpen) return;
     this.#stalls += change;

@@ -9,15 +9,15 @@ import { masked } from "./secret-members.ts";
 
 const decoder = new TextDecoder();
 
-/** What masks the rows of a batch: anything with the form of a credential, and the credentials of each row. */
+/** Masks the rows of a batch: anything that looks like a credential, and the credentials of each row. */
 interface Masks {
   redactor: Redactor;
   values: readonly ValueMask[];
-  /** For each row the index of its values. */
+  /** Index into the values, per row. */
   rows: readonly number[];
 }
 
-/** The batch as it is stored: without the credentials of its requests, and without anything that has the form of one. */
+/** The batch as it is stored: without the credentials of its requests, and without anything that looks like one. */
 export function sealBatch({ heads, lengths, bodies, secrets, ...batch }: PackedBatch, redactor: Redactor): LogBatch {
   const { lists, rows } = secrets;
   const values = lists.map((list) => createValueMask(list, () => masked));
@@ -30,43 +30,43 @@ export function sealBatch({ heads, lengths, bodies, secrets, ...batch }: PackedB
   };
 }
 
-/** Members that say whose row it is and where it stands: what stands there is chosen by no caller. */
+/** Fields with ids of the gateway: no caller can choose their values. */
 const ownMembers = new Set(["id", "organisation_id", "workspace_id", "api_key_id", "method", "operation", "type"]);
 
-/** A value with what its texts hold masked; names of members stay. */
-export function maskTexts(value: unknown, mask: (text: string) => string): unknown {
+/** A value with its strings masked; field names stay. */
+export function maskStrings(value: unknown, mask: (text: string) => string): unknown {
   if (typeof value === "string") return mask(value);
-  if (Array.isArray(value)) return value.map((item) => maskTexts(item, mask));
+  if (Array.isArray(value)) return value.map((item) => maskStrings(item, mask));
   if (!isObject(value)) return value;
   const shown = Object.entries(value).map(([name, member]) => [
     name,
-    ownMembers.has(name) ? member : maskTexts(member, mask),
+    ownMembers.has(name) ? member : maskStrings(member, mask),
   ]);
   return Object.fromEntries(shown);
 }
 
-/** A JSON array with one value for each row. */
+/** Masks a JSON array with one value per row. */
 function sealRows(text: string, { redactor, values, rows }: Masks): string {
   if (!values.some((one) => one.mayStandIn(text))) return redactor.text(text);
   // written by `packRecords`
   const parsed = JSON.parse(text) as unknown[];
   const shown = parsed.map((row, index) => {
     const own = values[rows[index] ?? 0];
-    return own ? maskTexts(row, own.mask) : row;
+    return own ? maskStrings(row, own.mask) : row;
   });
   return redactor.text(JSON.stringify(shown));
 }
 
-/** Bodies as one text, and their lengths in characters. */
+/** Bodies as one text, with their lengths in characters. */
 function sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): { text: string; lengths: string } {
   const { redactor, values, rows } = masks;
   const isFine = (text: string) =>
     !(text.includes("\0") || text.includes("data:") || redactor.mayHoldSecret(text)) &&
     !values.some((one) => one.mayStandIn(text));
   const whole = decoder.decode(bodies);
-  // in plain ASCII, which is usual, a body has as many characters as bytes
+  // in ASCII, the usual case, a body has as many characters as bytes
   if (whole.length === bodies.length && isFine(whole)) return { text: whole, lengths };
-  const texts = readTexts(bodies, lengths);
+  const texts = readBodies(bodies, lengths);
   const text = texts.flat().join("");
   if (isFine(text)) return { text, lengths: toLengths(texts) };
   const sealed = texts.map((row, index) => {
@@ -77,16 +77,16 @@ function sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): { text: 
   return { text: sealed.flat().join(""), lengths: toLengths(sealed) };
 }
 
-/** What is masked is looked for in each event first, then in what the events add up to. */
+/** Secrets are looked for in each event first, then in the assembled stream. */
 function sealBody(body: string, mask: (text: string) => string): string {
   const shown = mask(body);
   return isEventText(shown) ? maskAcrossPieces(shown, mask) : shown;
 }
 
-type Texts = (readonly (string | null)[] | null)[];
+type BodyTexts = (readonly (string | null)[] | null)[];
 
 /** Each body as text. */
-function readTexts(bodies: Uint8Array, lengths: string): Texts {
+function readBodies(bodies: Uint8Array, lengths: string): BodyTexts {
   let position = 0;
   const read = (length: number | null): string | null => {
     if (length === null) return null;
@@ -99,11 +99,11 @@ function readTexts(bodies: Uint8Array, lengths: string): Texts {
   return rows.map((row) => row && [read(row[0]), read(row[1])]);
 }
 
-function toLengths(texts: Texts): string {
+function toLengths(texts: BodyTexts): string {
   return JSON.stringify(texts.map((row) => row?.map((body) => body?.length ?? null) ?? null));
 }
 
-/** Text the database keeps whole: it would cut it at U+0000. */
+/** Text that the database stores completely: it would cut it at U+0000. */
 function storedText(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\\u0000") : text;
 }

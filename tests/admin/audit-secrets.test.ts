@@ -59,7 +59,7 @@ for (const route of ["POST /configs", "POST /guardrails"]) {
   }
 }
 
-test("an audit row holds named headers only, each cut, and nothing of a credential in the query", async () => {
+test("an audit row holds the listed headers only, each cut, and no credential of the query", async () => {
   const headers = {
     "x-anything": "a".repeat(12_000),
     "user-agent": "b".repeat(1_000),
@@ -86,7 +86,7 @@ test("an audit row holds named headers only, each cut, and nothing of a credenti
   assert.ok(JSON.stringify(row).length < 3_000);
 });
 
-test("a body of a megabyte that repeats the beginning of a token is audited at once", async () => {
+test("a body of a megabyte that repeats the beginning of a token is audited quickly", async () => {
   const text = "-eyJaaaaaaaa".repeat(75_000);
   const { status } = await call(gateway, "POST /configs", { key: workspaceKey, body: { name: "long", note: text } });
   assert.equal(status, 400);
@@ -117,7 +117,7 @@ test("the audit row of an admin key names the workspace it acted in", async () =
   assert.equal((await lastRow()).workspace_id, null);
 });
 
-test("a key that is refused again and again leaves 60 rows a minute and one that counts the rest", async () => {
+test("repeated refusals of a key leave 60 rows a minute and one that counts the rest", async () => {
   const made = await done<{ id: string; key: string }>(
     call(gateway, "POST /api-keys/workspace/service", {
       body: { name: "Weak", workspace_id: "default", scopes: ["completions.write"] },

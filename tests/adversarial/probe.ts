@@ -1,4 +1,4 @@
-// Run by `adversarial.test.ts` as a process of its own, on Bun: prints one line of JSON for each case.
+// Run by `adversarial.test.ts` as a separate process, on Bun: prints one line of JSON for each case.
 //   probe.ts loop all|sampled rows|config   the longest time each case holds the request loop
 //   probe.ts memory NAME                    the memory one case of `memory.ts` adds
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -68,8 +68,8 @@ const threadFile = `/proc/${process.pid}/task/${process.pid}/schedstat`;
 const hasThreadTime = existsSync(threadFile);
 
 /**
- * Milliseconds this thread has worked, where the system tells them: what others do on a busy machine is not counted then. Else
- * those of a clock.
+ * Milliseconds this thread has worked, where the system reports them: other programs on a busy machine do not count. Else
+ * wall clock time.
  */
 function workedMs(): number {
   if (!hasThreadTime) return performance.now();
@@ -111,8 +111,8 @@ async function holdOf(run: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-/** Tries until the figure is small enough, or so many times: a busy machine does not decide. */
-const tries = 3;
+/** Attempts until the figure is small enough, so that a busy machine does not decide. */
+const attempts = 3;
 /** Figures below this are not measured again. */
 const smallMs = 60;
 
@@ -121,7 +121,7 @@ async function measureLoop(gateway: Gateway, one: Case) {
   let hold = Number.POSITIVE_INFINITY;
   let json = Number.POSITIVE_INFINITY;
   let status = 0;
-  for (let count = 0; count < tries; count++) {
+  for (let count = 0; count < attempts; count++) {
     const { json: text } = body ?? {};
     if (text !== undefined)
       json = Math.min(

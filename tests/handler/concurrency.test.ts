@@ -83,7 +83,7 @@ async function untilServed({ ask }: Parts, key?: string): Promise<void> {
   throw new Error("The key is not served again");
 }
 
-test("a key with as many open streams as it may have is answered 503 with Retry-After until one is over", () =>
+test("a key with the maximum number of open streams gets 503 with Retry-After until one ends", () =>
   withParts({ perKey: 2 }, async (parts) => {
     const { gateway, upstream, open, ask } = parts;
     const streams = [await open(), await open()];
@@ -104,7 +104,7 @@ test("a key with as many open streams as it may have is answered 503 with Retry-
     assert.equal(rows[0]?.error?.code, "too_many_concurrent_requests");
   }));
 
-test("one key's streams leave room for the other keys of its workspace", () =>
+test("one key's streams leave capacity for the other keys of its workspace", () =>
   withParts({ perKey: 1 }, async ({ gateway, open, ask }) => {
     const other = await createKey(gateway);
     await open();
@@ -112,7 +112,7 @@ test("one key's streams leave room for the other keys of its workspace", () =>
     assert.equal(await ask(other), 200);
   }));
 
-test("a workspace takes at most half of what the process runs, whatever keys it uses", () =>
+test("a workspace takes at most half of the process's capacity, whatever keys it uses", () =>
   withParts({ total: 4, perKey: 10 }, async (parts) => {
     const { gateway, open, ask } = parts;
     const other = await createKey(gateway);
@@ -124,7 +124,7 @@ test("a workspace takes at most half of what the process runs, whatever keys it 
     await untilServed(parts);
   }));
 
-test("a full process refuses every workspace, and health stays answered", () =>
+test("a full process refuses every workspace, and still serves /health", () =>
   withParts({ total: 2, perWorkspace: 1 }, async ({ gateway, open, ask }) => {
     const file = await gateway.openFile();
     const [theirs, others] = [await createOrganisation(file, "theirs"), await createOrganisation(file, "others")];
@@ -134,7 +134,7 @@ test("a full process refuses every workspace, and health stays answered", () =>
     for (const path of ["/health", "/v1/health", "/ready"]) assert.equal((await gateway.fetch(path)).status, 200, path);
   }));
 
-test("refused and broken requests free their places", () =>
+test("refused and failed requests release their slots", () =>
   withParts({ perKey: 1 }, async ({ gateway, ask }) => {
     const broken = [
       () => chat(gateway, "{"),
@@ -151,7 +151,7 @@ test("refused and broken requests free their places", () =>
     }
   }));
 
-test("a stream the host cannot carry frees its place and ends its upstream call", () =>
+test("a stream the host cannot send releases its slot and ends its upstream call", () =>
   withParts({ perKey: 1 }, async (parts) => {
     const { gateway, upstream } = parts;
     const headers = requestHeaders(upstreamHeaders(upstream));
@@ -226,7 +226,7 @@ test("a file counts until it was read", () =>
     assert.equal(await ask(), 200);
   }));
 
-test("readSettings() reads the bounds of requests at once and refuses a workspace more than half", () => {
+test("readSettings() reads the limits of concurrent requests and refuses more than half for a workspace", () => {
   const read = (environment: Record<string, string>) => readSettings(environment).gateway.concurrency;
   assert.deepEqual(read({}), {});
   const all = { MAX_CONCURRENT_REQUESTS: "100", MAX_CONCURRENT_PER_WORKSPACE: "50", MAX_CONCURRENT_PER_KEY: "7" };

@@ -13,7 +13,7 @@ const answer = {
   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
 };
 
-/** Calls that wait for their answer until the test lets them go. */
+/** Calls that wait for their response until the test releases them. */
 const open: (() => void)[] = [];
 let isHeld = false;
 const upstream = await startRecordingUpstream(async (_request, response) => {
@@ -44,26 +44,26 @@ for (const [coding, encode] of [
   ["gzip", gzipSync],
   ["deflate", deflateSync],
 ] as const) {
-  test(`a body that ${coding} makes more than 20 times smaller is refused above 1 MiB`, async () => {
+  test(`a body that ${coding} compresses more than 20 times is refused above 1 MiB`, async () => {
     const response = await send(encode(chatOf("x".repeat(24 * megabyte))), { "content-encoding": coding });
     assert.equal(response.status, 413);
     const { error } = await readJson<Failure>(response);
     assert.deepEqual([error.code, error.param], ["request_too_large", "content-encoding"]);
   });
 
-  test(`a body that ${coding} makes much smaller is taken below 1 MiB`, async () => {
+  test(`a body that ${coding} compresses well is accepted below 1 MiB`, async () => {
     const response = await send(encode(chatOf("x".repeat(900_000))), { "content-encoding": coding });
     assert.equal(response.status, 200, await response.text());
   });
 
-  test(`a large body that ${coding} makes a little smaller is taken`, async () => {
+  test(`a large body that ${coding} compresses a little is accepted`, async () => {
     const text = Array.from({ length: 100_000 }, (_, index) => (index * 2_654_435_761).toString(36)).join(" ");
     const response = await send(encode(chatOf(text)), { "content-encoding": coding });
     assert.equal(response.status, 200, await response.text());
   });
 }
 
-/** Lets calls go, as they come, until all of these are answered. */
+/** Releases calls as they come, until all of these have a response. */
 async function letGo<Value>(work: Promise<Value>): Promise<Value> {
   const timer = setInterval(() => {
     for (const release of open.splice(0)) release();
@@ -75,7 +75,7 @@ async function letGo<Value>(work: Promise<Value>): Promise<Value> {
   }
 }
 
-test("bodies beyond the share of a key wait until there is room, small ones do not", async () => {
+test("bodies beyond the share of a key wait for memory, small ones do not", async () => {
   isHeld = true;
   upstream.requests.length = 0;
   const large = chatOf("x".repeat(1.4 * megabyte));
@@ -91,12 +91,12 @@ test("bodies beyond the share of a key wait until there is room, small ones do n
   assert.equal(upstream.requests.length, 7);
 });
 
-test("a body larger than the share of a key is taken alone", async () => {
+test("a body larger than the share of a key is accepted alone", async () => {
   const response = await send(chatOf("x".repeat(5 * megabyte)));
   assert.equal(response.status, 200, await response.text());
 });
 
-test("bodies of unknown length are counted while they come", async () => {
+test("bodies of unknown length are counted while they arrive", async () => {
   isHeld = true;
   upstream.requests.length = 0;
   const piece = new TextEncoder().encode("x".repeat(100_000));
@@ -120,7 +120,7 @@ test("bodies of unknown length are counted while they come", async () => {
   for (const response of responses) assert.ok([200, 400].includes(response.status), await response.text());
 });
 
-test("room is given back when bodies are refused, or answers fail", async () => {
+test("memory is released when bodies are refused, or calls fail", async () => {
   const broken = `${chatOf("x".repeat(2 * megabyte))}}`;
   for (let count = 0; count < 6; count++) assert.equal((await send(broken)).status, 400);
   const bomb = gzipSync(chatOf("x".repeat(8 * megabyte)));
@@ -128,7 +128,7 @@ test("room is given back when bodies are refused, or answers fail", async () => 
   assert.equal((await send(chatOf("x".repeat(2 * megabyte)))).status, 200);
 });
 
-test("large answers that are read whole count too, and give their room back", async () => {
+test("large responses that are read whole count too, and release their memory", async () => {
   const long = {
     ...answer,
     choices: [{ ...answer.choices[0], message: { role: "assistant", content: "y".repeat(2 * megabyte) } }],

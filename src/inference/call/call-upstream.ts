@@ -10,15 +10,15 @@ import type { AuthTools } from "../../providers/core/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
 import { admitCall } from "./limits.ts";
 
-type LeavingCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;
+type UnsentCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;
 
-/** Whether data named the address of a call. */
-function isInfluenced({ customHost, provider }: LeavingCall): boolean {
+/** Whether the call's address came from the request or stored data. */
+function isInfluenced({ customHost, provider }: UnsentCall): boolean {
   return customHost !== undefined || provider.isBaseInfluenced;
 }
 
-/** A key of this gateway's form among what a call sends; undefined for nearly all. */
-function findKeyOfOwnForm({ credential, headers }: LeavingCall, keyPrefix: string): string | undefined {
+/** A credential in a call that has the form of this gateway's keys; undefined for nearly all calls. */
+function findKeyOfOwnForm({ credential, headers }: UnsentCall, keyPrefix: string): string | undefined {
   const start = `${keyPrefix}_`;
   const find = (text: string | undefined) =>
     text?.includes(start)
@@ -34,8 +34,8 @@ function findKeyOfOwnForm({ credential, headers }: LeavingCall, keyPrefix: strin
 }
 
 /**
- * Refuses to send a key of this gateway as a credential: it would leave the gateway, or lead a request back to it. Keys of
- * other gateways pass.
+ * Refuses to send a key of this gateway as a credential: it would leave the gateway, or lead a request back to it. Keys
+ * of other gateways may be sent.
  *
  * @throws {InvalidRequestError}
  */
@@ -48,30 +48,30 @@ async function requireForeignKey(key: string, { authenticator }: Pick<Services, 
 }
 
 /**
- * Makes a call fit to leave: it says which gateways it came through and holds no key of this one.
+ * Prepares a call to be sent: it lists the gateways it came through and holds no key of this one.
  *
  * @returns A promise only where a key must be looked up.
  */
-function prepareToLeave(call: LeavingCall, { headers, services }: CallerContext): Promise<void> | undefined {
+function prepareToSend(call: UnsentCall, { headers, services }: CallerContext): Promise<void> | undefined {
   if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
   const key = findKeyOfOwnForm(call, services.keyPrefix);
   return key === undefined ? undefined : requireForeignKey(key, services);
 }
 
-/** Longer bodies are let go of as soon as they are sent. */
+/** Longer bodies are released as soon as they are sent. */
 const longBody = 64 * 1024;
 
-/** What a call needs besides the parts that belong to its attempt. */
+/** What a call needs besides the parts of its attempt. */
 export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
 
-/** Metadata as clouds are told it: whose request it is, is the gateway's own note. */
+/** Metadata as clouds receive it, without the gateway's own note of the user. */
 function attachedOf(metadata: CallerContext["metadata"]): CallerContext["metadata"] {
   if (!Object.hasOwn(metadata, "_user")) return metadata;
   const { _user, ...attached } = metadata;
   return attached;
 }
 
-/** Notes a call that leaves in the record of its request; returns what its authentication may use. */
+/** Adds a call to the request's record; returns what its authentication may use. */
 function beginCall(
   { provider, url }: { provider: { slug: string }; url: string },
   attempt: Attempt,
@@ -94,8 +94,8 @@ function beginCall(
   return { ...services.authTools, tenant, metadata: attachedOf(metadata), secrets: log.secrets };
 }
 
-/** A response that came, or a socket, and the attempt it belongs to: whoever takes it releases that. */
-export interface UpstreamAnswer<Upstream> {
+/** A response or a socket, and the attempt it belongs to, which the receiver releases. */
+export interface UpstreamResponse<Upstream> {
   readonly upstream: Upstream;
   readonly attempt: Attempt;
 }
@@ -103,7 +103,7 @@ export interface UpstreamAnswer<Upstream> {
 /** Sends a request within an attempt. */
 async function send(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
   const { authTools, clock } = context.services;
-  const looking = prepareToLeave(call, context);
+  const looking = prepareToSend(call, context);
   if (looking) await looking;
   const admitting = admitCall(call, context);
   if (admitting) await admitting;
@@ -111,7 +111,7 @@ async function send(call: PreparedCall, attempt: Attempt, context: CallerContext
   const tools = beginCall({ provider: call.provider, url }, attempt, context);
   if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
   const sent = sendCall(Object.assign(call, { signal: attempt.signal, url }), tools);
-  // it is on its way; what waits for the response need not hold it too
+  // it is being sent; whatever waits for the response need not hold it too
   if (typeof call.body === "string" && call.body.length > longBody) call.body = "";
   const upstream = await sent;
   if (attempt.call) {
@@ -121,13 +121,13 @@ async function send(call: PreparedCall, attempt: Attempt, context: CallerContext
   return upstream;
 }
 
-/** What is done within an attempt; where it fails, the attempt is over. */
+/** Runs work within an attempt; a failure ends the attempt. */
 async function within<Upstream>(
   attempt: Attempt,
   work: Promise<Upstream>,
   provider: string,
   context: CallerContext,
-): Promise<UpstreamAnswer<Upstream>> {
+): Promise<UpstreamResponse<Upstream>> {
   try {
     return { upstream: await work, attempt };
   } catch (error) {
@@ -139,11 +139,11 @@ async function within<Upstream>(
 }
 
 /**
- * Sends a request to a provider. Every request to a provider leaves here: it is noted with its times and outcome, says which
- * gateways it came through, and holds no key of this one.
+ * Sends a request to a provider. Every request to a provider is sent here: its times and outcome are recorded, it lists
+ * the gateways it came through, and it holds no key of this one.
  *
- * @param repeat Makes another request of a response that refuses the first one, once; undefined where there is none.
- * @returns Its response, and the attempt, which whoever reads the response releases.
+ * @param repeat Makes another request from a response that refuses the first one, once; undefined if it cannot.
+ * @returns The response, and the attempt, which the reader of the response releases.
  * @throws {GatewayError} As `sendCall`; 499 when the caller left.
  */
 export function callUpstream(
@@ -151,7 +151,7 @@ export function callUpstream(
   times: AttemptTimes,
   context: CallerContext,
   repeat?: (upstream: Response, attempt: Attempt) => Promise<PreparedCall | Response>,
-): Promise<UpstreamAnswer<Response>> {
+): Promise<UpstreamResponse<Response>> {
   const attempt = startAttempt(context.request, times, context.services.timers);
   const sendBoth = async () => {
     const upstream = await send(call, attempt, context);
@@ -166,18 +166,18 @@ export function callUpstream(
 /**
  * Opens a WebSocket at a provider, as `callUpstream` sends a request.
  *
- * @returns The open socket, or what the provider answered instead.
+ * @returns The open socket, or the provider's response.
  */
 export function openUpstream(
   call: Omit<SocketCall, "signal">,
   times: AttemptTimes,
   context: CallerContext,
   open: SocketOutbound,
-): Promise<UpstreamAnswer<SocketAnswer>> {
+): Promise<UpstreamResponse<SocketAnswer>> {
   const { clock, timers } = context.services;
   const attempt = startAttempt(context.request, times, timers);
   const connect = async () => {
-    await prepareToLeave(call, context);
+    await prepareToSend(call, context);
     await admitCall(call, context);
     const tools = beginCall(call, attempt, context);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);

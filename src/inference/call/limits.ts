@@ -8,7 +8,7 @@ import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
 import { bucketOf, type Subject } from "../../policies/conditions.ts";
 import type { Claim, Counted } from "../../policies/ledger.ts";
 import { costAt } from "../../pricing/cost.ts";
-import { findLadder } from "../../pricing/prices.ts";
+import { findPriceTiers } from "../../pricing/prices.ts";
 import type { ProviderCall } from "../../providers/core/call.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
@@ -122,7 +122,7 @@ function readOutputBound(body: string): number | undefined {
 function priceOf(tokens: { input_tokens?: number; output_tokens?: number }, log: CallRecord): number {
   const { provider, model, prices } = log;
   if (provider === null || model === null) return 0;
-  return costAt(tokens, prices ? prices(model) : findLadder(provider, model)) ?? 0;
+  return costAt(tokens, prices ? prices(model) : findPriceTiers(provider, model)) ?? 0;
 }
 
 /** What a request asks of one limit. */
@@ -146,8 +146,8 @@ function refuse({ kind, holder, limit, code }: AppliedLimit, resetsAt: number, n
 }
 
 /** Requests that only read records of a provider: a used-up budget does not refuse them. */
-function readsRecords({ method, relay }: CallerContext): boolean {
-  return method === "GET" && relay !== undefined;
+function readsRecords({ method, nativeRoute }: CallerContext): boolean {
+  return method === "GET" && nativeRoute !== undefined;
 }
 
 /**

@@ -18,14 +18,14 @@ import type { StreamObserver } from "../stream/stream-observer.ts";
 
 /** Largest stream that is held back for its guardrails, in bytes. */
 const maxHeldBytes = 16 * 1024 * 1024;
-/** The attempt and the relay keep the time: reading needs no timer of its own. */
+/** The attempt and the relay have the timers; reading needs none. */
 const heldBounds = {
   bytes: maxHeldBytes,
   totalMs: Number.POSITIVE_INFINITY,
   silenceMs: Number.POSITIVE_INFINITY,
 };
 
-/** A call whose answer is streamed. */
+/** A call whose response is streamed. */
 interface StreamedCall {
   operation: ServedOperation;
   destination: Destination;
@@ -62,13 +62,13 @@ function relay(
   });
 }
 
-/** Notes what a stream told of itself, once it is over. */
+/** Records what a stream reported, once it is over. */
 function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log }: CallerContext): void {
   log.usage = withUnits(toLoggedUsage(observer.usage()), operation.furtherCountsOf(undefined));
   log.answeredModel = observer.model?.() ?? null;
 }
 
-/** A streamed answer that goes to the client as it comes; its log row is written when it ends. */
+/** A streamed response that is forwarded unchanged; its log row is written when it ends. */
 export async function answerStream(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { log } = context;
   const { operation, guard, strict } = call;
@@ -93,7 +93,7 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
 }
 
 /**
- * A streamed answer that is held back until its guardrails have seen all of it.
+ * A streamed response that is held back until its guardrails have seen all of it.
  *
  * @throws {GatewayError} If it breaks off, is too large, or a guardrail denies it.
  */
@@ -107,17 +107,17 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
     noteEnd(observer, call, context);
   };
   const body = await relay(upstream, { ...call, observer, onEnd }, context);
-  // the DOM types want bytes that no other thread shares; nothing here shares
+  // the DOM types want bytes that are not shared between threads; these are not
   const held = new Response(body as BodyInit);
   const bytes = await readBytes(held, heldBounds).catch((cause: unknown) => {
     if (!(cause instanceof BodyError) || cause.problem !== "too_large") throw cause;
     const provider = destination.provider.slug;
-    const message = `Cannot give the answer of ${provider}: it is too large to be held for its guardrails`;
+    const message = `Cannot return the response of ${provider}: it is too large to be checked by its guardrails`;
     throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
   });
   if (ended?.error) throw ended.error;
   const text = new TextDecoder().decode(bytes);
-  // the upstream told of a failure itself
+  // the upstream reported a failure in the stream
   if (ended?.status !== 200) for (const { data } of readEvents(text)) checkEvent(data, { upstream, context });
   const headers = headersOf(upstream, call, context);
   const reply: Reply = { status: upstream.status, headers, body: text };
