@@ -30,7 +30,7 @@ export interface UpstreamCall {
 }
 
 /** What a request has reserved of limits at one target. */
-export interface Booking {
+interface Booking {
   /** The target: a retry of it uses the same booking. */
   readonly place: string;
   readonly reservation: Reservation;

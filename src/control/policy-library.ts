@@ -6,7 +6,7 @@ import { type Condition, type Conditional, ConditionIndex } from "../policies/co
 import type { Limit } from "../policies/ledger.ts";
 
 /** A policy as requests meet it. */
-export interface ActivePolicy extends Conditional {
+interface ActivePolicy extends Conditional {
   readonly id: string;
   readonly kind: "usage" | "rate";
   readonly limit: Limit;

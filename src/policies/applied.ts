@@ -15,8 +15,8 @@ export interface AppliedLimit {
   readonly code: string;
 }
 
-/** A record that has limits of its own. */
-export interface LimitHolder {
+/** A record with limits. */
+interface LimitHolder {
   /** Id of the record. */
   readonly id: string;
   /** What the limits count in: requests of the record share it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Transport } from "../../src/lib/outbound.ts";
+import { scopesOfKind } from "../../src/auth/scopes.ts";
 import { call, done } from "../support/control.ts";
 import {
   adminKey,
@@ -37,13 +37,15 @@ interface Parts {
 type Use = (parts: Parts) => Promise<void>;
 
 /** Runs a test with a gateway whose upstream answers every chat. */
-async function withGateway(use: Use, options: TestGatewayOptions & { respond?: Transport } = {}): Promise<void> {
+async function withGateway(use: Use, options: TestGatewayOptions & { respond?: () => Response } = {}): Promise<void> {
   const { respond, ...rest } = options;
   const sent: string[] = [];
   const clock = createTestClock();
-  const transport: Transport = async (url, init, ...others) => {
-    sent.push(String(url));
-    return respond ? respond(url, init, ...others) : new Response(JSON.stringify(answer), { headers: json });
+  const transport = {
+    async send(url: string) {
+      sent.push(url);
+      return respond ? respond() : new Response(JSON.stringify(answer), { headers: json });
+    },
   };
   const gateway = await createTestGateway({ clock, transport, ...rest });
   try {
@@ -55,7 +57,7 @@ async function withGateway(use: Use, options: TestGatewayOptions & { respond?: T
 }
 
 async function makeKey({ gateway, workspaceId }: Parts, limits: object): Promise<string> {
-  const body = { name: "limited", workspace_id: workspaceId, scopes: ["completions.write"], ...limits };
+  const body = { name: "limited", workspace_id: workspaceId, scopes: scopesOfKind("workspace-service"), ...limits };
   const { key } = await done(call<{ key: string }>(gateway, "POST /api-keys/workspace/service", { body }));
   return key;
 }
@@ -221,7 +223,7 @@ for (const [route, path, body] of [
 ] as const) {
   test(`a limit that lets nothing pass refuses ${route} before the provider is called`, () =>
     withGateway(async (parts) => {
-      const key = await makeKey(parts, { ...rpm(0), scopes: undefined });
+      const key = await makeKey(parts, rpm(0));
       const { status } = await chat(parts, key, { path, body });
       assert.equal(status, 429);
       assert.deepEqual(parts.sent, []);
@@ -236,7 +238,7 @@ test("a failed call counts as a request and uses no budget", () =>
       assert.deepEqual([(await chat(parts, key)).status, (await chat(parts, key)).status], [400, 400]);
       assert.equal((await chat(parts, key)).status, 429);
     },
-    { respond: async () => new Response('{"error":{"message":"no"}}', { status: 400, headers: json }) },
+    { respond: () => new Response('{"error":{"message":"no"}}', { status: 400, headers: json }) },
   ));
 
 test("what was used survives the process: the counters are those of the stored rows", async () => {
@@ -265,7 +267,7 @@ test("what was used survives the process: the counters are those of the stored r
 
 test("a used-up budget refuses no request that only reads a batch", () =>
   withGateway(async (parts) => {
-    const key = await makeKey(parts, { usage_limits: { type: "tokens", credit_limit: 100 }, scopes: undefined });
+    const key = await makeKey(parts, { usage_limits: { type: "tokens", credit_limit: 100 } });
     await chat(parts, key, { body: { max_tokens: 1 } });
     assert.equal((await chat(parts, key)).status, 412);
     const response = await parts.gateway.fetch("/v1/batches/batch_1", {

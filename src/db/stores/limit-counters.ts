@@ -8,7 +8,7 @@ import type { Tenant } from "../tenant-store.ts";
 const pageRows = 1_000;
 
 /** What was used of limits. Log rows add to the counters: see `append` of the log store. */
-export interface LimitCounterStore {
+interface LimitCounterStore {
   /** Counters of all organisations whose window lasts at `now` (Unix milliseconds). */
   readLive(now: number): Promise<LimitIncrement[]>;
   /** Counts a limit anew: one bucket, or all. */

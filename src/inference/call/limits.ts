@@ -10,6 +10,7 @@ import type { Claim, Counted } from "../../policies/ledger.ts";
 import { costAt } from "../../pricing/cost.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import type { ProviderCall } from "../../providers/core/call.ts";
+import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
 
@@ -145,9 +146,9 @@ function refuse({ kind, holder, limit, code }: AppliedLimit, resetsAt: number, n
   });
 }
 
-/** Requests that only read records of a provider: a used-up budget does not refuse them. */
-function readsRecords({ method, nativeRoute }: CallerContext): boolean {
-  return method === "GET" && nativeRoute !== undefined;
+/** Requests that only read files, batches or fine-tuning jobs of a provider: a used-up budget does not refuse them. */
+function readsRecords({ method, log: { operation } }: CallerContext): boolean {
+  return method === "GET" && !isOperation(operation) && requestTypeOf(operation) !== "proxy";
 }
 
 /**

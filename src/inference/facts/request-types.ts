@@ -51,7 +51,7 @@ const named: Readonly<Record<string, RequestType>> = {
   listFinetuneCheckpoints: "listFinetuneCheckpoints",
 };
 
-/** The request type of a route by its name in logs. Forwarded routes without a type of their own are `proxy`. */
+/** The request type of a route by its name in logs. Forwarded routes without a separate type are `proxy`. */
 export function requestTypeOf(route: string): RequestType {
   return typeOfRoute(route) ?? "proxy";
 }

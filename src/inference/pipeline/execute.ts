@@ -221,7 +221,7 @@ class Execution<Value> {
   }
 }
 
-/** Whether the gateway refused a call by a limit of its own: a retry would meet it again. Other targets may have room. */
+/** Whether a limit of the gateway refused a call. A retry would meet it again, other targets may have room. */
 function isOwnRefusal(error: GatewayError | undefined): boolean {
   return error instanceof BudgetError || error instanceof RateLimitError;
 }
