@@ -6,6 +6,7 @@ import { InvalidRequestError, NotFoundError, PermissionError } from "../errors.t
 import type { Mac } from "../lib/hash.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
+import { runPaced } from "../lib/pace.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { assembleStream } from "../logs/assemble.ts";
 import type { Redactor } from "../logs/redact.ts";
@@ -92,17 +93,17 @@ function toRow({ details }: StoredLog): LogRow {
 const emptySide: LogSide = { headers: {}, body: null, truncated: false };
 
 /** A body as a value where it is JSON or a stream of it, else as text. */
-function toSide({ headers, body, truncated }: LogSide, redactor: Redactor) {
-  const value = body === null || truncated ? body : (assembled(body, redactor) ?? parseJson(body) ?? body);
+async function toSide({ headers, body, truncated }: LogSide, redactor: Redactor) {
+  const value = body === null || truncated ? body : ((await assembled(body, redactor)) ?? parseJson(body) ?? body);
   return { headers, body: value, truncated };
 }
 
 /** The answer a stored stream adds up to: its pieces may be a credential only now. */
-function assembled(body: string, redactor: Redactor): unknown {
+async function assembled(body: string, redactor: Redactor): Promise<unknown> {
   const answer = assembleStream(body);
   if (answer === undefined) return undefined;
   const text = JSON.stringify(answer);
-  return redactor.mayHoldSecret(text) ? parseJson(redactor.text(text)) : answer;
+  return redactor.mayHoldSecret(text) ? parseJson(await runPaced(redactor.textSteps(text))) : answer;
 }
 
 /** What hooks said, those behind the answer after the others. */
@@ -116,12 +117,12 @@ function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
   return { ...row, hook_results };
 }
 
-function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Redactor): LogDetail {
+async function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Redactor): Promise<LogDetail> {
   const { request, response } = stored.content ?? { request: emptySide, response: emptySide };
   return {
     ...withHooks(toRow(stored), late),
-    request: toSide(request, redactor),
-    response: toSide(response, redactor),
+    request: await toSide(request, redactor),
+    response: await toSide(response, redactor),
   };
 }
 
@@ -176,8 +177,9 @@ async function readLog(context: CallerContext): Promise<Reply> {
   const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
   if (!isSeen) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
   const { redactor } = context.services;
-  if (!content) return jsonReply(withoutContents(toDetail({ ...stored, content: null }, [], redactor)));
-  return jsonReply(toDetail(stored, await context.services.logStore.findHooks(scope, stored.details.id), redactor));
+  if (!content) return jsonReply(withoutContents(await toDetail({ ...stored, content: null }, [], redactor)));
+  const late = await context.services.logStore.findHooks(scope, stored.details.id);
+  return jsonReply(await toDetail(stored, late, redactor));
 }
 
 /** What a list may ask for. */

@@ -2,6 +2,7 @@ import { fromBase64Url, toHex } from "../lib/base64.ts";
 import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isSecretHeader } from "../lib/secret-names.ts";
+import { runNow, type Steps } from "../lib/steps.ts";
 import { createSecretForms } from "./secret-forms.ts";
 import { masked, maskMembers, memberHint } from "./secret-members.ts";
 
@@ -58,6 +59,8 @@ export interface Redactor {
   ): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /** A text without anything that has the form of a credential, or stands in JSON under the name of one. */
   text(text: string): string;
+  /** As `text`, for long texts where requests are answered. */
+  textSteps(text: string): Steps<string>;
   /** False where `text` would change nothing. */
   mayHoldSecret(text: string): boolean;
 }
@@ -110,10 +113,13 @@ export function createRedactor(options: RedactorOptions): Redactor {
     (name) => (names.has(name) || isSecretHeader(name) ? "sensitive" : configNames.has(name) ? "config" : "plain"),
     128,
   );
-  const text = (value: string): string => {
-    const shown = mayHoldMember.test(value) ? maskMembers(value) : value;
-    return forms.mayStandIn(shown) ? forms.mask(shown) : shown;
-  };
+  const mayHoldSecret = (value: string): boolean => forms.mayStandIn(value) || mayHoldMember.test(value);
+  function* textSteps(value: string): Steps<string> {
+    const shown = mayHoldMember.test(value) ? yield* maskMembers(value) : value;
+    return forms.mayStandIn(shown) ? yield* forms.mask(shown) : shown;
+  }
+  const text = (value: string): string =>
+    mayHoldSecret(value) ? runNow(textSteps(value), Number.POSITIVE_INFINITY) : value;
   const digests = new BoundedMap<string, string>(2_000);
   let digestsSince = performance.now();
   const remember = (value: string, digest: string): string => {
@@ -151,7 +157,8 @@ export function createRedactor(options: RedactorOptions): Redactor {
   };
   return {
     text,
-    mayHoldSecret: (value) => forms.mayStandIn(value) || mayHoldMember.test(value),
+    textSteps,
+    mayHoldSecret,
     headers: (headers, extra) =>
       hideNamed(headers, extra, (value) => (value.length < shortestSecret ? value : text(value))),
     hide: (headers, extra) => hideNamed(headers, extra, asIs),

@@ -1,4 +1,5 @@
 import { kindOfMember } from "../lib/secret-names.ts";
+import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 
 // Works on the text of JSON, not on its value: stored bodies are not parsed for it, and may be cut, events of a stream, or
 // JSON inside of strings.
@@ -173,19 +174,34 @@ function isSecretValue(shown: string, isToken: boolean): boolean {
   return !isToken || bareToken.test(shown);
 }
 
+/** Masks the member whose name may end at a place, if it is a secret. Returns where the search goes on. */
+function maskMember(lines: Lines, nameEnd: number, replaced: Replaced): number {
+  const member = memberAt(lines.text, nameEnd);
+  if (!member) return nameEnd + 1;
+  const { name, from, quote } = member;
+  const kind = kindOfMember(name);
+  return kind === "plain" ? from : maskValue(lines, { from, quote, isToken: kind === "token" }, replaced);
+}
+
+/** Steps that one member takes, its name and its value aside. */
+const stepsPerMember = 40;
+
 /** Masks the values of members that are named like secrets, in a text of JSON of any kind. */
-export function maskMembers(text: string): string {
+export function* maskMembers(text: string): Steps<string> {
   const lines = readLines(text);
   const replaced = new Replaced(text);
-  candidate.lastIndex = 0;
-  for (let match = candidate.exec(text); match; match = candidate.exec(text)) {
-    const nameEnd = match.index + lettersOfHint;
-    const member = memberAt(text, nameEnd);
-    candidate.lastIndex = member?.from ?? nameEnd + 1;
-    const kind = member ? kindOfMember(member.name) : "plain";
-    if (!member || kind === "plain") continue;
-    const { from, quote } = member;
-    candidate.lastIndex = maskValue(lines, { from, quote, isToken: kind === "token" }, replaced);
+  let from = 0;
+  let steps = 0;
+  for (;;) {
+    // shared with other texts whose turn may have been in between
+    candidate.lastIndex = from;
+    const match = candidate.exec(text);
+    if (!match) return replaced.result();
+    const next = maskMember(lines, match.index + lettersOfHint, replaced);
+    steps += stepsPerMember + ((next - from) >> 3);
+    from = next;
+    if (steps < stepsPerPiece) continue;
+    yield steps;
+    steps = 0;
   }
-  return replaced.result();
 }
