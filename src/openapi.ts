@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
-import { isOperation } from "./inference/request-types.ts";
+import { isOperation } from "./inference/facts/operation-facts.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { toPathTemplate } from "./lib/route-path.ts";
 import { parameterComponents, parametersOf } from "./openapi/parameters.ts";

@@ -4,9 +4,12 @@ import { costAt } from "../pricing/cost.ts";
 import type { PriceBook } from "../pricing/own-prices.ts";
 import { findLadder, isFree } from "../pricing/prices.ts";
 import type { LoggedUsage } from "../schemas/logs.ts";
+import { isOperation, operationFacts } from "./facts/operation-facts.ts";
 
-/** Operations nobody is paid for. */
-const freeOperations: ReadonlySet<string> = new Set(["countTokens", "countContents", "countInputTokens"]);
+/** Whether providers charge nothing for a route: `POST /responses/input_tokens` is forwarded and no operation. */
+function isFreeRoute(name: string): boolean {
+  return name === "countInputTokens" || (isOperation(name) && operationFacts[name].isFree);
+}
 
 /** Status of a request that became a WebSocket. */
 const socketOpened = 101;
@@ -26,7 +29,7 @@ function withRouter(counts: LoggedUsage): LoggedUsage {
 export function costOfRequest(log: CallRecord, status: number): number | null {
   const { provider, usage, prices, model, answeredModel } = log;
   const isAnswered = (status >= 200 && status <= 299) || status === socketOpened;
-  if (!isAnswered || log.isDenied || freeOperations.has(log.operation)) return 0;
+  if (!isAnswered || log.isDenied || isFreeRoute(log.operation)) return 0;
   if (provider !== null && isFree(provider)) return 0;
   if (provider === null || usage === null) return null;
   const find: PriceBook = prices ?? ((name) => findLadder(provider, name));

@@ -2,6 +2,7 @@ import type { CallerContext } from "../context.ts";
 import { isObject } from "../lib/json.ts";
 import { type FurtherCounts, toLoggedUsage, withUnits } from "../logs/usage.ts";
 import type { OperationName, Operations } from "../providers/operations.ts";
+import { type CountedUnit, operationFacts } from "./facts/operation-facts.ts";
 
 /** What is counted from: the request as it went to the provider, and its answer where that was read. */
 interface CountedCall<Name extends OperationName> {
@@ -28,11 +29,11 @@ function member(holder: unknown, name: string): unknown {
 
 type Reader = (call: Omit<CountedCall<OperationName>, "name">) => FurtherCounts;
 
-/** How long the sound is: the provider tells it, or the client, in milliseconds. */
-const readSound: Reader = ({ answer, clientHeader }) => {
+/** Length of the audio: the provider reports seconds, or the client milliseconds. */
+const readSeconds: Reader = ({ answer, clientHeader }) => {
   const seconds = numberOf(member(member(answer, "usage"), "seconds")) ?? numberOf(member(answer, "duration"));
-  const told = numberOf(clientHeader?.("audio-file-duration"));
-  return unit("seconds", seconds ?? (told === undefined ? undefined : told / 1_000));
+  const ofClient = numberOf(clientHeader?.("audio-file-duration"));
+  return unit("seconds", seconds ?? (ofClient === undefined ? undefined : ofClient / 1_000));
 };
 
 const readImages: Reader = ({ answer, request }) => {
@@ -44,15 +45,14 @@ const readImages: Reader = ({ answer, request }) => {
   return { units: { images: made.length }, image };
 };
 
-/** What is paid by something else than tokens, by operation. */
-const readers: { readonly [Name in OperationName]?: Reader } = {
-  ocr: ({ answer }) => unit("pages", numberOf(member(member(answer, "usage_info"), "pages_processed"))),
-  rerank: ({ answer }) => unit("search_units", numberOf(member(member(answer, "usage"), "search_units"))),
-  transcribe: readSound,
-  translate: readSound,
-  generateImage: readImages,
-  editImage: readImages,
-  speak: ({ request }) => unit("characters", numberOf([...(textOf(member(request, "input")) ?? "")].length)),
+/** How the units besides tokens are read. */
+const readers: Readonly<Record<CountedUnit, Reader>> = {
+  none: () => ({}),
+  pages: ({ answer }) => unit("pages", numberOf(member(member(answer, "usage_info"), "pages_processed"))),
+  search_units: ({ answer }) => unit("search_units", numberOf(member(member(answer, "usage"), "search_units"))),
+  seconds: readSeconds,
+  images: readImages,
+  characters: ({ request }) => unit("characters", numberOf([...(textOf(member(request, "input")) ?? "")].length)),
 };
 
 /** What tells the counts of an answer. */
@@ -65,7 +65,7 @@ export interface Counting {
 
 /** What a call counts besides tokens. */
 export function readFurtherCounts<Name extends OperationName>(call: CountedCall<Name>): FurtherCounts {
-  return readers[call.name]?.(call) ?? {};
+  return readers[operationFacts[call.name].counted](call);
 }
 
 /** Takes note of what an answer counts and which model it names. */

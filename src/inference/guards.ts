@@ -17,10 +17,10 @@ import type { ConfigNode, InheritedSettings } from "../routing/config.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { requireAnswer, requireRequest } from "./changed-bodies.ts";
 import { noteSpent } from "./cost.ts";
+import { asksForUsage } from "./facts/operation-facts.ts";
+import { kindOf, type RequestKind } from "./facts/request-types.ts";
 import { withinRequest } from "./hook-time.ts";
-import { asksForUsage } from "./operation.ts";
 import { replay } from "./replay.ts";
-import { kindOf, type RequestKind } from "./request-types.ts";
 import { readStoredName } from "./stored-provider.ts";
 import { readStream, StreamHooks, withStreamResults } from "./stream-hooks.ts";
 

@@ -22,6 +22,7 @@ import { type Counting, readFurtherCounts } from "./counts.ts";
 import { createDialectObserver, createPlainMapper } from "./dialect-observer.ts";
 import { dialects, isDialect } from "./dialects.ts";
 import { keepNumbers } from "./exact-observer.ts";
+import { asksForUsage, isStreamed, type Media, operationFacts } from "./facts/operation-facts.ts";
 import { createMappedObserver } from "./mapped-observer.ts";
 import { createCompletionObserver, type StreamObserver } from "./stream-observer.ts";
 import { createReframedObserver, createTypedObserver } from "./typed-observer.ts";
@@ -69,34 +70,25 @@ interface MediaFacts {
   readonly maxEventBytes: number | undefined;
 }
 
-const forms: ReadonlySet<OperationName> = new Set(["transcribe", "translate"]);
-const flowing: ReadonlySet<OperationName> = new Set(["speak", "transcribe", "translate"]);
-const heavy: ReadonlySet<OperationName> = new Set(["generateImage", "editImage", "speak"]);
+/** Whether the client sends a form, whether responses are forwarded as they come, and whether bodies are too large for logs. */
+const mediaForms: Readonly<Record<Media, Pick<MediaFacts, "isForm" | "flows" | "isHeavy">>> = {
+  none: { isForm: false, flows: false, isHeavy: false },
+  images: { isForm: false, flows: false, isHeavy: true },
+  speech: { isForm: false, flows: true, isHeavy: true },
+  transcript: { isForm: true, flows: true, isHeavy: false },
+};
 const plainFormats: readonly unknown[] = ["text", "srt", "vtt"];
 
 function toMediaFacts<Name extends OperationName>({ name, adapter, request }: Parts<Name>): MediaFacts {
-  const isForm = forms.has(name);
+  const { media, events } = operationFacts[name];
+  const form = mediaForms[media];
   return {
-    isForm,
-    flows: flowing.has(name),
-    isPlain: isForm && plainFormats.includes(Reflect.get(request, "response_format")),
-    isHeavy: heavy.has(name),
+    ...form,
+    isPlain: form.isForm && plainFormats.includes(Reflect.get(request, "response_format")),
     isList: adapter.answersLists === true,
     readsErrors: adapter.readsErrors === true,
-    maxEventBytes: typedStreams[name]?.maxEventBytes,
+    maxEventBytes: typedStreams[events]?.maxEventBytes,
   };
-}
-
-/** Whether a request asks for its answer as a stream of events. */
-export function isStreamed(name: OperationName, request: object): boolean {
-  if (name === "speak") return Reflect.get(request, "stream_format") === "sse";
-  return Reflect.get(request, "stream") === true;
-}
-
-/** Whether a request asks for the counts of a stream where its route tells them only when asked. */
-export function asksForUsage(request: object): boolean {
-  const asked: unknown = Reflect.get(request, "stream_options");
-  return isObject(asked) && asked.include_usage === true;
 }
 
 /** What every served operation is made from. */
@@ -116,10 +108,11 @@ function createNativeObserver<Name extends OperationName>({
   provider,
   options,
 }: Parts<Name>): StreamObserver {
-  if (name === "generateContent") return createContentObserver();
+  const { events } = operationFacts[name];
+  if (events === "contents") return createContentObserver();
   const corrector = adapter.chunkCorrector?.(request, options);
   const mapper = corrector ? undefined : adapter.streamMapper?.(request, options);
-  const typed = typedStreams[name];
+  const typed = typedStreams[events];
   if (typed && mapper) return keepNumbers(createReframedObserver(typed, mapper, provider.slug), options.numbers);
   if (typed) return createTypedObserver(typed);
   const includeUsage = asksForUsage(request);

@@ -17,13 +17,13 @@ import { type Attempt, type AttemptTimes, endCall, replyWithin, toAttemptError }
 import { callUpstream, type PreparedCall, type UpstreamAnswer } from "./call-upstream.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import type { Caller } from "./execute.ts";
+import { passedKind } from "./facts/request-types.ts";
 import { flowBack, isText } from "./flow.ts";
 import { RequestGuard, statusAfterHooks, type TargetGuard } from "./guards.ts";
 import { withinRequest } from "./hook-time.ts";
 import { isFromRequest, listLeaves, readLeafDestination } from "./leaf.ts";
 import { requirePassedModels } from "./model-list.ts";
 import { type PassedDestination, readPassedDestination } from "./passed-path.ts";
-import { passedKind } from "./request-types.ts";
 import { requireRelayed } from "./require-relayed.ts";
 import { planRequest, runPlan } from "./run.ts";
 import { timesOf } from "./target.ts";

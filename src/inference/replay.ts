@@ -7,8 +7,7 @@ import type { Reply } from "../lib/reply.ts";
 import { doneEvent, encodeEvent } from "../lib/sse.ts";
 import type { OperationName } from "../providers/operations.ts";
 import type { ResponsesResponse } from "../schemas/responses.ts";
-import { asksForUsage } from "./operation.ts";
-import { requestTypes } from "./request-types.ts";
+import { asksForUsage, operationFacts } from "./facts/operation-facts.ts";
 import { withStreamResults } from "./stream-hooks.ts";
 import { isStrict } from "./target.ts";
 
@@ -95,10 +94,9 @@ const decoder = new TextDecoder();
 /** The answer to a request for a stream, also where the provider answered whole: clients read nothing but events then. */
 export function toStreamed(name: OperationName, reply: Reply, request: object, context: CallerContext): Reply {
   const { status, headers, body } = reply;
-  const requestType = requestTypes[name];
-  // a whole answer of the Gemini API is a stream of one slice
+  const { requestType, replays } = operationFacts[name];
   const isWhole = body !== null && !(body instanceof ReadableStream) && headers["content-type"] === "application/json";
-  if (!isWhole || requestType === undefined || name === "generateContent" || status > 299) return reply;
+  if (!isWhole || !replays || status > 299) return reply;
   const given = typeof body === "string" ? body : decoder.decode(body);
   if (parseJson(given) === undefined) return reply;
   const { value: answer, numbers } = parseExact(given);

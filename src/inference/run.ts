@@ -12,13 +12,13 @@ import { callTarget, type Target } from "./call-target.ts";
 import { type RequestConfig, readRequestConfig } from "./config-source.ts";
 import { noteSpent } from "./cost.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
+import { isStreamed } from "./facts/operation-facts.ts";
 import { createRequestGuard, toHookResults } from "./guards.ts";
 import { withinRequest } from "./hook-time.ts";
 import { withModelBeside } from "./incomplete-request.ts";
 import { checkLeaves, readLeafDestination } from "./leaf.ts";
 import { isFlow, type SentForm } from "./media.ts";
 import { modelOf } from "./model-list.ts";
-import { isStreamed } from "./operation.ts";
 import { toStreamed } from "./replay.ts";
 import { answerSoftly } from "./soft-denial.ts";
 

@@ -6,9 +6,8 @@ import { timeOfId } from "../lib/ids.ts";
 import type { Reply } from "../lib/reply.ts";
 import type { OperationName } from "../providers/operations.ts";
 import { dialects, isDialect } from "./dialects.ts";
-import { isStreamed } from "./operation.ts";
+import { isStreamed, operationFacts } from "./facts/operation-facts.ts";
 import { replay } from "./replay.ts";
-import { requestTypes } from "./request-types.ts";
 import { withStreamResults } from "./stream-hooks.ts";
 import { isStrict } from "./target.ts";
 
@@ -86,9 +85,8 @@ export function answerSoftly(
     drop: () => {},
   };
   const answer = toAnswer(name, denial, request, options);
-  const requestType = requestTypes[name];
-  // a whole answer of the Gemini API is a stream of one slice
-  const isStream = isStreamed(name, request) && requestType !== undefined && name !== "generateContent";
+  const { requestType, replays } = operationFacts[name];
+  const isStream = replays && isStreamed(name, request);
   const body = isStream
     ? withStreamResults(replay(requestType, answer, { includeUsage: false }), {
         requestType,

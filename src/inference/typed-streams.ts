@@ -1,7 +1,7 @@
 import { toErrorEvent } from "../dialects/messages/events.ts";
 import { toErrorCode } from "../dialects/responses/response.ts";
 import { isObject } from "../lib/json.ts";
-import type { OperationName } from "../providers/operations.ts";
+import type { StreamEvents } from "./facts/operation-facts.ts";
 import type { TypedStream } from "./typed-observer.ts";
 
 /** Anthropic's Messages API (https://docs.claude.com/en/docs/build-with-claude/streaming). */
@@ -57,15 +57,17 @@ function createMediaStream(last: string, more: Partial<TypedStream> = {}): Typed
 /** Events hold whole pictures, and each picture has a last one of its own. */
 const pictures = { hasSeveralLast: true, maxEventBytes: 64 * 1024 * 1024 };
 
-/** Operations whose streams tell the type of each event. */
-export const typedStreams: { readonly [Name in OperationName]?: TypedStream } = {
+/** Streams whose events name their type. Chunks and contents have no types. */
+export const typedStreams: Readonly<Record<StreamEvents, TypedStream | undefined>> = {
+  chunks: undefined,
+  contents: undefined,
   messages,
   responses,
   // https://platform.openai.com/docs/api-reference/images-streaming
-  generateImage: createMediaStream("image_generation.completed", pictures),
-  editImage: createMediaStream("image_edit.completed", pictures),
+  generatedImages: createMediaStream("image_generation.completed", pictures),
+  editedImages: createMediaStream("image_edit.completed", pictures),
   // https://platform.openai.com/docs/api-reference/audio/speech-audio-done-event
-  speak: createMediaStream("speech.audio.done"),
+  speech: createMediaStream("speech.audio.done"),
   // https://platform.openai.com/docs/api-reference/audio/transcript-text-done-event
-  transcribe: createMediaStream("transcript.text.done"),
+  transcript: createMediaStream("transcript.text.done"),
 };

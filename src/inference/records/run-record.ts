@@ -16,12 +16,12 @@ import {
   type RecordRoute,
 } from "../../providers/records.ts";
 import { type RequestConfig, readRequestConfig } from "../config-source.ts";
+import { passedKind } from "../facts/request-types.ts";
 import { RequestGuard } from "../guards.ts";
 import { withinRequest } from "../hook-time.ts";
 import { readLeafDestination } from "../leaf.ts";
 import { requireModel } from "../model-list.ts";
 import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
-import { passedKind } from "../request-types.ts";
 import { planRequest, runPlan } from "../run.ts";
 import { timesOf } from "../target.ts";
 import { downloadObject, readPieces, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";

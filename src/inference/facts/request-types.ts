@@ -1,18 +1,7 @@
-import type { RequestType, Visibility } from "../guardrails/types.ts";
-import { allVisible } from "../guardrails/visible-hooks.ts";
-import type { OperationName } from "../providers/operations.ts";
-
-/** Operations whose answers hooks look at and may replace, by the names checks know them under. */
-export const requestTypes: { readonly [Name in OperationName]?: RequestType } = {
-  chat: "chatComplete",
-  complete: "complete",
-  messages: "messages",
-  responses: "createModelResponse",
-  generateContent: "generateContent",
-  embed: "embed",
-  embedContent: "embed",
-  batchEmbedContents: "embed",
-};
+import type { RequestType, Visibility } from "../../guardrails/types.ts";
+import { allVisible } from "../../guardrails/visible-hooks.ts";
+import type { OperationName } from "../../providers/operations.ts";
+import { isOperation, operationFacts } from "./operation-facts.ts";
 
 /** What guardrails know of a kind of request. */
 export interface RequestKind {
@@ -26,53 +15,17 @@ export interface RequestKind {
   readonly fixedBecause?: string;
 }
 
-/** Requests whose texts are read, and whose answers hold none. */
-const unanswered: Visibility = { request: "text", answer: "empty" };
-/** Requests whose texts are read, and whose answers pass unseen. */
-const unseen: Visibility = { request: "text", answer: "unseen" };
-
-const kinds: Readonly<Record<OperationName, readonly [type: RequestType, visibility: Visibility]>> = {
-  chat: ["chatComplete", allVisible],
-  complete: ["complete", allVisible],
-  messages: ["messages", allVisible],
-  responses: ["createModelResponse", allVisible],
-  generateContent: ["generateContent", allVisible],
-  embed: ["embed", unanswered],
-  embedContent: ["embed", unanswered],
-  batchEmbedContents: ["embed", unanswered],
-  countTokens: ["messagesCountTokens", unanswered],
-  countChat: ["messagesCountTokens", unanswered],
-  countContents: ["countTokens", unanswered],
-  rerank: ["rerank", unanswered],
-  moderate: ["moderate", unanswered],
-  decide: ["decisions", unanswered],
-  models: ["listModels", unanswered],
-  generateImage: ["imageGenerate", unanswered],
-  editImage: ["imageEdit", unanswered],
-  speak: ["createSpeech", unanswered],
-  ocr: ["ocr", unseen],
-  transcribe: ["createTranscription", unseen],
-  translate: ["createTranslation", unseen],
-  // a session says what it says once it is open
-  realtime: ["realtime", { request: "model", answer: "unseen" }],
-};
-
 const kindOfOperation = new Map<OperationName, RequestKind>();
 
 /** The kind of a unified operation. */
 export function kindOf(name: OperationName): RequestKind {
   const known = kindOfOperation.get(name);
   if (known) return known;
-  const [type, visibility] = kinds[name];
+  const { requestType: type, visibility } = operationFacts[name];
   const fixed = type === "embed" ? "Cannot change requests for embeddings" : `Cannot change requests of type ${type}`;
   const kind = { type, alsoTypes: [], visibility, ...(visibility !== allVisible && { fixedBecause: fixed }) };
   kindOfOperation.set(name, kind);
   return kind;
-}
-
-/** Whether a route asks a provider for an operation. */
-export function isOperation(name: string): name is OperationName {
-  return Object.hasOwn(kinds, name);
 }
 
 /** Routes that are passed on, or are about records, whose kind has a name of its own; all of them are `proxy` too. */

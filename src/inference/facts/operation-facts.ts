@@ -1,0 +1,264 @@
+// What the life cycle of a request knows of each unified operation. An operation without an entry does not compile.
+
+import type { RequestType, Visibility } from "../../guardrails/types.ts";
+import { allVisible } from "../../guardrails/visible-hooks.ts";
+import { isObject } from "../../lib/json.ts";
+import type { OperationName } from "../../providers/operations.ts";
+
+/** Form of the events of a streamed response: chunks of OpenAI's completions, or the events of one API. */
+export type StreamEvents =
+  | "chunks"
+  | "contents"
+  | "messages"
+  | "responses"
+  | "generatedImages"
+  | "editedImages"
+  | "speech"
+  | "transcript";
+
+/** Media in the bodies of an operation. A transcript is asked for with an audio file. */
+export type Media = "none" | "images" | "speech" | "transcript";
+
+/** What providers charge for besides tokens. */
+export type CountedUnit = "none" | "pages" | "search_units" | "seconds" | "images" | "characters";
+
+/** Facts of one operation. */
+interface OperationFacts {
+  /** Name of the operation in guardrails. */
+  readonly requestType: RequestType;
+  /** What guardrails see of it. */
+  readonly visibility: Visibility;
+  readonly events: StreamEvents;
+  /** A non-streaming response is sent as events where the client asked for a stream. */
+  readonly replays: boolean;
+  readonly media: Media;
+  readonly counted: CountedUnit;
+  /** Providers charge nothing for it. */
+  readonly isFree: boolean;
+}
+
+/** The text of requests is checked. Responses hold no text. */
+const unanswered: Visibility = { request: "text", answer: "empty" };
+/** The text of requests is checked. Responses are not. */
+const unseen: Visibility = { request: "text", answer: "unseen" };
+/** Checks see which model a session is for. What is said comes once it is open. */
+const modelOnly: Visibility = { request: "model", answer: "unseen" };
+
+export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
+  chat: {
+    requestType: "chatComplete",
+    visibility: allVisible,
+    events: "chunks",
+    replays: true,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  complete: {
+    requestType: "complete",
+    visibility: allVisible,
+    events: "chunks",
+    replays: true,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  messages: {
+    requestType: "messages",
+    visibility: allVisible,
+    events: "messages",
+    replays: true,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  responses: {
+    requestType: "createModelResponse",
+    visibility: allVisible,
+    events: "responses",
+    replays: true,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  generateContent: {
+    requestType: "generateContent",
+    visibility: allVisible,
+    events: "contents",
+    replays: false,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  embed: {
+    requestType: "embed",
+    visibility: unanswered,
+    events: "chunks",
+    replays: true,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  embedContent: {
+    requestType: "embed",
+    visibility: unanswered,
+    events: "chunks",
+    replays: true,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  batchEmbedContents: {
+    requestType: "embed",
+    visibility: unanswered,
+    events: "chunks",
+    replays: true,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  countTokens: {
+    requestType: "messagesCountTokens",
+    visibility: unanswered,
+    events: "chunks",
+    replays: false,
+    media: "none",
+    counted: "none",
+    isFree: true,
+  },
+  countChat: {
+    requestType: "messagesCountTokens",
+    visibility: unanswered,
+    events: "chunks",
+    replays: false,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  countContents: {
+    requestType: "countTokens",
+    visibility: unanswered,
+    events: "chunks",
+    replays: false,
+    media: "none",
+    counted: "none",
+    isFree: true,
+  },
+  rerank: {
+    requestType: "rerank",
+    visibility: unanswered,
+    events: "chunks",
+    replays: false,
+    media: "none",
+    counted: "search_units",
+    isFree: false,
+  },
+  moderate: {
+    requestType: "moderate",
+    visibility: unanswered,
+    events: "chunks",
+    replays: false,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  decide: {
+    requestType: "decisions",
+    visibility: unanswered,
+    events: "chunks",
+    replays: false,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  models: {
+    requestType: "listModels",
+    visibility: unanswered,
+    events: "chunks",
+    replays: false,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+  generateImage: {
+    requestType: "imageGenerate",
+    visibility: unanswered,
+    events: "generatedImages",
+    replays: false,
+    media: "images",
+    counted: "images",
+    isFree: false,
+  },
+  editImage: {
+    requestType: "imageEdit",
+    visibility: unanswered,
+    events: "editedImages",
+    replays: false,
+    media: "images",
+    counted: "images",
+    isFree: false,
+  },
+  speak: {
+    requestType: "createSpeech",
+    visibility: unanswered,
+    events: "speech",
+    replays: false,
+    media: "speech",
+    counted: "characters",
+    isFree: false,
+  },
+  ocr: {
+    requestType: "ocr",
+    visibility: unseen,
+    events: "chunks",
+    replays: false,
+    media: "none",
+    counted: "pages",
+    isFree: false,
+  },
+  transcribe: {
+    requestType: "createTranscription",
+    visibility: unseen,
+    events: "transcript",
+    replays: false,
+    media: "transcript",
+    counted: "seconds",
+    isFree: false,
+  },
+  translate: {
+    requestType: "createTranslation",
+    visibility: unseen,
+    events: "chunks",
+    replays: false,
+    media: "transcript",
+    counted: "seconds",
+    isFree: false,
+  },
+  realtime: {
+    requestType: "realtime",
+    visibility: modelOnly,
+    events: "chunks",
+    replays: false,
+    media: "none",
+    counted: "none",
+    isFree: false,
+  },
+};
+
+/** Whether a route of this name asks a provider for a unified operation. */
+export function isOperation(name: string): name is OperationName {
+  return Object.hasOwn(operationFacts, name);
+}
+
+/** Whether a request asks for a streamed response. */
+export function isStreamed(name: OperationName, request: object): boolean {
+  // https://platform.openai.com/docs/api-reference/audio/createSpeech
+  if (operationFacts[name].events === "speech") return Reflect.get(request, "stream_format") === "sse";
+  return Reflect.get(request, "stream") === true;
+}
+
+/** Whether a request asks for the usage of a stream on routes that report it only when asked. */
+export function asksForUsage(request: object): boolean {
+  const asked: unknown = Reflect.get(request, "stream_options");
+  return isObject(asked) && asked.include_usage === true;
+}
