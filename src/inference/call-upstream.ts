@@ -1,4 +1,4 @@
-import { readLookupId } from "../auth/api-key.ts";
+import { keyLength, readLookupId } from "../auth/api-key.ts";
 import type { UpstreamCall } from "../context/call-record.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
@@ -9,52 +9,71 @@ import { openCall, type SocketCall } from "../providers/connect.ts";
 import type { AuthTools } from "../providers/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
 
-type LeavingCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;
+type LeavingCall = Pick<ProviderCall, "provider" | "customHost" | "headers">;
 
 /** Whether data named the address of a call. */
 function isInfluenced({ customHost, provider }: LeavingCall): boolean {
   return customHost !== undefined || provider.isBaseInfluenced;
 }
 
-/** A key of this gateway's form among what a call sends; undefined for nearly all. */
-function findKeyOfOwnForm({ credential, headers }: LeavingCall, keyPrefix: string): string | undefined {
-  const start = `${keyPrefix}_`;
-  const find = (text: string | undefined) =>
-    text?.includes(start)
-      ? text.split(/[\s,;"'=]+/).find((part) => readLookupId(part, keyPrefix) !== undefined)
-      : undefined;
-  const found = find(credential);
-  if (found !== undefined) return found;
-  for (const name in headers) {
-    const key = find(headers[name]);
-    if (key !== undefined) return key;
-  }
-  return undefined;
+/** Says which gateways a call came through, where its address may lead back to this one. */
+function prepareToLeave(call: LeavingCall, { headers, services }: CallerContext): void {
+  if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
 }
 
-/**
- * Refuses to send a key of this gateway as a credential: it would leave the gateway, or lead a request back to it. Keys of
- * other gateways pass.
- *
- * @throws {InvalidRequestError}
- */
-async function requireForeignKey(key: string, { authenticator }: Pick<Services, "authenticator">): Promise<void> {
-  if (!(await authenticator.isOwnKey(key))) return;
-  throw new InvalidRequestError("Cannot make this call: its provider credential is a key of this gateway", {
+/** An address as whoever serves it may read it: letters in plain that it writes as escapes. */
+function withoutEscapes(url: string): string {
+  if (!url.includes("%")) return url;
+  return url.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+/** Most keys of this gateway's form that one call may hold: each is looked up. */
+const maxKeys = 8;
+
+/** Keys of this gateway's form in a text. */
+function findKeys(text: string, prefix: string): string[] {
+  const start = `${prefix}_`;
+  const keys: string[] = [];
+  for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
+    const key = text.slice(at, at + start.length + keyLength);
+    if (readLookupId(key, prefix) !== undefined) keys.push(key);
+  }
+  return keys;
+}
+
+/** @throws {InvalidRequestError} Always. */
+function refuseKey(): never {
+  throw new InvalidRequestError("Cannot make this call: its address or a header of it holds a key of this gateway", {
     code: "gateway_key_as_credential",
-    param: "authorization",
   });
 }
 
+/** Refuses texts that are keys of this installation; keys of other gateways pass. @throws {InvalidRequestError} */
+async function requireForeign(keys: readonly string[], { authenticator }: Pick<Services, "authenticator">) {
+  for (const key of keys) if (await authenticator.isOwnKey(key)) refuseKey();
+}
+
 /**
- * Makes a call fit to leave: it says which gateways it came through and holds no key of this one.
+ * Refuses to send a key of this gateway to a provider, in the address or in a header: it would leave the gateway, or lead a
+ * request back to it.
  *
  * @returns A promise only where a key must be looked up.
+ * @throws {InvalidRequestError}
  */
-function prepareToLeave(call: LeavingCall, { headers, services }: CallerContext): Promise<void> | undefined {
-  if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
-  const key = findKeyOfOwnForm(call, services.keyPrefix);
-  return key === undefined ? undefined : requireForeignKey(key, services);
+function requireNoKey(
+  { url, headers }: { readonly url: string; readonly headers: Readonly<Record<string, string>> },
+  { gatewayKey, services }: CallerContext,
+): Promise<void> | undefined {
+  const found: string[] = [];
+  const look = (text: string) => {
+    if (text.includes(gatewayKey)) refuseKey();
+    found.push(...findKeys(text, services.keyPrefix));
+  };
+  look(withoutEscapes(url));
+  for (const name in headers) look(headers[name] ?? "");
+  if (found.length === 0) return undefined;
+  if (found.length > maxKeys) refuseKey();
+  return requireForeign(found, services);
 }
 
 /** Longer bodies are let go of as soon as they are sent. */
@@ -74,8 +93,9 @@ function attachedOf(metadata: CallerContext["metadata"]): CallerContext["metadat
 function beginCall(
   { provider, url }: { provider: { slug: string }; url: string },
   attempt: Attempt,
-  { log, principal, metadata, services }: CallerContext,
+  context: CallerContext,
 ): AuthTools {
+  const { log, principal, metadata, services } = context;
   const call: UpstreamCall = {
     provider: provider.slug,
     model: log.model,
@@ -90,7 +110,8 @@ function beginCall(
   attempt.call = call;
   const { organisationId, workspaceId } = principal;
   const tenant = [organisationId, workspaceId ?? ""];
-  return { ...services.authTools, tenant, metadata: attachedOf(metadata), secrets: log.secrets };
+  const beforeLeaving: AuthTools["beforeLeaving"] = (leaving) => requireNoKey(leaving, context);
+  return { ...services.authTools, tenant, metadata: attachedOf(metadata), secrets: log.secrets, beforeLeaving };
 }
 
 /** A response that came, or a socket, and the attempt it belongs to: whoever takes it releases that. */
@@ -102,8 +123,7 @@ export interface UpstreamAnswer<Upstream> {
 /** Sends a request within an attempt. */
 async function send(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
   const { authTools, clock } = context.services;
-  const looking = prepareToLeave(call, context);
-  if (looking) await looking;
+  prepareToLeave(call, context);
   const url = addressOf(call, authTools.environment);
   const tools = beginCall({ provider: call.provider, url }, attempt, context);
   if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
@@ -174,7 +194,7 @@ export function openUpstream(
   const { clock, timers } = context.services;
   const attempt = startAttempt(context.request, times, timers);
   const connect = async () => {
-    await prepareToLeave(call, context);
+    prepareToLeave(call, context);
     const tools = beginCall(call, attempt, context);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
     if (attempt.call) {

@@ -276,6 +276,16 @@ export interface AuthTools {
   environment: Readonly<Record<string, string | undefined>>;
   /** Takes what a call is authenticated by, so that nothing repeats it. */
   secrets?: string[];
+  /**
+   * Looks at a call whose address and headers are complete.
+   *
+   * @returns A promise only where the call has to wait.
+   * @throws {GatewayError} If it must not leave.
+   */
+  beforeLeaving?(call: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+  }): Promise<void> | undefined;
   /** Reads a small file the environment names, such as a federated token. */
   readFile?(path: string): Promise<string>;
 }
