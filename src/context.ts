@@ -180,8 +180,8 @@ export interface RequestContext {
   readonly log: CallRecord;
   /** What stands in the parsed body for numbers JavaScript cannot hold; absent where it has none of them. */
   numbers?: ExactNumbers;
-  /** Room that bodies of this request take; small ones take none. */
-  readonly holds: ByteHold[];
+  /** Room that bodies of this request take; absent where all are small. */
+  hold?: ByteHold | undefined;
 }
 
 /** A request whose caller is known. */
@@ -361,7 +361,6 @@ export function createRequestContext(
     startedAt,
     header,
     log: createCallRecord(),
-    holds: [],
     // the places of what `withCaller` adds: an object whose members come later is slow
     principal: undefined,
     gatewayKey: "",
@@ -369,6 +368,7 @@ export function createRequestContext(
     providerAuthorization: undefined,
     metadata: noMetadata,
     isCounted: false,
+    hold: undefined,
   };
   return context;
 }

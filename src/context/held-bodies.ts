@@ -11,7 +11,8 @@ interface HeldParts {
 interface Holder {
   principal?: Principal;
   readonly log: { readonly settled: boolean };
-  readonly holds: ByteHold[];
+  /** Room of all its bodies; absent until one asks. */
+  hold?: ByteHold | undefined;
 }
 
 /** Who bodies of a request are held for: all who sent no key share what one key gets. */
@@ -24,25 +25,27 @@ function ownersOf({ principal }: Holder, { limits }: HeldParts): ByteOwner[] {
   ];
 }
 
-/** Room for one more body of a request, given back when the request is over. */
-function holdBody(context: Holder, parts: HeldParts): ByteHold {
+/** Room for the bodies of a request, given back when the request is over. */
+function openHold(context: Holder, parts: HeldParts): ByteHold {
   const hold = parts.bodies.open(ownersOf(context, parts));
   // what begins to be read when the request is over is given up already, and nobody would give its room back
   if (context.log.settled) hold.release();
-  context.holds.push(hold);
+  context.hold = hold;
   return hold;
 }
 
 /** Makes room for a body while it is read, as `readBytes` asks for it: small bodies never ask. */
 export function reserveBody(context: Holder, parts: HeldParts): (bytes: number) => Promise<void> | undefined {
-  let hold: ByteHold | undefined;
+  let reserved = 0;
   return (bytes) => {
-    hold ??= holdBody(context, parts);
-    return hold.resize(bytes);
+    const hold = context.hold ?? openHold(context, parts);
+    const more = bytes - reserved;
+    reserved = bytes;
+    return hold.resize(hold.bytes + more);
   };
 }
 
 /** Gives back the room all bodies of a request took. */
-export function releaseBodies(context: Holder): void {
-  for (const hold of context.holds) hold.release();
+export function releaseBodies({ hold }: Holder): void {
+  hold?.release();
 }
