@@ -63,6 +63,11 @@ for (const [group, what, least] of [
         .map(({ name, holdMs, jsonMs }) => `${name}: ${holdMs} ms, its JSON ${jsonMs} ms`);
     for (const line of over(wantedHoldMs)) console.log(`# ${line}`);
     assert.deepEqual(over(mostHoldMs), []);
+    const unreached = figures.filter(({ status }) => [401, 405].includes(status));
+    assert.deepEqual(
+      unreached.map(({ name, status }) => `${name}: ${status}`),
+      [],
+    );
     const broken = figures.filter(({ status }) => status >= 500 && status !== 502);
     assert.deepEqual(
       broken.map(({ name, status }) => `${name}: ${status}`),
