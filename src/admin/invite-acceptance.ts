@@ -221,10 +221,10 @@ async function acceptanceStatements(
   };
 }
 
-/** The caller an accepted invite has: the person, who has no key yet. */
-function asPerson(context: RequestContext, organisationId: string, userId: string): CallerContext {
+/** The caller an accepted invite has: the person, whose key is the invite itself. */
+function asPerson(context: RequestContext, { id, organisationId }: InviteRow, userId: string): CallerContext {
   const principal: Principal = {
-    keyId: userId,
+    keyId: id,
     kind: "workspace-user",
     organisationId,
     workspaceId: null,
@@ -264,7 +264,7 @@ async function accept(context: RequestContext) {
   const tenant = { organisationId: found.organisationId, workspaceId: null };
   const user = await stores.users.find(tenant, { email: found.email });
   const newId = crypto.randomUUID();
-  const caller = asPerson(context, found.organisationId, user?.id ?? newId);
+  const caller = asPerson(context, found, user?.id ?? newId);
   const work = async () => {
     const now = context.services.clock.now();
     const invite = await findInvite(context, body.token);
