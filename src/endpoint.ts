@@ -39,6 +39,8 @@ interface EndpointBase {
 export interface QueryParameter {
   readonly name: string;
   readonly description: string;
+  /** It may be given more than once, as `name` or as `name[]`. */
+  readonly isList?: boolean;
 }
 
 /** A route without credential. */

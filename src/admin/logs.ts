@@ -13,7 +13,7 @@ import type { Redactor } from "../logs/redact.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
-import { requireKnownQuery } from "./request.ts";
+import { readParameter, requireKnownQuery } from "./request.ts";
 
 const defaultLimit = 50;
 const maxLimit = 100;
@@ -23,7 +23,7 @@ function refuse(name: string, wanted: string): never {
 }
 
 function readInteger(query: URLSearchParams, name: string, bounds: { min: number; max: number }): number | undefined {
-  const text = query.get(name);
+  const text = readParameter(query, name);
   if (text === null) return undefined;
   const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= bounds.min && value <= bounds.max)) refuse(name, `a whole number from ${bounds.min} to ${bounds.max}`);
@@ -33,7 +33,7 @@ function readInteger(query: URLSearchParams, name: string, bounds: { min: number
 const timeForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 function readTime(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
+  const text = readParameter(query, name);
   if (text === null) return undefined;
   const time = timeForm.test(text) ? Date.parse(text) : Number.NaN;
   if (!(time >= 0)) refuse(name, "a time as ISO 8601, for example 2026-01-31T12:00:00Z");
@@ -50,7 +50,7 @@ function cursorText(scope: LogScope, id: string): string {
 }
 
 async function readCursor(query: URLSearchParams, scope: LogScope, stateMac: Mac): Promise<string | undefined> {
-  const cursor = query.get("cursor");
+  const cursor = readParameter(query, "cursor");
   if (cursor === null) return undefined;
   const [id = "", digest = ""] = cursor.split(".");
   if (isId(id) && (await stateMac(cursorText(scope, id))) === digest) return id;
@@ -64,10 +64,10 @@ async function readFilter(context: CallerContext): Promise<LogFilter> {
   const to = readTime(query, "to");
   if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
   const status = readInteger(query, "status", { min: 0, max: 999 });
-  const model = query.get("model");
-  const provider = query.get("provider");
-  const traceId = query.get("trace_id");
-  const apiKeyId = query.get("api_key_id");
+  const model = readParameter(query, "model");
+  const provider = readParameter(query, "provider");
+  const traceId = readParameter(query, "trace_id");
+  const apiKeyId = readParameter(query, "api_key_id");
   return {
     limit: readInteger(query, "limit", { min: 1, max: maxLimit }) ?? defaultLimit,
     ...(before !== undefined && { before }),
