@@ -47,14 +47,24 @@ function tenantOf({ organisationId, workspaceId }: Counted["principal"]): string
   return workspaceId ?? organisationId;
 }
 
-/** Counts the requests that run, so that none of those who send them takes all there is. */
+/** What of the total is left for workspaces that run little, and how little that is: shares of the total. */
+const reserveShare = 1 / 8;
+const littleShare = 1 / 32;
+
+/**
+ * Counts the requests that run, so that none of those who send them takes all there is. Two workspaces may each run half of
+ * the total: the last eighth of it is for those that run little, and half of that for organisations that do not run most.
+ */
 export class Concurrency {
   readonly #limits: ConcurrencyLimits;
   readonly #tenants = new Map<string, Tenant>();
+  readonly #organisations = new Map<string, number>();
+  readonly #reserve: number;
   #running = 0;
 
   constructor(limits: ConcurrencyLimits) {
     this.#limits = limits;
+    this.#reserve = Math.floor(limits.total * reserveShare);
   }
 
   /**
@@ -63,15 +73,17 @@ export class Concurrency {
    * @throws {UnavailableError} If as many run as may.
    */
   enter(request: Counted): void {
-    const { total, perWorkspace, perKey } = this.#limits;
+    const { perWorkspace, perKey } = this.#limits;
     const { principal } = request;
     const id = tenantOf(principal);
     const tenant = this.#tenants.get(id);
     const ofKey = tenant?.keys.get(principal.keyId) ?? 0;
     if (ofKey >= perKey) refuse(`${perKey} requests of this key`);
     if (tenant && tenant.running >= perWorkspace) refuse("too many requests of this workspace");
-    if (this.#running >= total) refuse("too many requests");
+    if (!this.#hasRoom(tenant, principal)) refuse("too many requests");
     this.#running++;
+    const { organisationId } = principal;
+    this.#organisations.set(organisationId, (this.#organisations.get(organisationId) ?? 0) + 1);
     if (tenant) {
       tenant.running++;
       tenant.keys.set(principal.keyId, ofKey + 1);
@@ -81,12 +93,26 @@ export class Concurrency {
     request.isCounted = true;
   }
 
+  /** Whether one more request of a workspace may run in the process. */
+  #hasRoom(tenant: Tenant | undefined, { organisationId }: Counted["principal"]): boolean {
+    const { total } = this.#limits;
+    const left = total - this.#running;
+    if (left <= 0) return false;
+    if (left > this.#reserve) return true;
+    const runsLittle = (tenant?.running ?? 0) < Math.max(1, Math.floor(total * littleShare));
+    const isOfMany = (this.#organisations.get(organisationId) ?? 0) > total / 2;
+    return runsLittle && (left > this.#reserve / 2 || !isOfMany);
+  }
+
   /** Ends what `enter` began; further calls do nothing. */
   leave(request: Counted): void {
     if (!request.isCounted) return;
     request.isCounted = false;
     this.#running--;
     const { principal } = request;
+    const ofOrganisation = (this.#organisations.get(principal.organisationId) ?? 1) - 1;
+    if (ofOrganisation === 0) this.#organisations.delete(principal.organisationId);
+    else this.#organisations.set(principal.organisationId, ofOrganisation);
     const id = tenantOf(principal);
     const tenant = this.#tenants.get(id);
     if (!tenant) return;
