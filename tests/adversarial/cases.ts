@@ -13,6 +13,8 @@ export interface Case {
   path: string;
   key: "workspace" | "admin" | "scim";
   headers: Readonly<Record<string, string>>;
+  /** Of configs: whether it is refused. */
+  isRefused?: boolean;
   body(): Body | undefined;
 }
 
@@ -95,10 +97,10 @@ export function listCases(isWhole: boolean): Case[] {
     };
   });
   const configs = Object.entries(configCases).map(([kind, make]): Case => {
-    const { config, text } = make();
+    const { config, text, isRefused = false } = make();
     const body = { ...hello, user: text, messages: [{ role: "user", content: text }] };
     const header = { "x-gateway-config": JSON.stringify(config) };
-    return { ...chat, name: `config: ${kind}`, headers: header, body: () => ofJson(body) };
+    return { ...chat, name: `config: ${kind}`, headers: header, isRefused, body: () => ofJson(body) };
   });
   return isWhole ? [...rows, ...headers, ...configs] : [rows, headers, configs].flatMap((cases) => sample(cases, 2));
 }

@@ -151,7 +151,9 @@ async function measureLoop(gateway: Gateway, one: Case) {
     hold = Math.min(hold, held);
     if (hold - json < smallMs) break;
   }
-  return { name: one.name, status, holdMs: Math.round(hold), jsonMs: Math.round(json), bytes: body?.bytes.length ?? 0 };
+  const isUnexpected = one.isRefused !== undefined && one.isRefused !== (status === 400);
+  const bytes = body?.bytes.length ?? 0;
+  return { name: one.name, status, isUnexpected, holdMs: Math.round(hold), jsonMs: Math.round(json), bytes };
 }
 
 const print = (value: object) => process.stdout.write(`${JSON.stringify(value)}\n`);
