@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readMessages as plainMessages } from "../../src/providers/chat-messages.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
+import { readMessages as shapedMessages } from "../../src/providers/shapes/messages.ts";
 import type { BoundProvider, ConversionOptions, OperationAdapter } from "../../src/providers/types.ts";
 import type { ChatRequest } from "../../src/schemas/chat.ts";
 
@@ -99,5 +101,24 @@ for (const [name, request] of Object.entries(conversations)) {
       if (ms > mostMs) slow.push(`${slug}: ${Math.round(ms)} ms`);
     }
     assert.deepEqual(slow, []);
+  });
+}
+
+/** The least time of some rounds. */
+const leastOf = (work: () => unknown): number => Math.min(...list(() => wallTimeOf(work), 5));
+
+function wallTimeOf(work: () => unknown): number {
+  const startedAt = performance.now();
+  work();
+  return performance.now() - startedAt;
+}
+
+for (const [name, readMessages] of Object.entries({ plainMessages, shapedMessages })) {
+  test(`${name}: messages that are texts are read in less time than their JSON takes`, () => {
+    const request = ask(list((index) => ({ role: index % 2 ? "assistant" : "user", content: `${index}` }), 60_000));
+    const json = JSON.stringify(request);
+    const jsonMs = leastOf(() => JSON.stringify(JSON.parse(json)));
+    const readMs = leastOf(() => readMessages(request));
+    assert.ok(readMs <= jsonMs, `${readMs} ms, the JSON ${jsonMs} ms`);
   });
 }
